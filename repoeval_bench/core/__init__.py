@@ -1,4 +1,4 @@
 """The vocabulary of every room: spans, sources, chunks, tasks, runs, specs and the registry of parts, errors, files.
 
-It knows what a thing is called and what it must offer; it imports nothing of ours and computes no result.
+It defines names and interfaces. It imports no other room and computes no result.
 """

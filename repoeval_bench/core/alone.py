@@ -1,8 +1,8 @@
-"""Import one module of a large package, without what the packages around it import when they are run.
+"""Import one module of a large package, without running the packages around it.
 
 One chunker of LlamaIndex or chonkie needs a fifth of its package, scipy's special functions a sixth. The other parts
-(query engines, clients of model servers) take seconds. A skipped package is imported as soon as somebody reads a name
-of it or imports another of its modules. Until then only `dir` and `vars` list less.
+(query engines, clients of model servers) take seconds. A skipped package is imported as soon as code reads a name of it
+or imports another of its modules. Until then only `dir` and `vars` list less.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _LOCK = Lock()
 
 
 class _Skipped(ModuleType):
-    """Stands in `sys.modules` for a package that was not run; a name that it does not have imports the package."""
+    """Stands in `sys.modules` for a package that was not run; reading a name that it lacks imports the package."""
 
     def __getattr__(self, name: str) -> object:
-        with _LOCK:  # of two threads one removes it; the import below makes the other wait
+        with _LOCK:  # one of two threads removes it; the import below makes the other wait
             if sys.modules.get(self.__name__) is self:
                 del sys.modules[self.__name__]
         package = import_module(self.__name__)
@@ -35,7 +35,7 @@ class _Skipped(ModuleType):
 
 @contextmanager
 def alone(name: str) -> Iterator[ModuleType]:
-    """Import a module, and do not run the packages around it in the block. An ImportError where it is not there."""
+    """Import a module without running the packages around it in the block; ImportError if it does not exist."""
     *names, _ = accumulate(name.split("."), "{}.{}".format)
     try:
         for package in names:
@@ -43,12 +43,12 @@ def alone(name: str) -> Iterator[ModuleType]:
                 skipped = module_from_spec(spec)
                 skipped.__class__ = _Skipped
                 outer, _, inner = package.rpartition(".")
-                standing = sys.modules.setdefault(package, skipped)  # another thread may have imported it by now
+                current = sys.modules.setdefault(package, skipped)  # another thread may have imported it by now
                 if outer:
-                    setattr(sys.modules[outer], inner, standing)
+                    setattr(sys.modules[outer], inner, current)
             if isinstance(known := sys.modules.get(package), _Skipped):
                 assert known.__spec__ is not None
-                # With a path its modules are found without running it.
+                # With a path, Python finds its modules without running it.
                 vars(known)["__path__"] = known.__spec__.submodule_search_locations
         yield import_module(name)
     finally:

@@ -1,7 +1,7 @@
-"""A server with a JSON API in OpenAI's manner: one request, its retries, and what is wrong with its answer.
+"""A client of servers with a JSON API like OpenAI's: one request, its retries, and the errors of its answer.
 
-The key comes from the environment and goes into one header. No text that this module makes holds it. What is sent and
-what an answer means is known to its callers: embeddings and completions.
+The key comes from the environment and goes into one header. No message of this module contains it. The callers
+(embeddings and completions) know what to send and what an answer means.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ BASE_URL = "OPENAI_BASE_URL"
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
-"""Seconds; a server that asks for more is not waited for."""
+"""Seconds; a server that asks for a longer wait is given up."""
 
-_SHOWN = 200  # characters of a server's own words in an error
+_SHOWN = 200  # characters of a server's message in an error
 
 _Content = TypeVar("_Content", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One of a server's APIs: its name and path, the error it ends in, and the ways out that its errors name.
+    """One API of a server: its name and path, the class of its errors, and three texts for their messages.
 
-    These are parts of messages: Three texts end its errors: `resumption` (what is not lost when requests fail for
-    good), `timeout_advice`, and `refused` (what may be wrong with a refused request).
+    `resumption` says what is not lost when requests fail for good, `timeout_advice` what to do about a timeout, and
+    `refused` what may be wrong with a refused request.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Api:
 
 
 class _RetryableError(Exception):
-    """An answer that may be another one next time: the reason, and how many seconds the server asks to wait."""
+    """A failure that a retry may cure: the reason, and the seconds that the server asks to wait."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -66,18 +66,18 @@ class _RetryableError(Exception):
 
 
 def utc_now() -> datetime:
-    """The time, for dates in Retry-After."""
+    """The current time, for dates in Retry-After."""
     return datetime.now(UTC)
 
 
 def no_pause() -> None:
-    """Requests follow each other at once."""
+    """Send the next request at once."""
 
 
 class ApiServer:
     """One API of one server, for any number of threads.
 
-    `timeout` is in seconds, from a request's beginning to the last byte of its answer.
+    `timeout` is in seconds, from the start of a request to the last byte of its answer.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class ApiServer:
     def post(
         self, body: Mapping[str, Any], model: type[_Content], *, most: int, again: Callable[[], None] = no_pause
     ) -> _Content:
-        """Return the server's answer, as far as `model` reads it; it has at most `most` bytes.
+        """Return the server's answer as a `model`; the answer has at most `most` bytes.
 
-        429, 5xx, dropped connections, timeouts and answers that are not JSON are tried again, at most 6 times in all.
-        The wait is Retry-After's, or 0.5, 1, 2, … seconds. Everything else is the API's error at once. `again` is
-        called before the request is sent once more, and may refuse it.
+        408, 429, 5xx, dropped connections, timeouts and answers that are not JSON are retried, with at most 6 attempts
+        in all. The wait is Retry-After's, or 0.5, 1, 2, … seconds. Anything else raises the API's error at once.
+        `again` is called before each retry, and may refuse it.
         """
         from tenacity import Retrying, retry_if_exception_type
 
@@ -127,7 +127,7 @@ class ApiServer:
         raise self._api.error(reason)
 
     def refusal(self, reason: str) -> BenchError:
-        """The error of an answer that is not one of this API."""
+        """The error for an answer that does not follow the API."""
         return self._api.error(f"{self.url} does not speak the {self._api.name} API: {reason}; check base_url")
 
     def _attempt(self, body: Mapping[str, Any], model: type[_Content], most: int) -> _Content:
@@ -151,7 +151,7 @@ class ApiServer:
                 f"{self.url} answers with more than {most:,} bytes, more than the request needs; check base_url"
             ) from None
         except (TimeoutError, httpx.TimeoutException):
-            # A thread may still read with the client that was given up; the next attempt gets another one.
+            # A thread may still read with this client; the next attempt gets another one.
             with self._lock:
                 self._client = None if self._client is client else self._client
             raise _RetryableError(
@@ -160,19 +160,19 @@ class ApiServer:
         except httpx.TransportError as error:
             raise _RetryableError(self._clean(f"{type(error).__name__}: {error}".rstrip(": "))) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            # The library's own words may quote a header.
+            # The library's message may quote a header.
             raise self._api.error(f"{self.url} cannot be reached ({type(error).__name__}); check base_url") from None
 
     def _connected(self) -> httpx.Client:
         import httpx
 
         if not (self._key.isascii() and self._key.isprintable()):
-            # The library would quote it in its complaint.
+            # The library's error would quote the key.
             raise self._api.error(f"{KEY} holds characters that a header cannot carry; set it again")
         with self._lock:
             if self._client is None:
                 headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                # How many requests are under way is for the caller to say.
+                # The caller limits the number of concurrent requests.
                 limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
                 self._client = httpx.Client(timeout=self._timeout, headers=headers, limits=limits)
             return self._client
@@ -197,7 +197,7 @@ class ApiServer:
         raise self._api.error(f"{self.url} refuses {what} ({reason}); {way_out}")
 
     def _retry_after(self, header: str) -> float | None:
-        """Seconds from now, from either form of the header; None where it is missing or cannot be read."""
+        """Seconds from now, from either form of the header; None if it is missing or cannot be read."""
         if re.fullmatch(r"\d+(\.\d*)?", header.strip(), re.ASCII):
             return float(header)
         try:
@@ -206,14 +206,14 @@ class ApiServer:
             return None
 
     def _words(self, answer: Response) -> str:
-        """Return the server's words on what is wrong: its error's message, else its body; short, without the key."""
+        """Return the server's error message, else its body; cut short, without the key."""
         try:
             return self._clean(str(parse_loose(answer.body)["error"]["message"]))
         except (KeyError, TypeError, JsonFaultError):
             return self._clean(answer.body.decode("utf-8", "replace"))
 
     def _clean(self, text: str) -> str:
-        """A text from outside, cut short, without the key in any quoting or spelling."""
+        """A text from outside, cut short, with the key removed in any quoting."""
         from urllib.parse import quote, quote_plus
 
         if self._key:
@@ -231,21 +231,21 @@ def _wait(state: RetryCallState) -> float:
 
 
 def counted(usage: Any, names: Iterable[str]) -> dict[str, int]:
-    """Name -> tokens, of those that an answer's `usage` really counts."""
+    """Name -> tokens, for the names that an answer's `usage` counts."""
     counts = usage if isinstance(usage, dict) else {}
     return {name: min(EXACT, counts[name]) for name in names if type(counts.get(name)) is int and counts[name] >= 0}
 
 
 def check_no_key(owner: str, options: Iterable[str]) -> None:
-    """A SpecError where an option of a spec could hold a key: it would be stored with each run."""
+    """Raise a SpecError if an option of a spec could be a key: it would be stored with each run."""
     if any("key" in option.lower() or option.lower().endswith("token") for option in options):
         raise SpecError(f"{owner} takes its key from {KEY} in the environment only; leave it out here")
 
 
 def server_address(url: str) -> str:
-    """The base URL in use: `url`, else $OPENAI_BASE_URL, else OpenAI's; a SpecError unless it is plain http(s).
+    """The base URL in use: `url`, else $OPENAI_BASE_URL, else OpenAI's; SpecError unless it is plain http(s).
 
-    User, password and query do not belong in it: they would be stored with each run.
+    A user, a password or a query is refused, as it would be stored with each run.
     """
     from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""Tasks, the queries made of them, and the benchmark that holds the tasks with their files."""
+"""Tasks, their queries, and the benchmark: tasks with the files of their repositories."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from repoeval_bench.core.uses import UsedDefinition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One completion task: given `prompt`, the lines `body` of the file are to be written.
+    """One completion task: write the lines `body` of a file, given `prompt`.
 
     `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark. `uses` are the
-    definitions of the repository that these lines use; None where that is not known. `places` answer a question: then
-    `prompt` is its text, and `body` is the first of them.
+    definitions of the repository that these lines use; None if that is not known. A task may be a question instead:
+    then `prompt` is its text, `places` answer it, and `body` is the first of them.
     """
 
     task_id: str
@@ -51,7 +51,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The text that is sent to the retriever for one task; `query_id` is the task's id."""
+    """The text that the retriever gets for one task; `query_id` is the task's id."""
 
     query_id: str
     repo: str
@@ -60,7 +60,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSample:
-    """At most `most` of the `of` tasks that a protocol scores: repositories and files take turns, by a seed."""
+    """A random sample of at most `most` of the `of` tasks that a protocol scores; repositories and files take turns."""
 
     most: int
     of: int
@@ -74,11 +74,11 @@ class Benchmark:
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
     prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
-    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are what
-    is written for readers beside the files; they are never searched. `undecodable` names the files that are not UTF-8
-    and were left out. `is_published`: whether this is the published benchmark, or a part of it, and not a user's own
-    set. `unscored` counts the tasks that the protocol has no gold for. `of_definitions`: the definitions that tasks use
-    are the gold, and are part of the fingerprint. `repos` are the repositories that were requested by name, none for
+    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are texts
+    for readers beside the source files; they are never searched. `undecodable` names the files that were left out
+    because they are not UTF-8. `is_published`: this is the published benchmark or a part of it, not a user's own set.
+    `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the gold is the definitions that
+    tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
     all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
     scored.
     """

@@ -1,8 +1,8 @@
-"""Clusters of queries: those whose gold is in the same files. The benchmark says so, never a run.
+"""Clusters of queries whose gold is in the same files. They follow from the benchmark, never from a run.
 
 Queries of one file resemble each other, so statistics flip signs by cluster. Gold may be in several files: queries
-that share a file are one cluster, and so are those that are linked by further queries. The order of rows, of places
-and of files makes no difference.
+that share a file are in one cluster, directly or through other queries. The order of rows, places and files makes no
+difference.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from repoeval_bench.core.words import count
 
 
 class Alone(NamedTuple):
-    """The cluster of a query of which nothing is known: no other query is in it.
+    """The cluster of a query whose files are not known: no other query is in it.
 
-    A tuple is hashed and compared in C: of 100,000 queries that is done millions of times.
+    It is a tuple because a tuple is hashed and compared in C: 100,000 queries need that millions of times.
     """
 
     query_id: str

@@ -1,6 +1,6 @@
-"""The definitions of each grammar: which nodes define names, and which only hold such nodes.
+"""The definitions of each grammar: the nodes that define names, and those that only contain such nodes.
 
-A reader takes a syntax node to what it defines: several names for `int a, *b;`, none for a call.
+A reader yields the names that a syntax node defines: two for `int a, *b;`, none for a call.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Kind: TypeAlias = Literal["function", "method", "class", "variable"]
 class DefinedName:
     """A name that a node defines. `form` is the language's word, such as struct or property.
 
-    `node` holds it, `name_node` is its name, `body` its content. `scope`: the names before its own, as in `A::m`.
-    `declared`: named here and defined in another place; None if that follows from a function or method without a body.
+    `node` is the definition, `name_node` its name, `body` its content. `scope`: the names before its own, as in `A::m`.
+    `declared`: it is only declared here; None to decide by whether a function or method has a body.
     """
 
     kind: Kind
@@ -42,7 +42,8 @@ Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[DefinedName]]"
 class Rules:
     """The nodes of one grammar: `anywhere` define names, `members` do so on the level of a module or class only.
 
-    `transparent` nodes hold members of their own level, `namespaces` in their bodies; `barren` ones hold no definition.
+    `transparent` nodes contain members of their own level, `namespaces` do in their bodies. `barren` nodes contain no
+    definition.
     """
 
     anywhere: Mapping[str, Reader]
@@ -53,12 +54,12 @@ class Rules:
 
 
 def words(text: str) -> frozenset[str]:
-    """A set of node types, written with blanks between."""
+    """A set of node types, written with blanks between them."""
     return frozenset(text.split())
 
 
 def named(kind: Kind, form: str) -> Reader:
-    """A node with the fields `name` and `body`."""
+    """A reader of a node with the fields `name` and `body`."""
 
     def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         name = node.child_by_field_name("name")
@@ -136,7 +137,7 @@ PYTHON = Rules(
         "block if_statement elif_clause else_clause try_statement except_clause except_group_clause finally_clause "
         "with_statement for_statement while_statement match_statement case_clause"
     ),
-    # In Python no definition is in an expression. In other languages functions are passed as arguments, so all is
+    # In Python no expression contains a definition. In other languages functions are arguments, so every node is
     # visited.
     barren=words(
         "expression_statement return_statement assert_statement raise_statement delete_statement import_statement "
@@ -199,8 +200,8 @@ def _js_declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
                 )
 
 
-def _js_given(parsed: Parsed, value: Node) -> Iterator[DefinedName]:
-    """A function or class that a module gives without naming it otherwise."""
+def _js_default(parsed: Parsed, value: Node) -> Iterator[DefinedName]:
+    """A function or class that a module exports as its value, named `default` if it has no name."""
     name = value.child_by_field_name("name")
     yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
 
@@ -212,7 +213,7 @@ def _js_exported(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         if inner.type in JAVASCRIPT.anywhere:
             yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
     elif value is not None and (value.type in _FUNCTION_VALUES or value.type == "class"):
-        yield from _js_given(parsed, value)
+        yield from _js_default(parsed, value)
 
 
 def _js_ambient(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
@@ -223,7 +224,7 @@ def _js_ambient(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _js_assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    """`exports.f = function …` and `A.prototype.m = …`; an assigned value of another kind is not a definition."""
+    """`exports.f = function …` and `A.prototype.m = …`; only an assigned function or class is a definition."""
     assignment = node.children[0] if node.children else None
     if assignment is None or assignment.type != "assignment_expression":
         return
@@ -233,7 +234,7 @@ def _js_assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     if right.type in _FUNCTION_VALUES or right.type == "class":
         *scope, name = parsed.text(left).split(".")
         if [*scope, name] == ["module", "exports"]:
-            return (yield from _js_given(parsed, right))
+            return (yield from _js_default(parsed, right))
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
         for definition in _valued(assignment, name, left.child_by_field_name("property") or left, right):
             yield replace(definition, scope=owners)

@@ -1,7 +1,7 @@
 """The definitions of C, C++ and C#; see `definition_rules`.
 
-In C a name is at the bottom of its declarator, and what is next to the name decides its kind: `int (*f)(int)` is a
-variable and `int *f(int)` a function.
+In C a name is innermost in its declarator, and the node around the name decides its kind: `int (*f)(int)` is a variable
+and `int *f(int)` a function.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
     "template_function"
 )
-# What looks like a function behind a syntax error or a macro.
+# Statements that look like a function after a syntax error or a macro.
 _STATEMENTS = words("if else for while do switch catch return sizeof")
 _SHAPES = words("function_declarator pointer_declarator array_declarator reference_declarator")
 _TAGGED = {
@@ -37,7 +37,7 @@ _SCOPES = words(
 
 
 def _declared(node: Node) -> tuple[Node, str] | None:
-    """The name in a declarator, and the shape that is next to it: "" for a plain name."""
+    """The name in a declarator, and the kind of declarator right around it: "" for a plain name."""
     shape = ""
     while node.type not in _NAMES:
         if node.type in _SHAPES:
@@ -85,8 +85,8 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
         body = attempt.child_by_field_name("body")
     if declared[1] != "function_declarator":
-        # `class EXPORT A { … }` is read as a function without parameters; anything else of that kind is an error. In
-        # `class EXPORT A : ns::B { … }` the base is the function, and the name an error before it.
+        # The grammar reads `class EXPORT A { … }` as a function without parameters; any other such function is an
+        # error. In `class EXPORT A : ns::B { … }` it reads the base as the function, and the name as an error before.
         of = node.child_by_field_name("type")
         if of is not None and of.type in _TAGGED:
             errors = (
@@ -111,7 +111,7 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    """A struct, union, enum or class with a body; without one only where it is alone, as in `class A;`."""
+    """A struct, union, enum or class with a body; without one only if it is a statement, as in `class A;`."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     alone = body is None and node.parent is not None and node.parent.type in _SCOPES
     if name is not None and (body is not None or alone):
@@ -159,7 +159,7 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _typedef(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    """`typedef struct a { … } b;`: both names; a struct without a name of its own has that of the typedef."""
+    """`typedef struct a { … } b;` defines both names; a struct without a name has that of the typedef."""
     of = node.child_by_field_name("type")
     body = of.child_by_field_name("body") if of is not None and of.type in _TAGGED else None
     if of is not None and body is not None:

@@ -1,7 +1,7 @@
 """The definitions of a file: functions, methods, classes, and variables of modules and classes, in ten languages.
 
-Read off the syntax tree by name, without resolving anything: what a name means in other files is not decided here.
-`definition_rules` knows the grammars; here are lines, nesting, comments above and bodies.
+They are read from the syntax tree alone; names are not resolved. `definition_rules` knows the grammars; here are lines,
+nesting, comments above and bodies.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Doc:
 class Definition:
     """A name that a file defines. Lines are 0-based and half-open.
 
-    kind: a class is also a struct, interface, enum, trait, impl or type; `form` is the language's own word. A
-    variable is one of a module or class, fields and enumerators included; locals and parameters are not.
-    qualified: the names of the definitions around it and its own, joined by dots; `A.m` for a method that is
-    outside its class too. Namespaces and modules within the file have no part in it.
-    signature: the text up to the body on one line, without comments; of a variable the name alone.
-    lines: all of it, with decorators and a doc comment above. above: where the comments right above begin,
-    of any kind; `lines.start` where none are.
+    kind: a class is also a struct, interface, enum, trait, impl or type; `form` is the language's own word. Variables
+    are those of modules and classes, fields and enumerators included, without locals and parameters.
+    qualified: the names of the definitions around it and its own, joined by dots; `A.m` also for a method that is
+    defined outside of its class. Namespaces and modules within the file are not in it.
+    signature: the text up to the body on one line, without comments; for a variable, the name alone.
+    lines: all of it, with decorators and a doc comment above. above: the first line of the comments right above, of any
+    kind; `lines.start` if there are none.
     header: decorators and signature, up to the line that the signature ends on; all of a definition without a body.
-    named: the line that the name is on; it is behind the header in `typedef struct { … } name;`.
-    body: what is between the braces, or the indented block, a docstring included. Blank lines at its ends and comments
-    on the line that opens it are not. It shares a line with the header if both are on one. It is empty if nothing is
-    inside, and None without a body.
-    doc: None where there is none. parent: the index of the definition around it.
-    declaration: named here and defined in another place, as `int f(int);` is, or one of several signatures (@overload).
-    broken: a syntax error is in it, so what it says can be wrong.
+    named: the line of the name, which is below the header in `typedef struct { … } name;`.
+    body: the lines between the braces, or the indented block, with its docstring, but without blank lines at its ends
+    and comments on the line that opens it. Header and body may share a line. It is empty if nothing is inside, and None
+    if there is no body.
+    doc: None if there is none. parent: the index of the definition around it.
+    declaration: it is only declared here, as in `int f(int);`, or is one of several signatures (@overload).
+    broken: it contains a syntax error, so its fields can be wrong.
     """
 
     kind: Kind
@@ -84,11 +84,11 @@ _RULES: dict[str, Rules] = {
 }
 
 
-@lru_cache(maxsize=4096)  # tasks, uses and questions are all made of them
+@lru_cache(maxsize=4096)  # tasks, uses and questions all need them
 def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
-    """Every definition in the order of the file, outer ones before those in them.
+    """Every definition in the order of the file, outer ones before those inside them.
 
-    GrammarError where the grammar is not installed. A file with a syntax error gives what can be read.
+    GrammarError if the grammar is not installed. In a file with a syntax error, those that can be read.
     """
     collected: list[Definition] = []
     for parsed in segments(file, language):
@@ -97,7 +97,7 @@ def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
-    """The definitions of a tree, each with the syntax node that it is, decorators included."""
+    """The definitions of a tree, each with its syntax node, decorators included."""
     walk = _Walk(parsed, [])
     walk.run()
     return tuple(zip(walk.definitions, walk.nodes, strict=True))
@@ -105,7 +105,7 @@ def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
 
 @dataclass(slots=True)
 class _Above:
-    """The nodes right above a node: decorators, comments, and the line that the last thing before it ends on."""
+    """The decorators and comments right above a node, and the last line of the code before them."""
 
     before: int = -1
     top: int = -1
@@ -113,7 +113,7 @@ class _Above:
     run: list[tuple[int, Node, int]] = field(default_factory=list)
 
     def add(self, first: int, last: int, node: Node, role: int) -> None:
-        """Take in a comment or decorator; not one behind other code on its line."""
+        """Add a comment or decorator, unless other code is before it on its line."""
         if first <= self.before:
             return
         if self.top < 0 or first > self.below:
@@ -123,7 +123,7 @@ class _Above:
         self.below = last + 1
 
     def of(self, first: int) -> _Above:
-        """Return what belongs to a node that starts on this line; nothing where a blank line is between."""
+        """Return the part that belongs to a node that starts on this line; nothing if a blank line is between them."""
         if self.top < 0 or first > self.below:
             return _Above(top=first)
         return _Above(self.before, self.top, self.below, self.run)
@@ -131,7 +131,10 @@ class _Above:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Visit:
-    """A node to be visited: its lines, what is above it, the definition around it, and whether members are here."""
+    """A node to visit: its lines, what is above it, the index of the definition around it.
+
+    `level`: it is on the level of a module or class, where members are.
+    """
 
     node: Node
     first: int
@@ -142,7 +145,7 @@ class _Visit:
 
 
 class _Walk:
-    """One pass over a tree, by a stack and not by recursion: nesting can be deeper than Python's."""
+    """One pass over a tree, by a stack: nesting can be deeper than Python's recursion."""
 
     def __init__(self, parsed: Parsed, collected: list[Definition]) -> None:
         self.parsed = parsed
@@ -161,7 +164,7 @@ class _Walk:
             stack.extend(reversed(inner))
 
     def _visit(self, visited: _Visit) -> list[tuple[Node, int | None, bool]]:
-        """Add what a node defines; what to look into next: nodes, the definition around them, and their level."""
+        """Add the definitions of a node; return what to visit next as (node, definition around it, level)."""
         kind = visited.node.type
         reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if visited.level else None)
         candidates = [*reader(self.parsed, visited.node)] if reader else []
@@ -191,7 +194,7 @@ class _Walk:
         return body or node
 
     def _children(self, node: Node, parent: int | None, *, level: bool) -> list[_Visit]:
-        """The children that can define or hold something."""
+        """The children that can define a name or contain a definition."""
         visits: list[_Visit] = []
         above: _Above | None = None
         before = -1
@@ -255,7 +258,7 @@ class _Walk:
                 continue
             text = self.parsed.text(node)
             block = text.startswith("/*")
-            trailing = self.parsed.language.name in {"c", "cpp"} and text.startswith(_OF_WHAT_IS_BEFORE)
+            trailing = self.parsed.language.name in {"c", "cpp"} and text.startswith(_TRAILING)
             if not text.startswith(marks) or trailing or (comments and block):
                 break
             comments.append(node)
@@ -265,12 +268,12 @@ class _Walk:
             return attributes, None
         comments.reverse()
         lines = LineSpan(self.parsed.lines(comments[0]).start, self.parsed.lines(comments[-1]).end)
-        # A line comment of Rust that documents ends with its line end.
+        # A doc comment line of Rust includes its line end.
         text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
         return attributes, Doc(lines, _comment_text(text, self.parsed.language.name))
 
     def _docstring(self, candidate: DefinedName) -> Doc | None:
-        """Python's: a string that is the first statement of a body, and neither formatted nor bytes."""
+        """The docstring of Python: a string that is the first statement of a body, and neither formatted nor bytes."""
         plain = [child for child in candidate.body.children if child.type != "comment"] if candidate.body else []
         first = plain[0].children[0] if plain and plain[0].children else None
         if plain and plain[0].type == "string":
@@ -284,7 +287,7 @@ class _Walk:
         return Doc(self.parsed.lines(first), inspect.cleandoc(text))
 
     def _parts(self, candidate: DefinedName, whole: Node) -> tuple[LineSpan, LineSpan | None]:
-        """Header and body."""
+        """The lines of header and body; None without a body."""
         parsed, body = self.parsed, candidate.body
         if body is None:
             return parsed.lines(whole), None
@@ -316,17 +319,17 @@ class _Walk:
 
 
 def _is_name(candidate: DefinedName, *, scripted: bool) -> bool:
-    """Not what a repaired syntax error leaves (nothing, a text over lines), and "_" for a script's functions only."""
+    """Return False for what a syntax error leaves (no text, several lines), and for "_" except a script's function."""
     if candidate.name == "_" and not (scripted and candidate.kind == "function"):
         return False
     return bool(candidate.name) and not any("\n" in name for name in (candidate.name, *candidate.scope))
 
 
-_OF_WHAT_IS_BEFORE = ("///<", "//!<", "/**<", "/*!<")
-"""Beginnings of Doxygen comments that document what is before them."""
+_TRAILING = ("///<", "//!<", "/**<", "/*!<")
+"""Beginnings of Doxygen comments that document the code before them."""
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
-"""A comment of Go that is for programs and not documentation, such as `//go:generate`, by the rule of go/ast."""
+"""A comment of Go that programs read, such as `//go:generate`, by the rule of go/ast; it is no documentation."""
 _JAVA_CODE = re.compile(r"\{@(?:code|literal)\s+((?:[^{}]|\{[^{}]*\})*)\}")
 _BLOCK = re.compile(r"</?(?:p|pre|blockquote|[uod]l|table|h[1-6])\b[^<>]*>", re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"</?(?:br|li|d[td]|t[dhr])\b[^<>]*>", re.IGNORECASE)
@@ -339,7 +342,7 @@ def _comment_text(text: str, language: str) -> str:
         text = _DIRECTIVE.sub("", text)
     plain = _MARKS.sub("", text)
     if language == "java":
-        # What is code is text, with whatever is in angle brackets in it; the rest is HTML.
+        # Code is plain text, angle brackets included; the rest is HTML.
         parts = _JAVA_CODE.split(plain)
         plain = "".join(part if index % 2 else _without_html(part) for index, part in enumerate(parts))
     if language == "csharp":
@@ -349,6 +352,6 @@ def _comment_text(text: str, language: str) -> str:
 
 
 def _without_html(text: str) -> str:
-    """Javadoc without tags, those of blocks as blank lines, and inline ones of its own by what they show."""
+    """Javadoc without HTML: blank lines for tags of blocks, and the shown text for inline tags such as `{@link}`."""
     text = _BETWEEN_WORDS.sub(" ", _BLOCK.sub("\n\n", text))
     return re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", _TAG.sub("", text))

@@ -1,6 +1,6 @@
-"""Every error a user can cause, so that the command line can end in one sentence and an exit code.
+"""Every error that a user can cause, so that the command line can end in one sentence and an exit code.
 
-Raise one with the thing, the value and the way out. They are caught in `cli` only.
+An error names the thing, the value and the way out. Only `cli` catches them.
 """
 
 import re
@@ -13,15 +13,15 @@ Built = TypeVar("Built")
 
 
 LONGEST = 300
-"""Characters of a sentence that a user reads."""
+"""The most characters of a sentence that a user reads."""
 
 _LONGEST_WORD = 60
 
 
 def shortened(text: str) -> str:
-    """Cut each line to at most `LONGEST` characters: the middles of its longest words, then its own.
+    """Cut each line to at most `LONGEST` characters: the middles of long words first, then the middle of the line.
 
-    A sentence begins with the thing and ends with the way out; what it quotes between them may be of any length.
+    A sentence begins with the thing and ends with the way out; the value that it quotes between them may be long.
     """
     return "\n".join(map(_shortened, text.split("\n")))
 
@@ -39,9 +39,9 @@ def _without_middle(text: str, most: int) -> str:
 
 
 class BenchError(Exception):
-    """Base of all errors of this project; `exit_code` is what the command line ends with.
+    """Base of all errors of this project; `exit_code` is the command line's exit code.
 
-    Its sentences are shortened here, so that a message may quote a value of any length.
+    The message is shortened here, so that it may quote a value of any length.
     """
 
     exit_code = 1
@@ -51,7 +51,7 @@ class BenchError(Exception):
 
 
 class UsageError(BenchError):
-    """A request names what does not exist or does not fit together (exit code 2)."""
+    """A request names something that does not exist, or things that do not fit together (exit code 2)."""
 
     exit_code = 2
 
@@ -61,11 +61,11 @@ class SpecError(UsageError):
 
 
 class DatasetError(BenchError):
-    """Task files, archives or repository trees are missing, broken or not what their hashes say."""
+    """Task files, archives or repository trees are missing or broken, or their hashes do not match."""
 
 
 class NoDataError(DatasetError, UsageError):
-    """A source is not there, or holds nothing that could be data (exit code 2)."""
+    """A source does not exist, or contains nothing that could be data (exit code 2)."""
 
     exit_code = 2
 
@@ -75,33 +75,33 @@ class ChunkError(BenchError):
 
 
 class LanguageError(ChunkError, UsageError):
-    """A file is of a language that a chunker, or what else reads it, does not know (exit code 2)."""
+    """A chunker, or other code that reads a file, does not know its language (exit code 2)."""
 
     exit_code = 2
 
 
 OR_SKIP = ", or leave such files out (--skip-errors; of a run --set skip_errors)"
-"""The end of such a sentence. It is cut off where no file can be left out, or where it was asked for already."""
+"""The end of such a message. It is cut off if no file can be left out, or if that was requested already."""
 
 
 class GrammarError(LanguageError):
-    """The grammar of a language is not installed (exit code 2, as for every missing package)."""
+    """The grammar of a language is not installed (exit code 2, as for any missing package)."""
 
 
 class OutOfTurnError(ChunkError):
-    """A program wrote answers that it was not asked for, so none of its chunks is known to be of the right file."""
+    """A program wrote answers to no request, so its chunks may be those of other files."""
 
 
 class EmbeddingError(BenchError):
-    """A model is absent, is not the one that was pinned, or gave vectors that cannot be used."""
+    """A model is missing, is not the pinned one, or returned vectors that cannot be used."""
 
 
 class CompletionError(BenchError):
-    """A model's server gave no completion that can be used, or tests could not be run."""
+    """A model's server returned no usable completion, or tests could not be run."""
 
 
 class CacheError(BenchError):
-    """The vector cache cannot be read or written, or holds what it must not hold."""
+    """The vector cache cannot be read or written, or contains an invalid entry."""
 
 
 class MetricError(BenchError):
@@ -109,24 +109,24 @@ class MetricError(BenchError):
 
 
 class ResultError(BenchError):
-    """A run folder cannot be written, or holds what cannot be read back."""
+    """A run folder cannot be written, or contains something that cannot be read back."""
 
 
 _LONGEST = 200
-"""Characters of others' messages that are shown."""
+"""The most characters that are shown of another package's message."""
 
 
 def os_reason(error: Exception) -> str:
-    """Return why a file cannot be read or written; of what the system says, without a number and paths.
+    """Return why a file cannot be read or written: the system's reason without its number and paths.
 
-    The sentence around it names the file that was asked for, which may have been written under another name first.
+    The message around it names the file, which may have been written under a temporary name first.
     """
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 @contextmanager
 def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[None]:
-    """Within the block an error of the system, or of decoding, is one of a kind: `what (reason); way_out`."""
+    """Raise errors of the system and of decoding in the block as a `kind`: `what (reason); way_out`."""
     try:
         yield
     except (OSError, UnicodeDecodeError) as error:
@@ -134,10 +134,10 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
 
 
 def in_one_line(error: BaseException) -> str:
-    """The kind of an error of others' code, and of its message the first line: `ValueError: no such column`."""
+    """The class of another package's error and the first line of its message: `ValueError: no such column`."""
     try:
         words = str(error)
-    except Exception:  # noqa: BLE001 - the message is code of others too
+    except Exception:  # noqa: BLE001 - another package's code makes the message
         words = ""
     first, *_ = words.strip().splitlines() or ["no message"]
     return f"{type(error).__name__}: {first.strip()[:_LONGEST]}"
@@ -145,9 +145,9 @@ def in_one_line(error: BaseException) -> str:
 
 @contextmanager
 def others_errors_as(as_error: Callable[[str], BenchError]) -> Iterator[None]:
-    """Within the block whatever another package's code raises is an error of ours, made of its kind and message.
+    """Raise whatever another package's code raises in the block as an error of ours, with its class and message.
 
-    That includes exits, and what is no Exception, as panics of Rust are. Ctrl-C stays Ctrl-C.
+    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays Ctrl-C.
     """
     try:
         yield
@@ -158,13 +158,13 @@ def others_errors_as(as_error: Callable[[str], BenchError]) -> Iterator[None]:
 
 
 def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> AbstractContextManager[None]:
-    """Within the block whatever a plug-in raises is one of a kind, in one sentence: `what failed with …; way_out`."""
+    """Raise whatever a plug-in raises in the block as a `kind`: `what failed with …; way_out`."""
     return others_errors_as(lambda reason: kind(f"{what} failed with {reason}; {way_out}"))
 
 
 @contextmanager
 def ending_with(last: Callable[[], None]) -> Iterator[None]:
-    """Do `last` at the end of the block, after an error too, and hide neither's error: one sentence names both."""
+    """Call `last` at the end of the block, after an error too; if both fail, one message names both errors."""
     try:
         yield
     except BaseException as error:
@@ -179,15 +179,15 @@ def ending_with(last: Callable[[], None]) -> Iterator[None]:
 
 
 def without_traceback(error: ChunkError) -> ChunkError:
-    """The same error without its traceback, whose frames hold what the caller holds: data, and caches that are open.
+    """The same error without its traceback, whose frames keep the caller's data and open caches in memory.
 
-    Raised again, an error that a local names would keep that frame in a cycle.
+    If an error that a local variable names is raised again, its frame is in a reference cycle.
     """
     return type(error)(str(error))
 
 
 def of_each(make: Callable[[Given], Built], values: Iterable[Given]) -> list[Built]:
-    """Make something of each value; one UsageError lists every mistake in them."""
+    """Call `make` with each value; one UsageError lists every mistake."""
     results: list[Built] = []
     wrong: list[UsageError] = []
     for value in values:
@@ -203,9 +203,9 @@ def of_each(make: Callable[[Given], Built], values: Iterable[Given]) -> list[Bui
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
-    """One mistake as its sentence; several one a line, each once, under a line that counts them.
+    """One mistake as its sentence; several, each once and on a line, under a line that counts them.
 
-    One that has lines of its own is indented as a whole.
+    A sentence of several lines is indented as a whole.
 
     >>> print(all_mistakes(["K=0", "no gold", "K=0"], "bench.yaml"))
     2 mistakes in bench.yaml:

@@ -21,27 +21,24 @@ def entry_points(group: str) -> Mapping[str, EntryPoint]:
 
 
 def shipped_entry_points(group: str) -> Mapping[str, EntryPoint]:
-    """Return those of this package alone, by name: a look at every package takes 0.1 s."""
+    """Return the entry points of this package alone, by name: a look at every package takes 0.1 s."""
     return _shipped(group, tuple(sys.path))
 
 
 def is_shipped(point: EntryPoint) -> bool:
-    """Return whether this package has an entry point."""
+    """Return whether an entry point is one of this package."""
     ours = shipped_entry_points(point.group).get(point.name)
     return ours is not None and ours == point
 
 
 def extension(group: str, name: str) -> Any:
-    """Return what an entry point names, imported, or None where no package has one of this name.
-
-    A SpecError where it cannot be imported.
-    """
+    """Import what an entry point names; None if no package has one of this name, SpecError if the import fails."""
     point = shipped_entry_points(group).get(name) or entry_points(group).get(name)
     return None if point is None else load_point(point)
 
 
 def load_point(point: EntryPoint) -> Any:
-    """Return what an entry point names, imported; a SpecError where it cannot be."""
+    """Import what an entry point names; SpecError if the import fails."""
     named = f"plug-in {point.name!r} of {package_of(point)}"
     way_out = "repair or remove the package"
     with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):

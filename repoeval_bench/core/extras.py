@@ -1,4 +1,4 @@
-"""Packages that only some parts need, the extra of this project that installs each, and the command that does it."""
+"""Packages that only some parts need, the extra of this project that installs each, and the command for it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EXTRAS = {
 
 
 def require(what: str, *packages: str) -> None:
-    """A UsageError with the command that installs what is missing of the packages; none is imported."""
+    """Raise a UsageError with the command that installs the missing packages, if any; none is imported."""
     missing = [package for package in packages if not _is_here(package)]
     if missing:
         extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
@@ -57,9 +57,9 @@ def require(what: str, *packages: str) -> None:
 
 
 def install_command(extras: str = "") -> str:
-    """The command that installs extras from where this installation was got; without one, what is missing of the base.
+    """The command that installs extras from the origin of this installation; without extras, the base again.
 
-    That is a checkout, a file, an address, or an index. Where the environment is for one call (uvx), it is the call
+    The origin is a checkout, a file, an address, or an index. In an environment for one call (uvx), it is a call
     whose environment has the extras.
     """
     if _is_for_once():
@@ -68,7 +68,7 @@ def install_command(extras: str = "") -> str:
 
 
 def _requirement(extras: str) -> str:
-    """Return what to install as words of a shell; `-e` of a checkout. direct_url.json (PEP 610) tells the rest."""
+    """Return the requirement to install, quoted for a shell; `-e` for a checkout, else by direct_url.json (PEP 610)."""
     checkout = Path(__file__).absolute().parents[2]
     if (checkout / "pyproject.toml").is_file():
         return f"-e {_quoted(_shown(checkout), extras)}"
@@ -84,7 +84,7 @@ def _requirement(extras: str) -> str:
 
 
 def _origin() -> dict[str, Any]:
-    """The content of direct_url.json; empty where the package is from an index, or was not installed."""
+    """The content of direct_url.json; empty if the package is from an index, or not installed."""
     installed = _distribution(PROJECT)
     text = installed and installed.read_text("direct_url.json")
     return dict(json.loads(text)) if text else {}
@@ -98,9 +98,9 @@ def _distribution(name: str) -> Distribution | None:
 
 
 def _installer() -> str:
-    """The program that made this environment, with the words that change it or make it again.
+    """The command of the program that made this environment, to change the environment or make it again.
 
-    A tool of uv or pipx has their file in its environment; another one is named where it is not the active one.
+    uv and pipx leave a file in the environment of a tool. An environment that is not the active one is named.
     """
     prefix = Path(sys.prefix)
     if (prefix / "uv-receipt.toml").is_file():
@@ -116,7 +116,7 @@ def _installer() -> str:
 
 
 def _is_for_once() -> bool:
-    """Return whether the environment is in uv's cache: made for one call, so that what is added is not found again."""
+    """Return whether the environment is in uv's cache: it is for one call, and what is added to it is lost."""
     return bool(re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name))
 
 
@@ -129,7 +129,7 @@ def _with(location: str, extras: str) -> str:
 
 
 def _shown(path: Path) -> str:
-    """A path as it can be typed here: `.` where it is the current folder."""
+    """A path as it can be typed here: `.` for the current folder."""
     return "." if path == Path.cwd() else str(path)
 
 

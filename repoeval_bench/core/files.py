@@ -1,4 +1,4 @@
-"""Writing and hashing files, once: nothing half-written ever has its final name."""
+"""Write and hash files; a file or folder gets its final name only when it is complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 def write_atomic(path: Path, data: str | bytes | Iterable[str | bytes]) -> None:
     """Write a whole file or nothing (a temporary file beside it, then a rename); text as UTF-8, LF.
 
-    What is written may come in pieces.
+    The data may come in pieces.
     """
     with _temporary(path, _new_file) as temporary:
         try:
@@ -40,7 +40,7 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str | bytes]) -> None:
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
-    """A new folder in which what is to be at `path` is made; rename it, or it is removed at the end."""
+    """A new folder in which to build what is to be at `path`; rename it, or it is removed at the end."""
     with _temporary(path, tempfile.mkdtemp) as folder:
         try:
             yield folder
@@ -50,7 +50,7 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _temporary(path: Path, make: Callable[[str, str, Path], str]) -> Iterator[Path]:
-    """A new file or folder beside `path` that no other process removes while this one lives and is in the block."""
+    """A new file or folder beside `path`, locked so that no other process removes it during the block."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path.parent)
     with ExitStack() as locks:
@@ -68,11 +68,11 @@ def _new_file(suffix: str, prefix: str, folder: Path) -> str:
 
 
 def _holds(path: Path, locks: ExitStack) -> bool:
-    """Lock a temporary file or folder; False where another process removed it before that."""
+    """Lock a temporary file or folder; False if another process removed it before that."""
     try:
         handle = os.open(path, os.O_RDONLY)
         locks.callback(os.close, handle)
-        with suppress(OSError):  # a file system without locks: nothing is swept there either
+        with suppress(OSError):  # a file system without locks, where `sweep` removes nothing either
             fcntl.flock(handle, fcntl.LOCK_EX)
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:
@@ -80,9 +80,9 @@ def _holds(path: Path, locks: ExitStack) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Remove from a folder, and from those directly in it, what processes that were killed left half-made.
+    """Remove the incomplete files and folders that killed processes left in a folder, and in those directly in it.
 
-    What a process still writes is locked by it. A folder that is not there, or cannot be read, is passed over.
+    A process locks what it still writes. A folder that does not exist, or cannot be read, is skipped.
     """
     _sweep(folder)
     with suppress(OSError), os.scandir(folder) as entries:
@@ -99,25 +99,25 @@ def _sweep(folder: Path) -> None:
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an OSError where another process has it
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an OSError if another process has the lock
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             finally:
                 os.close(handle)
 
 
 def is_temporary(name: str, of: Collection[str]) -> bool:
-    """Return whether a file or folder of this name is the temporary one of one of these."""
+    """Return whether a name is that of a temporary file or folder for one of the names in `of`."""
     shape = _TEMPORARY.fullmatch(name)
     return shape is not None and shape[1] in of
 
 
 _ENDING = ".part"
 _TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")
-"""The names of temporary files and folders, which nobody else gives."""
+"""The names of temporary files and folders, which no other program uses."""
 
 
 def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: str = "another file") -> None:
-    """`write_atomic` to a place that the user named; a ResultError where that fails, which says what to choose."""
+    """`write_atomic` to a path that the user named; a ResultError if that fails, which says what to choose."""
     with os_errors_as(ResultError, f"{path} cannot be written", f"choose {instead}"):
         if _is_device(path):  # /dev/stdout, a named pipe: it is written to, and never replaced
             with path.open("wb") as stream:
@@ -127,9 +127,9 @@ def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: 
 
 
 def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
-    """Fail before hours of work, not after: a UsageError unless a file can be made at `path`, or in the `folder` there.
+    """Fail before hours of work, not after: UsageError unless a file can be written to `path`, or into it if `folder`.
 
-    Nothing is left behind: what is not there yet is not made.
+    Nothing is left behind; missing folders are not created.
     """
     if _is_device(path) and not folder:
         return
@@ -142,7 +142,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
             raise IsADirectoryError(0, f"{path} is a folder")
         probe = here / f".{path.name}.writable"
         write_atomic(probe, "\n")  # a full disk still takes an empty file
-        probe.unlink(missing_ok=True)  # another command that asks the same of this place may have removed it
+        probe.unlink(missing_ok=True)  # another command that checks the same path may have removed it
 
 
 def _is_device(path: Path) -> bool:
@@ -155,7 +155,7 @@ def _encoded(data: str | bytes | Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def packed(data: str | Iterable[str]) -> Iterator[bytes]:
-    """The pieces of a gzip file that holds the text: the same bytes each time, as it names no file and no time."""
+    """The pieces of a gzip file of the text: the same bytes each time, as it names no file and no time."""
     packer = zlib.compressobj(_LEVEL, wbits=16 + zlib.MAX_WBITS)
     for piece in _encoded(data):
         yield packer.compress(piece)
@@ -163,11 +163,11 @@ def packed(data: str | Iterable[str]) -> Iterator[bytes]:
 
 
 _LEVEL = 5
-"""Of packing: a run of 1,500 queries is 7 % smaller than at level 3, and takes 0.13 s more."""
+"""Level of compression: a run of 1,500 queries is 7 % smaller than at level 3, and takes 0.13 s more."""
 
 
 def path_problem(path: str) -> str:
-    """Return why a posix path cannot be a file below a folder, as the end of a sentence; "" where it can."""
+    """Return why a posix path cannot be a file below a folder, as the end of a sentence; "" if it can."""
     parts = path.split("/")
     if not path:
         return "has no name"
@@ -179,7 +179,7 @@ def path_problem(path: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The text as UTF-8 can hold it: a lone surrogate becomes U+FFFD."""
+    """The text as UTF-8 can encode it: a lone surrogate becomes U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -195,9 +195,9 @@ def _umask() -> int:
 
 
 def bytes_in(*folders: Path, alone: bool = False) -> int:
-    """Count the bytes of the files below folders, one with several names once; of what vanishes meanwhile, none.
+    """Count the bytes of the files below folders; a file with several names counts once, one that vanishes not at all.
 
-    With `alone` a file counts only if all its names are there: the bytes that removing the folders frees.
+    With `alone` a file counts only if all its names are there: these bytes would be free without the folders.
     """
     names: defaultdict[tuple[int, int], list[os.stat_result]] = defaultdict(list)
     for path in chain.from_iterable(folder.rglob("*") for folder in folders):
@@ -209,14 +209,14 @@ def bytes_in(*folders: Path, alone: bool = False) -> int:
 
 
 def share_bytes(path: Path, others: Iterable[Path]) -> None:
-    """Make a file one with the first of the others that is like it, where the file system has hard links.
+    """Replace a file by a hard link to the first of the others with the same bytes, mode and owner.
 
-    Alike are files of the same bytes, mode and owner. A symbolic link is none of them: it stays whose it is.
+    Nothing is done on a file system without hard links, or with a symbolic link.
     """
     with suppress(OSError):  # a file system without hard links
         for other in others:
             with suppress(FileNotFoundError):  # removed in the meantime
-                if _alike(path.lstat(), other.lstat()) and filecmp.cmp(path, other, shallow=False):
+                if _can_share(path.lstat(), other.lstat()) and filecmp.cmp(path, other, shallow=False):
                     with folder_beside(path.parent) as aside:
                         link = aside / path.name
                         link.hardlink_to(other)
@@ -224,8 +224,8 @@ def share_bytes(path: Path, others: Iterable[Path]) -> None:
                     return
 
 
-def _alike(first: os.stat_result, second: os.stat_result) -> bool:
-    kinds = {(of.st_mode, of.st_uid, of.st_gid, of.st_size, of.st_dev) for of in (first, second)}
+def _can_share(first: os.stat_result, second: os.stat_result) -> bool:
+    kinds = {(file.st_mode, file.st_uid, file.st_gid, file.st_size, file.st_dev) for file in (first, second)}
     return len(kinds) == 1 and S_ISREG(first.st_mode) and first.st_ino != second.st_ino
 
 
@@ -236,9 +236,9 @@ def sha256_file(path: Path) -> str:
 
 
 def sha256_unchanged(path: Path) -> str:
-    """The same, computed once by a process while the file's size, times and place on disk stay: for large files."""
-    seen = path.stat()
-    return _sha256_of_state(path, (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_dev))
+    """The SHA-256 of a large file, cached in this process until the file's size, times or inode change."""
+    state = path.stat()
+    return _sha256_of_state(path, (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev))
 
 
 @lru_cache(maxsize=64)
@@ -252,7 +252,7 @@ def sha256_text(text: str) -> str:
 
 
 def git_blob_id(stream: BinaryIO, size: int, algorithm: str = "sha1") -> str:
-    """Git's id of a blob: SHA-1 over `blob <size>`, a zero byte, the content. Verifies without git.
+    """Git's id of a blob, without git: SHA-1 over `blob <size>`, a zero byte, the content.
 
     `algorithm` is sha256 for a repository of git's newer object format.
     """

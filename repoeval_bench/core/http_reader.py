@@ -1,7 +1,7 @@
-"""The one reader of HTTP: an answer within a time and a size, whatever the server does.
+"""The one reader of HTTP: an answer within limits of time and size, whatever the server does.
 
-An HTTP library bounds the wait for each byte. A server that sends one byte at a time, of its headers too, can keep it
-forever. Here a thread reads, and the caller waits no longer than it said.
+An HTTP library limits the wait for each byte. A server that sends single bytes, of its headers too, can hold it up
+forever. Here a thread reads, and the caller waits no longer than its limit.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST = 1800.0
-"""Seconds that fetching a file or a package may take, however slowly its bytes come."""
+"""The most seconds to fetch a file or a package."""
 
 _WAITING = 16
-"""Blocks that the thread reads ahead."""
+"""The most blocks that the thread reads ahead."""
 
 
 class TooMuchError(Exception):
-    """The answer has more bytes than were allowed."""
+    """The answer has more bytes than are allowed."""
 
 
 class Reply(NamedTuple):
-    """An answer whose head has arrived; `blocks` gives its body as it comes."""
+    """An answer whose head has arrived; `blocks` yields its body as it arrives."""
 
     status: int
     headers: Mapping[str, str]
@@ -38,7 +38,7 @@ class Reply(NamedTuple):
 
 
 class Response(NamedTuple):
-    """An answer that has arrived whole."""
+    """A complete answer."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class Response(NamedTuple):
 
 
 def ask(client: httpx.Client, method: str, url: str, *, seconds: float, most: int, **request: Any) -> Response:
-    """A request and its whole answer; raises what `exchange` raises."""
+    """Send a request and return its complete answer; raises what `exchange` raises."""
     with exchange(client, method, url, seconds=seconds, most=most, **request) as reply:
         return Response(reply.status, reply.headers, b"".join(reply.blocks))
 
@@ -55,11 +55,11 @@ def ask(client: httpx.Client, method: str, url: str, *, seconds: float, most: in
 def exchange(
     client: httpx.Client, method: str, url: str, *, seconds: float, most: int, raw: bool = False, **request: Any
 ) -> Iterator[Reply]:
-    """Send a request and give its answer as it comes; `raw` is without undoing the server's compression.
+    """Send a request and yield its answer as it arrives; `raw` leaves the server's compression as it is.
 
-    A TimeoutError after `seconds` from now, however much has arrived by then; a TooMuchError at more than `most` bytes
-    of body. Other faults are raised as httpx raises them. A thread that was given up uses the client until the server
-    next sends something, so after a TimeoutError take another client.
+    TimeoutError `seconds` after the call, however much has arrived by then; TooMuchError above `most` bytes of body.
+    Other errors are those of httpx. After a TimeoutError take another client: the thread uses this one until the
+    server next sends something.
     """
     transfer = _Transfer(time.monotonic() + seconds, most)
     threading.Thread(
@@ -73,16 +73,17 @@ def exchange(
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return what `work` returns, or raise what it raises; a TimeoutError after `seconds`.
+    """Return what `work` returns, or raise what it raises; TimeoutError after `seconds`.
 
-    For libraries that bound the wait for each byte alone. The thread in which it works goes on then, unheard.
+    It is for libraries that limit only the wait for each byte. After a TimeoutError their thread goes on, and its
+    result is dropped.
     """
     done: Queue[tuple[T | None, BaseException | None]] = Queue(1)
 
     def report() -> None:
         try:
             done.put((work(), None))
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
             done.put((None, error))
 
     threading.Thread(target=report, name="work", daemon=True).start()
@@ -96,7 +97,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 class _Transfer:
-    """The items that a reading thread has passed on; `deadline` is by the monotonic clock."""
+    """The items that a reading thread passes on; `deadline` is by the monotonic clock."""
 
     def __init__(self, deadline: float, most: int) -> None:
         self._deadline, self._most = deadline, most
@@ -104,7 +105,7 @@ class _Transfer:
         self.given_up = threading.Event()
 
     def read(self, stream: AbstractContextManager[httpx.Response], raw: bool) -> None:
-        """In the thread: pass on the head, each block, and None or what went wrong."""
+        """Pass on the head, each block, and then None or the error; runs in the thread."""
         try:
             with stream as response:
                 going = self._pass_on((response.status_code, response.headers))
@@ -112,11 +113,11 @@ class _Transfer:
                 while going and (block := next(blocks, None)) is not None:
                     going = self._pass_on(block)
             self._pass_on(None)
-        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
             self._pass_on(error)
 
     def _pass_on(self, item: object) -> bool:
-        """Return whether the item was taken, and the answer is still waited for."""
+        """Pass on an item; False if the caller no longer waits for the answer."""
         while not self.given_up.is_set():
             with suppress(Full):
                 self._arrived.put(item, timeout=0.2)
@@ -135,12 +136,12 @@ class _Transfer:
         return item
 
     def body(self) -> Iterator[bytes]:
-        """The blocks, as long as they are within the time and the size."""
+        """The blocks, within the limits of time and size."""
         size = 0
         while (block := self.next_item()) is not None:
             size += len(block)
             if size > self._most:
                 raise TooMuchError
             yield block
-            if time.monotonic() > self._deadline:  # blocks may be there as fast as they are taken
+            if time.monotonic() > self._deadline:  # `next_item` does not wait if a block is there already
                 raise TimeoutError("no whole answer in time")

@@ -1,4 +1,4 @@
-"""Identifiers: which nodes of a syntax tree are one, and which names the language itself gives.
+"""Identifiers: the nodes of a syntax tree that are identifiers, and the built-in names of each language.
 
 Keywords are not identifiers in any grammar. The tables of built-in names are fixed, so that no score depends on the
 version of an interpreter.
@@ -37,7 +37,7 @@ IDENTIFIER_KINDS = {
 }
 """Language -> the nodes that are identifiers."""
 
-# Names of the module builtins in Python 3.10 to 3.14, and what every module has.
+# Names of the module builtins in Python 3.10 to 3.14, and those that every module has.
 _PYTHON = """
 ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError BrokenPipeError
 BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError
@@ -56,7 +56,7 @@ help hex id input int isinstance issubclass iter len license list locals map max
 ord pow print property quit range repr reversed round set setattr slice sorted staticmethod str sum super tuple type
 vars zip
 """
-# Properties of ECMAScript's global object (ECMA-262, 2025), and what every host adds.
+# Properties of ECMAScript's global object (ECMA-262, 2025), and those that every host adds.
 _JAVASCRIPT = """
 AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError
 FinalizationRegistry Float16Array Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Iterator
@@ -71,7 +71,7 @@ Awaited Capitalize ConstructorParameters Exclude Extract InstanceType Lowercase 
 OmitThisParameter Parameters Partial Pick Readonly ReadonlyArray Record Required ReturnType ThisParameterType ThisType
 Uncapitalize Uppercase
 """
-# Types of java.lang (Java SE 21), and the type name that is a keyword.
+# Types of java.lang (Java SE 21), and `var`.
 _JAVA = """
 Appendable ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException AssertionError AutoCloseable Boolean
 Byte CharSequence Character Class ClassCastException ClassLoader ClassNotFoundException CloneNotSupportedException
@@ -90,8 +90,8 @@ any append bool byte cap clear close comparable complex complex128 complex64 cop
 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real recover rune string true uint
 uint16 uint32 uint64 uint8 uintptr
 """
-# The prelude and the macros of Rust's standard library (1.80, edition 2021) but for file, line and the like, which name
-# variables more often; and primitive types.
+# The prelude and the macros of Rust's standard library (1.80, edition 2021), without file, line and the like, which are
+# more often names of variables; and primitive types.
 _RUST = """
 AsMut AsRef Box Clone Copy Default DoubleEndedIterator Drop Eq Err ExactSizeIterator Extend Fn FnMut FnOnce From
 FromIterator Into IntoIterator Iterator None Ok Option Ord PartialEq PartialOrd Result Self Send Sized Some String Sync
@@ -109,7 +109,7 @@ _BUILTINS = {
     "java": _JAVA,
     "go": _GO,
     "rust": _RUST,
-    # What headers declare is a library's, not the language's.
+    # Names that headers declare belong to a library, not to the language.
     "c": "NULL",
     "cpp": "NULL std",
     "csharp": "dynamic nameof notnull unmanaged var",
@@ -118,14 +118,14 @@ _BUILTINS = {
 
 @cache
 def builtin_names(language: str) -> frozenset[str]:
-    """The names that a language gives without an import; `language` is the name of one of `LANGUAGES`."""
+    """The names that code can use without an import; `language` is the name of one of `LANGUAGES`."""
     return frozenset(_BUILTINS[language].split())
 
 
 def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:
-    """The identifiers on these lines of a file: no keywords, no built-in names, nothing of texts or comments.
+    """The identifiers on these lines of a file, without keywords, built-in names, string literals and comments.
 
-    What is interpolated into a text is code. The marks of a name (`#x`, `@x`, `r#x`) are left out.
+    Code that is interpolated into a string counts. Prefixes of a name (`#x`, `@x`, `r#x`) are removed.
     """
     name = parsed.language.name
     query = "[" + " ".join(f"({kind})" for kind in IDENTIFIER_KINDS[name]) + "] @name"

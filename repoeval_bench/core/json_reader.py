@@ -1,9 +1,9 @@
-"""The one reader of JSON and JSON Lines: whatever a text holds, it becomes a checked value or one `JsonFaultError`.
+"""The one reader of JSON and JSON Lines: any text becomes a checked value or one `JsonFaultError`.
 
 UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read. It refuses a lone surrogate,
 too many bytes in a line or document, more than 200 levels of nesting, and more than 4,300 digits. It also refuses a key
-that appears twice in one object, because two readers would take two values. What else a value may be, its model says,
-or `parse_plain`.
+that appears twice in one object, because two readers would take two values. The model, or `parse_plain`, decides what
+else a value may be.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from repoeval_bench.core.validation import EXACT, mistakes, without_line
 _Model = TypeVar("_Model", bound=BaseModel)
 
 MOST_OF_A_LINE = 64 * 1024 * 1024
-"""Bytes of a line: four times what a source file of 16 MiB takes, each of its characters escaped."""
+"""The most bytes of a line: four times a source file of 16 MiB, as each of its characters may be escaped."""
 
 MOST_OF_A_DOCUMENT = 256 * 1024 * 1024
-"""Bytes of a document that is read as a whole."""
+"""The most bytes of a document that is read as a whole."""
 
 MOST_OF_A_TEXT = 4 * MOST_OF_A_DOCUMENT
-"""Bytes of a text of lines that is read as a whole, once it is unpacked."""
+"""The most bytes, unpacked, of a text of lines that is read as a whole."""
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 16
@@ -41,9 +41,9 @@ _READ = 1 << 20
 
 
 class JsonFaultError(ValueError):
-    """The faults of a text: a sentence for each mistake; `line` counts from 1, 0 where it is the whole.
+    """The faults of a text: a sentence for each mistake; `line` counts from 1, 0 if no line is at fault.
 
-    `whole` says that the text as such is wrong, and not one of its fields.
+    `whole`: the text itself is wrong, not one of its fields.
     """
 
     def __init__(self, *faults: str, line: int = 0, whole: bool = False) -> None:
@@ -54,7 +54,7 @@ class JsonFaultError(ValueError):
         self.whole = whole
 
     def where(self, path: Path) -> str:
-        """`path:line`, or the path alone where it is the whole."""
+        """`path:line`, or the path alone if no line is at fault."""
         return f"{path}:{self.line}" if self.line else str(path)
 
 
@@ -64,7 +64,7 @@ class UnreadableError(ValueError):
 
 @contextmanager
 def faults_as(kind: type[BenchError], path: Path, way_out: str) -> Iterator[None]:
-    """Within the block a fault of this file is an error of a kind: `path:line is broken (…); way_out`."""
+    """Raise a fault of this file in the block as a `kind`: `path:line is broken (…); way_out`."""
     try:
         yield
     except JsonFaultError as fault:
@@ -74,7 +74,7 @@ def faults_as(kind: type[BenchError], path: Path, way_out: str) -> Iterator[None
 
 
 def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
-    """A record of a text; a JsonFaultError says what is not as the model wants it, of the `whole` by that name."""
+    """Parse a text as a `model`; a JsonFaultError says what does not fit, and calls the text itself `whole`."""
     try:
         record = model.model_validate_json(text)
     except ValidationError as error:
@@ -84,7 +84,7 @@ def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
 
 
 def parse_loose(text: bytes | str) -> Any:
-    """Plain values of a text that another program wrote in its own way; a JsonFaultError where it is not JSON."""
+    """Plain values of JSON that another program wrote in its own way; JsonFaultError if the text is not JSON."""
     try:
         return from_json(text)
     except ValueError as error:
@@ -92,9 +92,9 @@ def parse_loose(text: bytes | str) -> Any:
 
 
 def parse_plain(text: bytes | str) -> Any:
-    """Plain values of a text for which there is no model; a JsonFaultError says what is wrong with it.
+    """Plain values of JSON for which there is no model; a JsonFaultError says what is wrong.
 
-    Beside what is not JSON, it is a number that is not finite, a whole one beyond 2^53, and a key that appears twice.
+    Beside texts that are not JSON, it refuses numbers that are not finite, whole ones beyond 2^53, and repeated keys.
     """
     parse_loose(text)  # which bounds depth and digits, and refuses lone surrogates
     return json.loads(
@@ -114,16 +114,16 @@ def _faults(text: bytes | str, error: ValidationError, whole: str = "") -> list[
 def _check_distinct(text: bytes | str) -> None:
     """Raise a JsonFaultError if valid JSON has a key twice in one object."""
     colons = text.count(b":") if isinstance(text, bytes) else text.count(":")
-    # Each key has its colon. Only where there are more, in texts or of a key that appears twice, is it read slowly.
+    # Each key has one colon. More colons are in strings or belong to a repeated key: only then is the text read again.
     if colons != _count_keys(from_json(text, cache_strings="keys")):
         json.loads(text, object_pairs_hook=_distinct, parse_float=str, parse_int=str)
 
 
 def _count_keys(value: Any) -> int:
-    """Return the number of keys in a value and in all that it holds."""
+    """Return the number of keys in a value and in all values inside it."""
     n, inner = (len(value), value.values()) if type(value) is dict else (0, value if type(value) is list else ())
     for element in inner:
-        if type(element) is dict or type(element) is list:  # asked here: most values are neither, and a call costs more
+        if type(element) is dict or type(element) is list:  # tested here, as most values are neither and a call is slow
             n += _count_keys(element)
     return n
 
@@ -156,10 +156,10 @@ def _not_finite(text: str) -> float:
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """(number from 1, bytes) of every line that is not blank; lines end in LF or CRLF, and a BOM is left out.
 
-    A line of more than `MOST_OF_A_LINE` bytes is a JsonFaultError: what is read of it at most is one byte more.
+    JsonFaultError at a line of more than `MOST_OF_A_LINE` bytes, of which only one byte more is read.
     """
     number = 0
-    # Split at LF alone: U+2028 and its like may be part of a JSON string.
+    # Split at LF alone: a JSON string may contain U+2028 and similar characters.
     while line := stream.readline(MOST_OF_A_LINE + 1):
         number += 1
         if len(line) > MOST_OF_A_LINE:
@@ -171,21 +171,21 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_rows(raw: bytes, model: type[_Model]) -> Iterator[tuple[int, _Model | JsonFaultError]]:
-    """(line, row, or what is wrong with it) of every line that is not blank."""
+    """(line number, row or its fault) of every line that is not blank."""
     try:
         for number, line in lines(io.BytesIO(raw)):
             try:
                 yield number, parse(line, model, "row")
             except JsonFaultError as fault:
                 yield number, fault
-    except JsonFaultError as fault:  # a line of no end: what follows is not read
+    except JsonFaultError as fault:  # a line that is too long; the lines after it are not read
         yield fault.line, fault
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
-    """(line number, record) of every row of a JSONL file; a JsonFaultError of the first row that is not as expected.
+    """(line number, record) of every row of a JSONL file; JsonFaultError at the first row that does not fit.
 
-    A file that cannot be read is an UnreadableError.
+    UnreadableError if the file cannot be read.
     """
     with opened(path) as stream:
         for number, line in lines(stream):
@@ -196,13 +196,13 @@ def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
 
 
 def read_document(path: Path, most: int = MOST_OF_A_DOCUMENT) -> bytes:
-    """The bytes of a file, without a BOM; more than `most` are a JsonFaultError, and what follows is not read.
+    """The bytes of a file, without a BOM; JsonFaultError, and no further reading, above `most` bytes.
 
-    A file that cannot be read is an UnreadableError.
+    UnreadableError if the file cannot be read.
     """
     blocks, size = [], 0
     with opened(path) as stream:
-        # A read of `most` bytes would set that much memory aside, however small the file is.
+        # A read of `most` bytes would allocate that much memory, however small the file is.
         while block := stream.read(_READ):
             blocks.append(block)
             size += len(block)
@@ -212,9 +212,9 @@ def read_document(path: Path, most: int = MOST_OF_A_DOCUMENT) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, without a BOM; a JsonFaultError names the line that is something else.
+    """The text of a file in UTF-8, without a BOM; a JsonFaultError names the line that is not UTF-8.
 
-    A file that cannot be read is an UnreadableError.
+    UnreadableError if the file cannot be read.
     """
     raw = read_document(path, MOST_OF_A_TEXT)
     try:
@@ -227,9 +227,9 @@ def read_text(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file as it is unpacked; what the system has against it is an UnreadableError, damage of the packing a fault."""
+    """Open a file, unpacking `.gz`; UnreadableError if it cannot be read, JsonFaultError if it cannot be unpacked."""
     try:
-        # A GzipFile's own lines cost a call of Python each.
+        # GzipFile.readline is a Python call for each line.
         with io.BufferedReader(gzip.open(path), _BLOCK) if path.suffix == ".gz" else path.open("rb") as stream:
             yield stream
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

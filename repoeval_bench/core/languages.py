@@ -1,6 +1,6 @@
-"""The languages: one row each, with the file names, the grammar's package and the comments. Nothing is parsed here.
+"""The languages: one row each, with file names, the grammar's package and comments. Nothing is parsed here.
 
-A language is chosen by the file's name. `.h` belongs to two: it is C++ where the text shows it, else C.
+The ending of a file's name decides its language. `.h` belongs to two: it is C++ if the text shows it, else C.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from importlib.util import find_spec
 class Language:
     """One language. `endings` are those of file names, lower-cased, with the dot.
 
-    `module` and `function` give its tree-sitter grammar.
-    `doc_comments` are how comments begin that document what is below them.
+    `module` and `function` give its tree-sitter grammar. `doc_comments` are the beginnings of comments that document
+    the code below them.
     """
 
     name: str
@@ -29,17 +29,17 @@ class Language:
 
     @property
     def family(self) -> str:
-        """The language, or the one whose files name this one's definitions too."""
+        """The name that languages share if their files use each other's definitions."""
         return _FAMILIES.get(self.name, self.name)
 
     @property
     def installed(self) -> bool:
-        """Return whether the grammar's package is there, as in every whole installation; it is not imported."""
+        """Return whether the grammar's package is installed, as in every complete installation; it is not imported."""
         return _is_here(self.module)
 
     @property
     def package(self) -> str:
-        """The grammar's package, as it is installed."""
+        """The name under which the grammar's package is installed."""
         return self.module.replace("_", "-")
 
 
@@ -90,8 +90,8 @@ _BY_ENDING = {ending: language for language in LANGUAGES.values() for ending in 
 ENDINGS = tuple(_BY_ENDING)
 """Endings of the files whose language is known."""
 
-# What no C header has: a standard header without .h, and the words that C++ alone begins a line with. `__cplusplus`
-# is not a sign, as C headers guard `extern "C"` with it.
+# Signs of C++ that no C header has: a standard header without .h, and words that begin a line in C++ alone.
+# `__cplusplus` is no sign, as C headers guard `extern "C"` with it.
 _CPP = re.compile(
     r"^[ \t]*(?:"
     r"#[ \t]*include[ \t]*<\w+>"
@@ -106,9 +106,9 @@ _CPP = re.compile(
 
 
 def language_of(path: str, text: str = "") -> Language | None:
-    """The language of a file by the ending of its name, in any case; None where it is not known.
+    """The language of a file by the ending of its name, in upper or lower case; None if it is not known.
 
-    `text` decides for `.h` alone: C++ where a line of it can be nothing else, C otherwise, so without a text.
+    `text` matters for `.h` alone: C++ if one of its lines is C++ only, else C, as without a text.
     """
     ending = "." + path.rpartition("/")[2].rpartition(".")[2].lower()
     if ending == ".h" and _CPP.search(text):

@@ -1,7 +1,7 @@
-"""Notices: lines for the person who waits, such as where data comes from and what is left out. They are no result.
+"""Notices: lines for the user who waits, such as the origin of data or what is left out. They are no result.
 
-They are records of one logger, so that a script reads them by `logging`, and no function hands a callable on. A command
-prints them on standard error; a job brings those of its worker back.
+They are records of one logger, so that scripts read them by `logging` and functions need no callback. A command prints
+them on standard error; a job returns those of its worker.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=Non
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    """Add a notice to the list that collects those of this thread; where there is none it goes to the handlers."""
+    """Add a notice to the list that collects those of this thread; without one, pass it to the handlers."""
     lines = _collecting.get()
     if lines is not None:
         lines.append(record.getMessage())
@@ -33,7 +33,7 @@ NOTICES.addFilter(_is_shown)
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Collect the notices of a block in a list; no handler gets them."""
+    """Collect the notices of a block in a list instead of passing them to the handlers."""
     global _n_open, _level  # noqa: PLW0603  # a logger has one level for all threads
     lines: list[str] = []
     token = _collecting.set(lines)
@@ -52,7 +52,7 @@ def collected() -> Iterator[list[str]]:
 
 
 class _Shown(logging.Handler):
-    """Gives each notice to a function."""
+    """Passes each notice to a function."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _Shown(logging.Handler):
 
 
 def show_notices(show: Callable[[str], None]) -> None:
-    """Give every notice from now on to a function, and to it alone."""
+    """Pass every notice from now on to a function, and to nothing else."""
     NOTICES.propagate = False
     NOTICES.handlers[:] = [_Shown(show)]
     NOTICES.setLevel(logging.INFO)

@@ -1,4 +1,4 @@
-"""Numbers in text files, as C and JSON write them. Python alone takes `1_0`, digits of other scripts and odd blanks."""
+"""Numbers in text files, as C and JSON write them. Python also takes `1_0`, digits of other scripts and blanks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_whole(text: str) -> bool:
 
 
 def parse_number(text: str) -> float:
-    """Return the number that a text is, which may be infinite or NaN; a ValueError for any other text.
+    """Read a number, which may be infinite or NaN; ValueError for any other text.
 
     >>> parse_number("-1.5e3"), parse_number("+.5")
     (-1500.0, 0.5)

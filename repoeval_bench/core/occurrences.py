@@ -1,8 +1,7 @@
-"""Calls in a syntax tree, and its comments.
+"""Calls and comments in a syntax tree. Names are not resolved.
 
-There is one query per grammar, so that the tree is walked in C. If nodes can contain each other, its patterns are of
-single nodes. A pattern that waits for what follows a receiver waits through all of it. What a name refers to is not
-known here.
+There is one query per grammar, so that the tree is walked in C. Its patterns match single nodes, as calls contain each
+other: a pattern for a receiver and what follows would stay open through all of the receiver.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ _CALLS: Mapping[str, Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]]] = 
         "object_creation_expression": ("type", _BARE),
     },
 }
-"""Language -> kind of a call -> (field of what is called, its kind -> (field of the name, kind of the name)).
+"""Language -> kind of a call -> (field of the callee, its kind -> (field of the name, kind of the name)).
 
-Where no field of the name is named, what is called is itself the name.
+Without a field of the name, the callee is the name.
 """
 _CALLS = {**_CALLS, **dict.fromkeys(("typescript", "tsx"), _CALLS["javascript"])}
 _COMMENTS = dict.fromkeys(("java", "rust"), "[(line_comment) (block_comment)] @comment")
@@ -68,7 +67,7 @@ _COMMENTS = dict.fromkeys(("java", "rust"), "[(line_comment) (block_comment)] @c
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call by its name, on its lines."""
+    """A call: the name that it calls, and its lines."""
 
     name: str
     lines: LineSpan
@@ -76,7 +75,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The calls of a tree, by their names in the order of the file, and the lines of its comments."""
+    """The calls of a tree, in the order of their names in the file, and the lines of its comments."""
 
     calls: tuple[Call, ...]
     comments: tuple[LineSpan, ...]
@@ -98,13 +97,13 @@ def occurrences(parsed: Parsed) -> Occurrences:
 
 
 def _call(parsed: Parsed, node: Node) -> Iterator[tuple[int, Call]]:
-    """(where its name is, the call) of a call that has a name."""
+    """(byte of its name, the call) if it calls a name."""
     callee_field, rules = _CALLS[parsed.language.name][node.type]
     callee = node.child_by_field_name(callee_field) if callee_field else node
     if callee is None or callee.type not in rules:
         return
     name_field, kind = rules[callee.type]
-    # In C++ `template` may be in the field of the name, before it.
+    # In C++ the field of the name may also contain `template`, before the name.
     names = callee.children_by_field_name(name_field) if name_field else [callee]
     name = next((child for child in names if not name_field or child.type == kind), None)
     if name is not None:

@@ -1,4 +1,4 @@
-"""Options of parts: what each means, its default, and how its text is read and checked.
+"""Options of parts: their meaning, their default, and the reader that parses and checks their text.
 
 Readers are plain records, so that every object with an option can be pickled.
 """
@@ -21,11 +21,11 @@ Value = str | float | None
 
 
 class Reader(Protocol):
-    """Turns an option's text into its value; a ValueError where the text is not possible."""
+    """Converts an option's text to its value; ValueError if the text is not possible."""
 
     @property
     def expected(self) -> str:
-        """Return what is possible, as the end of the sentence `k1 is …`."""
+        """The possible values, as the end of the sentence `k1 is …`."""
 
     def __call__(self, text: str) -> Any:
         """The value."""
@@ -40,7 +40,7 @@ class Whole:
 
     @property
     def expected(self) -> str:
-        """Return what is possible."""
+        """The possible values."""
         words = "a whole number" + (f" from {self.low}" if math.isfinite(self.low) else "")
         return words + (f" to {self.high:,}" if math.isfinite(self.high) else "")
 
@@ -61,7 +61,7 @@ class Number:
 
     @property
     def expected(self) -> str:
-        """Return what is possible."""
+        """The possible values."""
         if math.isfinite(self.high):
             words = ("from", "to") if self.ends else ("between", "and")
             return f"a number {words[0]} {self.low:g} {words[1]} {self.high:g}"
@@ -84,7 +84,7 @@ class OneOf:
 
     @property
     def expected(self) -> str:
-        """Return what is possible."""
+        """The possible values."""
         *others, last = self.words
         return f"{', '.join(others)} or {last}" if others else last
 
@@ -97,7 +97,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Reads any text; `expected` says what makes sense."""
+    """Reads any text; `expected` says which texts make sense."""
 
     expected: str = "a text"
 
@@ -119,13 +119,13 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class OrNone:
-    """Reads what another reader does, or `none`."""
+    """Reads `none`, or what another reader reads."""
 
     inner: Reader
 
     @property
     def expected(self) -> str:
-        """Return what is possible."""
+        """The possible values."""
         return f"{self.inner.expected}, or none"
 
     def __call__(self, text: str) -> Any:
@@ -137,8 +137,8 @@ class OrNone:
 class Option:
     """An option of a part, as in `bm25:k1=0.9` or `rbp(p=0.9)`.
 
-    `default` is a value, None where the option takes no part unless it is given. `only` is another option and the
-    value that it must have for this one to say anything. A `required` option has no default.
+    `default` is a value; None if the option does nothing unless it is given. `only` is another option and the value
+    that it must have for this one to have an effect. A `required` option has no default.
     """
 
     default: Any
@@ -150,15 +150,15 @@ class Option:
 
 
 def named_option(name: str, option: Option) -> str:
-    """An option with its default; its name alone where it has none."""
+    """An option with its default; its name alone if it has none."""
     return name if option.default is None else f"{name}={option.default}"
 
 
 def read_options(owner: str, given: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, Any]:
     """Every option with its value, given or default, in the order of `options`; those without a value are left out.
 
-    A SpecError names `owner` in one sentence. The option does not exist, is missing, has no effect beside the others,
-    or has an impossible value. No value of an unknown option is repeated: it could be a key.
+    A SpecError about `owner` says which option does not exist, is missing, has no effect beside the others, or has an
+    impossible value. It does not repeat the value of an unknown option, which could be a key.
     """
     for key in given:
         if not options:
@@ -192,8 +192,8 @@ def _read(owner: str, key: str, text: str, option: Option) -> Any:
 def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
     """The options of a class or function: its parameters that can be given by name, except those in `gives`.
 
-    A dataclass's field states its meaning and possible values with `option`. Every other parameter is read by its
-    annotation, or by the type of its default.
+    A field of a dataclass may state its meaning and possible values with `option`. The annotation of any other
+    parameter, or the type of its default, decides how it is read.
     """
     keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     stated = (
@@ -211,7 +211,7 @@ def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> d
 def _parameters(factory: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(factory, eval_str=True).parameters
-    except (NameError, AttributeError, TypeError, SyntaxError):  # imported for a type checker alone
+    except (NameError, AttributeError, TypeError, SyntaxError):  # an annotation that only a type checker imports
         plain = inspect.signature(factory).parameters
         return {
             name: parameter.replace(annotation=_evaluated(parameter.annotation)) for name, parameter in plain.items()
@@ -240,5 +240,5 @@ def _annotated(parameter: inspect.Parameter) -> Option:
 
 
 def option(default: Any, meaning: str, read: Reader) -> Any:
-    """A field of a dataclass that is an option of the part."""
+    """Declare a field of a dataclass as an option of the part."""
     return field(default=default, metadata={"option": Option(default, meaning, read)})

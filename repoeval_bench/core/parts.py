@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 Role = Literal["query", "document"]
-"""Role of a text, for models that were trained with a prompt for each."""
+"""Role of a text, for models that were trained with one prompt for each role."""
 
 
 class Chunker(Protocol):
@@ -27,14 +27,14 @@ class Chunker(Protocol):
         """The spec that rebuilds this chunker, every parameter printed."""
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
-        """The file's chunks in order of their start; none for a file without a non-blank line."""
+        """The file's chunks in order of their start; none for a blank file."""
 
 
 class Snippet(NamedTuple):
     """Python that makes a chunker outside this tool.
 
-    framework: its name as its users write it, such as `LangChain`; imports: the line that imports what `code` uses;
-    code: one expression.
+    framework: its name as its users write it, such as `LangChain`; imports: the import line that `code` needs; code:
+    one expression.
     """
 
     framework: str
@@ -45,7 +45,7 @@ class Snippet(NamedTuple):
 class Embedded(NamedTuple):
     """The cost of vectors: texts that were encoded, and what the model's server counted for them.
 
-    usage: name -> count, such as the tokens to be paid; empty where nothing is counted.
+    usage: name -> count, such as the tokens to pay for; empty if nothing is counted.
     """
 
     texts: int
@@ -61,38 +61,38 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """All that decides a vector beside the text: model, weights, maximum length, pooling, precision."""
+        """Everything but the text that decides a vector: model, weights, maximum length, pooling, precision."""
 
     @property
     def max_tokens(self) -> int | None:
-        """The tokens that the model reads, special ones included; None without a limit."""
+        """The most tokens that the model reads, special ones included; None without a limit."""
 
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
 
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
-        """The characters of each text that the model reads; all of them where nothing is lost."""
+        """The characters of each text that the model reads; all of them if nothing is lost."""
 
     def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
-        """Return what the model is given of each text: the text as it is, its tail, or its windows in order."""
+        """The model's inputs for each text: the text as it is, its tail, or its windows in order."""
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
-        """The distinct parts that `ensure` would encode: one that is the same under two roles is under one of them."""
+        """The distinct parts that `ensure` would encode; a part that two roles share is under one of them."""
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
-        """Make the vectors of all texts available, computing the missing ones in one pass; return what that took."""
+        """Make the vectors of all texts available, encoding the missing ones in one pass; return the cost."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
 
     def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """(float32 (m, dim) unit rows, how many of them each text has in turn).
+        """(float32 (m, dim) unit rows, the number of rows of each text in turn).
 
-        A text has one, that of `encode`, unless it is scored by the best of its windows.
+        A text has one row, that of `encode`, unless it is scored by the best of its windows.
         """
 
     def n_vectors(self, texts: Sequence[str], role: Role) -> int:
-        """Rows that `encode_windows` gives."""
+        """The number of rows that `encode_windows` returns."""
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
         """Tokens of each text before truncation, special ones and the role's prompt included; None if not known."""
@@ -103,15 +103,15 @@ class PairScorer(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """All that decides a score beside the two texts."""
+        """Everything but the two texts that decides a score."""
 
     @property
     def pairs(self) -> tuple[int, int]:
-        """(pairs read so far, how many of them were longer than is read)."""
+        """(pairs read so far, how many of them were longer than the model reads)."""
 
     @property
     def n_cached(self) -> int:
-        """The number of these pairs that had a cached score and were not read again."""
+        """The number of these pairs whose score was cached."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; it depends on the query and that text alone."""

@@ -1,6 +1,6 @@
 """Places: lines of a named file. Gold is a tuple of them, in any number of files.
 
-A line is a file and a number, so places in one file and places in several files are counted in the same way.
+A line is a file and a number, so places in one file and in several files are counted in the same way.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class Place:
     lines: LineSpan
 
     def overlap(self, other: Place) -> int:
-        """Count the lines that both hold."""
+        """Count the lines that both contain."""
         return self.lines.overlap(other.lines) if self.file == other.file else 0
 
 
 Gold = tuple[Place, ...]
-"""The lines that answer a query. Places may touch or overlap; a line that two of them hold is one line of the gold."""
+"""The lines that answer a query. Places may touch or overlap; a line in two of them is one line of the gold."""
 
 
 def join(places: Iterable[Place]) -> Gold:
-    """The same lines, each in one place: ordered by file and start, without empty places."""
+    """The same lines, each in one place; ordered by file and start, without empty places."""
     joined: list[Place] = []
     for location in sorted(places, key=lambda location: (location.file, location.lines)):
         if not location.lines:
@@ -54,7 +54,7 @@ def without(gold: Gold, taken: Place) -> Gold:
 
 
 def iou(place: Place, gold: Gold) -> float:
-    """Lines that both hold over the lines that either holds; 0.0 where neither holds any."""
+    """Intersection over union of their lines; 0.0 if both are empty."""
     joined = join(gold)
     shared = sum(map(place.overlap, joined))
     union = len(place.lines) + sum(len(location.lines) for location in joined) - shared

@@ -11,9 +11,9 @@ from tqdm import tqdm
 
 from repoeval_bench.core.visible import visible
 
-# Without the thread that watches over slow bars: with `miniters=1` every step looks at the clock.
+# No thread that watches slow bars: with `miniters=1` every step looks at the clock.
 tqdm.monitor_interval = 0
-# A killed worker would leave behind a lock that processes share, and the command would report it at its end.
+# A killed worker would leave a lock that processes share, and the command would report it at its end.
 tqdm.set_lock(RLock())
 
 
@@ -22,7 +22,7 @@ def progress(
 ) -> tqdm[Any]:
     """A tqdm bar over `items` (or to `.update()` by hand), silent unless standard error is a terminal.
 
-    Silent too in a copy of the process that was started: its bar would overwrite another.
+    It is silent in a child process too, where it would overwrite another bar.
     """
     disabled = True if parent_process() else None
     return tqdm(

@@ -1,22 +1,22 @@
 """The one registry of parts: chunkers, embedders, retrievers, rerankers, protocols and measures.
 
 A built-in part is a `Row` of its room's table. A part from outside is named by `py:module:Name`, or by an entry point
-in the group of its kind, such as `repoeval_bench.chunkers`. All are parsed, checked and printed back by `choose`, and
-imported when they are made.
+in the group of its kind, such as `repoeval_bench.chunkers`. `choose` parses and checks the spec of either; the part is
+imported when it is made.
 
-What a part from outside offers:
+The interface of a part from outside:
 
-- chunker: `chunk(file)`, or a call with the file, gives the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in order
-  of their start.
-- embedder: `encode(texts, role)` gives an array (n, dim). `identity` is a mapping of all that decides a vector (model,
-  version, options): it is the cache's key.
-- retriever: `search(queries, k, excluded)` gives a `Run` with a ranking for each query.
-- reranker: `score(query, texts)` gives a number for each text, the higher the better.
+- chunker: `chunk(file)`, or a call with the file, returns the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in
+  order of their start.
+- embedder: `encode(texts, role)` returns an array (n, dim). `identity` is a mapping of all that decides a vector
+  (model, version, options): it is the cache's key.
+- retriever: `search(queries, k, excluded)` returns a `Run` with a ranking for each query.
+- reranker: `score(query, texts)` returns a number for each text, the higher the better.
 - protocol: a `Protocol` of `protocols.protocol`.
 - measure: a `MeasureDefinition` of `metrics.definition`; its `compute` is a function of a module.
 
-The first four are classes, or functions that make one. They are called with keywords. A parameter whose name is in
-`Kind.gives` receives what the part is made from, such as a retriever's `chunks` (repository -> its chunks). Every other
+The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name is in
+`Kind.gives` receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
 parameter is an option, read by its annotation or default.
 """
 
@@ -48,10 +48,10 @@ class Kind:
     """One kind of part. `table` and `wrapper` are `module:Name`: core imports no room.
 
     `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
-    `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
-    with the part and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its further
-    parameters are options. Any other callable makes a part, which may be called in turn. `shown` is what it must offer,
-    as an error message writes it.
+    `data` is the class of a part that is an object and needs no call. `wrapper` completes a part from outside: it is
+    called with the part and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its
+    other parameters are options. Any other callable makes a part, which may be callable itself. `shown` describes the
+    interface in an error message.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Kind:
 
     @property
     def plural(self) -> str:
-        """The name of its list."""
+        """The plural of its name."""
         return f"{self.name}s"
 
     @property
@@ -125,14 +125,14 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One part that can be named: what it means, what it takes, and where it is.
+    """One part that a spec can name: its meaning, its parameters, and its module.
 
     - where: `module:Name`, imported on request. part: the part itself, if it is data.
-    - options: None if they are read from the class itself.
-    - target: what follows the name, as MODEL in `st:MODEL`; in brackets if it may be left out. inner: the kind of part
-      that the target names; its options are taken too.
-    - needs: the parameters of `Kind.gives` that it has. requires: packages that only an extra installs.
-    - final: no other part ranks its results again. origin: the package of a part from outside, "" for a built-in one.
+    - options: None to read them from the class.
+    - target: the word after the name, as MODEL in `st:MODEL`; in brackets if it may be left out. inner: the kind of
+      part that the target names, whose options the spec may give too.
+    - needs: its parameters of `Kind.gives`. requires: packages that only an extra installs.
+    - final: no reranker reorders its results. origin: the package of a part from outside, "" for a built-in one.
 
     Of a chunker:
 
@@ -140,8 +140,8 @@ class Row:
       options that keep their ratio to it.
     - parallel: it keeps no state and starts no process, so it may cut in several processes. libraries: modules that
       take long to import; the server of those processes imports them.
-    - series: the index of its colour in figures; None takes the next that is free.
-    - pasted: its class has `of_size` and `snippet`, which tell its settings even if its package is not installed.
+    - series: the index of its colour in figures; None for the next free one.
+    - pasted: its class has `of_size` and `snippet`, which work even if its package is not installed.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The name as a list prints it, with the target that has to follow it."""
+        """The name as a list prints it, with its target if one is required."""
         needed = self.target and not self.target.startswith("[") and self.target != self.name
         return f"{self.name}:{self.target}" if needed else self.name
 
@@ -182,7 +182,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedSpec:
-    """A part that was named: its row, its target, and every option that has a value. Plain data."""
+    """A part that a spec names: its row, its target, and every option that has a value. Plain data."""
 
     kind: str
     row: Row
@@ -202,13 +202,13 @@ class ResolvedSpec:
         return dict(self.values)
 
     def check_installed(self) -> None:
-        """A UsageError where a package is missing that the part, or the one within it, needs."""
+        """Raise a UsageError if a package is missing that the part, or the one inside it, needs."""
         require(f"{self.kind} {self.row.name}", *self.row.requires, *(self.inner.row.requires if self.inner else ()))
 
     def make(self, **material: Any) -> Any:
-        """The part, made from that of the material which it asks for.
+        """Make the part from those of the materials that it has parameters for.
 
-        A UsageError where a package is missing, a SpecError where a part from outside fails.
+        UsageError if a package is missing, SpecError if a part from outside fails.
         """
         self.check_installed()
         kind, factory = KINDS[self.kind], self.row.load()
@@ -230,14 +230,14 @@ class ResolvedSpec:
 
 
 def rows(kind: str) -> tuple[Row, ...]:
-    """The parts of a kind that this package has: those of its table, and of leaves; only tables are imported."""
+    """The parts of a kind that this package has: those of its table, and those of its leaves."""
     table: tuple[Row, ...] = load(KINDS[kind].table)
     leaves = (_of_leaf(kind, point) for point in shipped_entry_points(KINDS[kind].group).values())
     return (*table, *(row for row in leaves if row is not None))
 
 
 def plug_ins(kind: str) -> list[Row]:
-    """The parts of a kind that other packages offer, by name; one that cannot be imported says why."""
+    """The parts of a kind in other packages, by name; the meaning of one that cannot be imported says why."""
     outside = []
     shipped = shipped_entry_points(KINDS[kind].group)
     for point in _entry_points(kind).values():
@@ -251,7 +251,7 @@ def plug_ins(kind: str) -> list[Row]:
 
 
 def known(kind: str, name: str) -> Row | None:
-    """The row of a name or alias, from the table or another package; None where there is none."""
+    """The row of a name or alias, from the table or another package; None if there is none."""
     table: tuple[Row, ...] = load(KINDS[kind].table)
     listed = next((row for row in table if name in (row.name, *row.aliases)), None)
     if listed is None and name in (leaves := shipped_entry_points(KINDS[kind].group)):
@@ -262,7 +262,7 @@ def known(kind: str, name: str) -> Row | None:
 
 
 def known_or_none(kind: str, name: str) -> Row | None:
-    """`known`, and None too for a plug-in that cannot be imported: of a stored run, which needs it no more."""
+    """`known`, but None for a plug-in that cannot be imported: a stored run no longer needs it."""
     try:
         return known(kind, name)
     except SpecError:
@@ -270,9 +270,9 @@ def known_or_none(kind: str, name: str) -> Row | None:
 
 
 def find(kind: str, name: str, target: str = "") -> Row:
-    """The row that a name, or `py` and its target, is about; a SpecError that offers the nearest name.
+    """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one.
 
-    The working folder is searched for a `py:` module too, as `python -m` does.
+    A `py:` module may be in the working folder, as for `python -m`.
     """
     if name == "py":
         return _from_module(kind, target)
@@ -284,7 +284,7 @@ def find(kind: str, name: str, target: str = "") -> Row:
 
 
 def is_parallel(spec: str) -> bool:
-    """Return whether a chunker says that it may cut in several processes."""
+    """Return whether a chunker may cut in several processes."""
     row = known_or_none("chunker", Spec.parse(spec).name)
     return row is not None and row.parallel
 
@@ -299,7 +299,7 @@ def is_outside(kind: str, spec: str) -> bool:
 
 
 def choose(kind: str, spec: str | Spec) -> ResolvedSpec:
-    """The part that a spec names, options checked and filled in; nothing is made.
+    """Resolve a spec: find the part, check its options and fill in their defaults; nothing is made.
 
     A SpecError says in one sentence what does not exist, is missing or is not possible.
     """
@@ -332,7 +332,7 @@ def _check_target(kind: str, row: Row, target: str) -> None:
 
 
 def _inner(kind: str, target: str) -> Row:
-    """The row of a part within another: `py:…`, a name, or else the row that takes any name."""
+    """The row of a part inside another: `py:…`, a name, or else the row that takes any name."""
     if target.startswith("py:"):
         return _from_module(kind, target.removeprefix("py:"))
     return known(kind, target) or next(row for row in rows(kind) if row.target == row.name)
@@ -349,7 +349,7 @@ def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
 
 
 def _of_leaf(kind: str, point: EntryPoint) -> Row | None:
-    """Return the row of a leaf; None where its folder is gone, or it names no row."""
+    """Return the row of a leaf; None if its folder was deleted, or if it is not a row."""
     try:
         row = _plug_in(kind, point)
     except SpecError:
@@ -383,7 +383,7 @@ def _from_module(kind: str, target: str) -> Row:
 
 
 def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
-    """The row of a part from outside; SpecError where it cannot be one of this kind."""
+    """The row of a part from outside; SpecError if it cannot be one of this kind."""
     data = KINDS[kind].data
     if data:
         if not isinstance(loaded, load(data)):
@@ -405,7 +405,7 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
 
 
 def is_part(kind: Kind, loaded: object) -> bool:
-    """Return whether a function does the work itself, such as cutting a file, and does not make what does it."""
+    """Return whether a function is a part itself, such as one that cuts a file, and not one that makes a part."""
     if not kind.called_with or not inspect.isfunction(loaded):
         return False
     given = inspect.signature(loaded).parameters.get(kind.called_with)

@@ -1,4 +1,4 @@
-"""Requests to a server, several at a time, within what they may cost together."""
+"""Send requests to a server, several at a time, within a limit of their total cost."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 Again = Callable[[], None]
-"""Called before a request is sent once more; its error ends the request."""
+"""Called before a request is sent again; its error ends the request."""
 
 PoolRequest = TypeVar("PoolRequest")
 Answer = TypeVar("Answer")
 
 
 class RequestPool(Generic[PoolRequest, Answer]):
-    """Threads that ask, fed by the caller's.
+    """Threads that send requests, which the caller's thread feeds and reads.
 
-    `most` is the largest cost of a request, `spent` its cost by its answer. `limit` is what all may cost together with
-    `before`, None for any amount. Each time that a request is sent counts: one that fails, or is sent again, has cost
-    the most. `too_dear` makes the error of stopping, given what was spent and what the next request could cost. Costs
+    `most` is the largest possible cost of a request, `spent` its cost by its answer. `limit` is the most that all may
+    cost together with `before`, None for any amount. A request that fails, or is sent again, counts at its largest
+    cost. `too_dear` makes the error at the limit from the amount spent and the largest cost of the next request. Costs
     are in any unit.
     """
 
@@ -43,13 +43,13 @@ class RequestPool(Generic[PoolRequest, Answer]):
     def answers(
         self, requests: Sequence[PoolRequest], ask: Callable[[PoolRequest, Again], Answer], at_once: int
     ) -> Iterator[Answer]:
-        """The answers as they come, in any order. The first failure is raised once all that was sent has come back.
+        """The answers as they come, in any order. The first failure is raised once all sent requests have ended.
 
-        `ask` is called in `at_once` threads; it calls what it is given before it sends its request once more.
+        `ask` is called in `at_once` threads; it calls its second argument before it sends its request again.
         """
         at_once = min(at_once, len(requests))
         for number in range(at_once):
-            # Daemons: Ctrl-C does not wait for what they wait for.
+            # Daemons: Ctrl-C does not wait for their requests.
             threading.Thread(target=self._work, args=(ask,), name=f"ask-{number}", daemon=True).start()
         waiting = list(reversed(requests))
         under_way = 0
@@ -80,7 +80,7 @@ class RequestPool(Generic[PoolRequest, Answer]):
             raise failure
 
     def _reserve(self, most: float) -> bool:
-        """Return whether a request may be sent; what it can cost is taken then."""
+        """Reserve the largest cost of a request; False if that would exceed the limit."""
         with self._lock:
             if self._limit is not None and self.spent + self._reserved + most > self._limit:
                 return False
@@ -93,7 +93,7 @@ class RequestPool(Generic[PoolRequest, Answer]):
             self.spent += cost
 
     def _again(self, most: float) -> None:
-        """Count what was sent as the most that it can have cost, and take as much for the next time."""
+        """Count the last attempt at its largest cost, and reserve as much for the next one."""
         if not self._reserve(most):
             raise self._too_dear(self.spent + self._reserved, most)
         self._settle(most, most)
@@ -103,5 +103,5 @@ class RequestPool(Generic[PoolRequest, Answer]):
             request, most = job
             try:
                 self._done.put((request, most, ask(request, partial(self._again, most))))
-            except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+            except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
                 self._done.put((request, most, error))

@@ -1,4 +1,4 @@
-"""The result of a retriever, the judgements for it, and one score."""
+"""The rankings of a retriever, the relevance judgements, and one score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Qrels = dict[str, dict[str, float]]
 """query_id -> chunk_id -> gain (> 0). A query without a relevant chunk has an empty dict, never no entry."""
 
 Fact = str | float | bool | None
-"""A fact about a query: a word, a number, yes or no; None where it is not known."""
+"""A fact about a query: a word, a number, yes or no; None if it is not known."""
 
 Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""
@@ -19,9 +19,9 @@ Ranking = tuple[tuple[str, float], ...]
 class Run:
     """The rankings that a system returned, by query id. Every query of the run has an entry.
 
-    `latency_ms` is the time of ranking each query, once its vector was there. `rerank_ms` is the time of ranking its
-    best again; a query with cached scores has none. `pairs` is (pairs of query and chunk that a model read, how many of
-    them it had to cut). None of them takes part in equality.
+    `latency_ms` is the time to rank each query, without the time to embed it. `rerank_ms` is the time to rerank its
+    best chunks; a query with cached scores has none. `pairs` is (pairs of query and chunk that a model read, how many
+    of them it had to cut). Equality ignores all three.
     """
 
     tag: str

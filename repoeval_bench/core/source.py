@@ -18,7 +18,7 @@ _ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
 
 
 def count_nws(text: str) -> int:
-    """Non-whitespace characters of a text: the one unit of size in this project."""
+    """Count the non-whitespace characters of a text: the one unit of size in this project."""
     if not text:
         return 0
     if text.isascii():  # one C loop over the bytes instead of a string for every word
@@ -27,7 +27,7 @@ def count_nws(text: str) -> int:
 
 
 def nearest_rank(ascending: Sequence[int], percent: int) -> int:
-    """The percentile of sizes by nearest rank, so that it is one of them; 0 for none."""
+    """The percentile of sizes by nearest rank, so that it is one of them; 0 for no sizes."""
     return ascending[max(0, -(-len(ascending) * percent // 100) - 1)] if ascending else 0
 
 
@@ -46,7 +46,7 @@ class SourceFile:
 
     def __post_init__(self) -> None:
         lengths = map(len, self.text.splitlines(keepends=True))
-        # An array: a tuple of ints takes five times as much, and each task has its file blanked.
+        # An array: a tuple of ints takes five times the memory, and each task has a blanked copy of its file.
         object.__setattr__(self, "_starts", array("L", accumulate(lengths, initial=0)))
         object.__setattr__(self, "_nws", None)
 
@@ -62,7 +62,7 @@ class SourceFile:
 
     @property
     def plain(self) -> bool:
-        """Return whether newlines alone end its lines, as compilers and syntax trees count them."""
+        """Return whether only newlines end its lines, as compilers and syntax trees count them."""
         return self.n_lines == self.text.count("\n") + (not self.text.endswith("\n") and bool(self.text))
 
     def slice(self, chars: CharSpan) -> str:
@@ -77,7 +77,7 @@ class SourceFile:
         return LineSpan(bisect_right(self._starts, chars.start) - 1, bisect_right(self._starts, chars.end - 1))
 
     def is_on(self, lines: LineSpan, chars: CharSpan) -> bool:
-        """Return whether these are the lines of a non-empty span; every chunk is asked, so they are not looked for."""
+        """Return whether these are the lines of a non-empty span; faster than `lines_of`, as every chunk is checked."""
         starts = self._starts
         return (
             type(lines) is LineSpan
@@ -97,7 +97,7 @@ class SourceFile:
     def nws_before(self) -> Sequence[int]:
         """Non-whitespace characters before each line, and of the whole file: one number more than lines.
 
-        The difference of two entries is the size of the lines between them. Counted once: every chunker asks.
+        The difference of two entries is the size of the lines between them. Cached, as every chunker needs it.
         """
         if self._nws is None:
             object.__setattr__(self, "_nws", array("L", accumulate(self.line_nws(), initial=0)))
@@ -115,12 +115,12 @@ class SourceFile:
 
 
 def spliced(text: str, lines: LineSpan, new: str) -> str:
-    """The text with another one in place of these lines; everything else stays as it is, line ends too."""
+    """The text with `new` in place of these lines; everything else stays as it is, line ends too."""
     parts = text.splitlines(keepends=True)
     return "".join([*parts[: lines.start], new, *parts[lines.end :]])
 
 
-@lru_cache(maxsize=2048)  # the most tasks that a recommendation asks by default, and some
+@lru_cache(maxsize=2048)  # more than the tasks of a recommendation by default
 def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
     """The file with these lines empty; every other line keeps its number."""
     parts = file.text.splitlines(keepends=True)
@@ -134,7 +134,7 @@ def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
 class Chunk:
     """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree.
 
-    A `header` is embedded before the text, a text that is `rewritten` in its place. Neither moves what is scored.
+    A `header` is embedded before the text, a `rewritten` text in its place. Neither changes the scored lines.
     """
 
     chunk_id: str
@@ -147,13 +147,13 @@ class Chunk:
     rewritten: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _chunk_of, _fields_of(self)  # as spans do
+        return _chunk_of, _fields_of(self)  # faster than the default, as in `spans`
 
     @classmethod
     def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
-        """Cut a non-empty span out of a file; `header` and `rewritten` are what else is embedded, "" for nothing.
+        """Cut a non-empty span out of a file; for `header` and `rewritten` see the class.
 
-        The id is that of `chunk_id_at`. A span that is empty or passes the end of the file is a ValueError.
+        The id is that of `chunk_id_at`. ValueError if the span is empty or passes the end of the file.
         """
         if not chars or chars.end > len(file.text):
             raise ValueError(
@@ -171,8 +171,8 @@ class Chunk:
         )
 
     def with_id(self, chunk_id: str, text: str) -> Self:
-        """Return the chunk under another id, its `text` given as the object that other chunks hold too."""
-        if type(self) is not Chunk:  # somebody else's, with fields of its own
+        """Return the chunk under another id; `text` is its text as the one object that all such chunks share."""
+        if type(self) is not Chunk:  # a subclass of a plug-in, with fields of its own
             return replace(self, chunk_id=chunk_id)
         return type(self)(  # `dataclasses.replace` takes three times as long, and each task has its file's chunks
             chunk_id=chunk_id,
@@ -192,14 +192,14 @@ class Chunk:
 
     @property
     def embed_text(self) -> str:
-        """The text that the embedder reads: the header, then the chunk's text, or what it is rewritten as."""
+        """The text that the embedder reads: the header, then the rewritten text or else the chunk's own."""
         return self.header + (self.rewritten or self.text)
 
     @property
     def added_nws(self) -> int:
         """Non-whitespace characters that the embedded text has beyond the chunk's own.
 
-        A rewritten text that is shorter takes nothing off: the lines that the chunk is credited with have to be read.
+        A shorter rewritten text counts as 0: a reader of the result reads the chunk's own lines.
         """
         if not self.rewritten:
             return count_nws(self.header)
@@ -219,7 +219,7 @@ def chunk_id_at(file: str, start: int, end: int) -> str:
 
 
 def chunk_id_of_task(chunk_id: str, task_id: str) -> str:
-    """Return the id of a chunk that a task sees alone, as its file is blanked for it."""
+    """Return the id of a chunk that only one task sees, as it is cut from the task's blanked file."""
     return f"{chunk_id.replace('%', '%25')}#{_encoded_name(task_id)}"
 
 
@@ -231,4 +231,4 @@ def encode_id(name: str) -> str:
 
 
 _encoded_name = lru_cache(maxsize=4096)(encode_id)
-"""`encode_id` of what many ids begin or end with: files and tasks."""
+"""`encode_id`, cached for names of files and tasks, which many ids contain."""

@@ -22,7 +22,7 @@ class _Span:
             raise ValueError(f"{type(self).__name__}({self.start}, {self.end}) is not a range: 0 <= start <= end")
 
     def __reduce__(self) -> tuple[type[Self], tuple[int, int]]:
-        # Corpora are sent between processes; what dataclasses do by default takes twice as long.
+        # Corpora are sent between processes; the default of dataclasses takes twice as long.
         return type(self), (self.start, self.end)
 
     def __len__(self) -> int:
@@ -32,7 +32,7 @@ class _Span:
         return iter(range(self.start, self.end))
 
     def overlap(self, other: Self) -> int:
-        """Count the positions that both spans hold; 0 where they only touch."""
+        """Count the positions in both spans; 0 if they only touch."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
     def overlaps(self, other: Self) -> bool:
@@ -40,7 +40,7 @@ class _Span:
         return self.overlap(other) > 0
 
     def common(self, other: Self) -> Self:
-        """The positions that both spans hold; an empty span where there is none."""
+        """The positions in both spans; an empty span if there is none."""
         start = max(self.start, other.start)
         return type(self)(start, start + self.overlap(other))
 

@@ -1,7 +1,7 @@
-"""The one grammar to name a part: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
+"""Specs, which name parts: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
 
-Chunkers, embedders, retrievers and rerankers are named by a spec. What a name means is known to `core.registry`; here
-are only parsing, printing back, and the error that offers the nearest name.
+A spec names a chunker, embedder, retriever or reranker. `core.registry` knows the names; here are only parsing,
+printing back, and the error that offers the nearest name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A parsed spec: `name`, a positional `target` ("" where there is none) and `params` as written.
+    """A parsed spec: `name`, a positional `target` ("" if there is none) and `params` as written.
 
     >>> Spec.parse("ast:max_nws=800").params
     {'max_nws': '800'}
@@ -36,7 +36,7 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a spec; a SpecError says which piece is not understood."""
+        """Parse a spec; a SpecError says which piece is wrong."""
         name, _, rest = text.strip().partition(":")
         if not _NAME.match(name):
             several = [piece.strip() for piece in name.split(",")]
@@ -88,14 +88,14 @@ def format_spec(name: str, params: Mapping[str, object], target: str = "") -> st
 
 
 MANY = 12
-"""Names above which a sentence does not list all, where a command does."""
+"""The most names that a message lists if a command lists them too."""
 
 
 def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "", *, listed_by: str = "") -> str:
     """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
 
-    Upper and lower case count the same. Where no name is near it says `otherwise`, or the command that lists them
-    (`listed_by`) where they are more than `MANY`, or all names.
+    Upper and lower case count the same. If no name is near, it ends with the command that lists them (`listed_by`) if
+    there are more than `MANY`, else with `otherwise`, or with all names.
     """
     names = sorted(set(known))
     folded = {name.lower(): name for name in names}

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-_SHOWN = 80  # characters of a value that a sentence quotes: it may be a whole file
+_SHOWN = 80  # the most characters of a value that a message quotes: it may be a whole file
 
 KeyPath = tuple[str | int, ...]
-"""Keys and positions from the top of a file down to a value."""
+"""Keys and indexes from the top of a file down to a value."""
 
 
 class Strict(BaseModel):
-    """A part of a file: unknown keys, values of another type, and numbers that are not finite are errors."""
+    """A model in which unknown keys, values of another type, and numbers that are not finite are errors."""
 
     model_config = STRICT
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file's content as plain values, the line of every value (from 1), and keys that are given twice."""
+    """A file's content as plain values, the line of every value (from 1), and the keys that appear twice."""
 
     path: Path
     content: Any
@@ -41,18 +41,18 @@ class Document:
     repeated: tuple[KeyPath, ...]
 
     def line(self, location: KeyPath) -> int:
-        """The line of a value, or of the nearest part around it that has one; 0 where the file does not have it."""
+        """The line of a value, or of the nearest value around it that has one; 0 if none has."""
         while location and location not in self.lines:
             location = location[:-1]
         return self.lines.get(location, 0)
 
     def where(self, location: KeyPath) -> str:
-        """`file:line`, or the file alone where the file does not have that place."""
+        """`file:line`, or the file alone if no line is known."""
         line = self.line(location)
         return f"{self.path}:{line}" if line else str(self.path)
 
     def read(self, model: type[_Model]) -> _Model:
-        """The content as a record; a UsageError with everything in which it is not what `model` wants."""
+        """The content as a `model`; a UsageError lists everything that does not fit."""
         if problems := self.problems(model):
             raise UsageError(
                 all_mistakes((f"{self.where(location)}: {sentence}" for location, sentence in problems), self.path)
@@ -60,7 +60,7 @@ class Document:
         return model.model_validate(self.content)
 
     def problems(self, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
-        """(place, sentence) of everything in which the content is not what `model` wants; none where it is."""
+        """(path of keys, sentence) of everything in the content that does not fit `model`."""
         problems = [(location, f"{location[-1]!r} is given twice; keep one") for location in self.repeated]
         try:
             model.model_validate(self.content)
@@ -70,22 +70,22 @@ class Document:
 
 
 MOST = 256 * 1024
-"""Bytes of a file; those that people write have a hundredth of it."""
+"""The most bytes of a file; those that people write have a hundredth of it."""
 
 DEEPEST = 32
-"""Levels of nesting; our files have four."""
+"""The most levels of nesting; our files have four."""
 
 VALUES = 100_000
-"""Values of a file."""
+"""The most values of a file."""
 
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
 """Types that a value may have. A date is a text, as everywhere else here."""
 
 
 def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
-    """Read a YAML file; an error of a kind where it cannot be read (`way_out` says what to do then) or is not YAML.
+    """Read a YAML file; an error of class `kind` if it cannot be read (`way_out` says what to do then) or is not YAML.
 
-    Of a UsageError the line that it names is the way out where the file is not YAML: a person wrote it.
+    A UsageError about a file that is not YAML names the line instead of the way out, as a person wrote the file.
 
     Values are texts, numbers, true, false, null, lists, and keys with values, within the limits above.
     """
@@ -133,9 +133,9 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
 
 
 def _check_size(events: Iterable[yaml.Event]) -> None:
-    """A MarkedYAMLError where values are nested too deeply, are too many, or are of a kind that no file here has.
+    """Raise a MarkedYAMLError if values are nested too deeply, are too many, or have a tag or an anchor.
 
-    Looked at before anything is built: the library builds nested values by recursion, and repeated ones without end.
+    This comes before any value is built: the library builds nested values by recursion, and repeated ones without end.
     """
     import yaml
 
@@ -163,7 +163,7 @@ def _refuse(reason: str, source: yaml.Event | yaml.Node) -> NoReturn:
 
 
 def _loader(text: str) -> yaml.SafeLoader:
-    """A loader that leaves dates as texts, and refuses what is not what it says, with its line."""
+    """A loader that leaves dates as texts, and refuses a value that is not of its tag's type, with its line."""
     import yaml
 
     loader = yaml.SafeLoader(text)
@@ -189,7 +189,7 @@ def _loader(text: str) -> yaml.SafeLoader:
 
 
 def _keys_and_entries(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int, bool]]:
-    """Yield every key and entry with its path and line, and whether it is a key."""
+    """Yield (path of keys, line, whether it is a key) of every key and every entry of a list."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):
@@ -222,7 +222,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
 
 
 def _of_entries(model: type[BaseModel], key: str) -> type[BaseModel]:
-    """The model of a key's value, or of the entries of the list that it is."""
+    """The model of a key's value, or of the entries of its list."""
     kind = model.model_fields[key].annotation
     return next(
         member for member in (kind, *get_args(kind)) if isinstance(member, type) and issubclass(member, BaseModel)

@@ -1,8 +1,8 @@
 """Syntax trees in lines: the one place where tree-sitter's bytes become lines and characters.
 
-tree-sitter counts UTF-8 bytes, and its rows end at a newline only; everybody else here counts characters and the lines
-of `str.splitlines()`. A `Parsed` file answers in those lines. Crossing from C to Python costs more than parsing does.
-So it lists the children of the requested nodes, and never walks a whole tree.
+tree-sitter counts UTF-8 bytes, and its rows end at a newline only; all other code here counts characters and the lines
+of `str.splitlines()`. A `Parsed` file returns those lines. A call from Python into the tree costs more than parsing, so
+it lists the children of the requested nodes only, and never walks a whole tree.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Child: TypeAlias = "tuple[int, int, Node]"
 """First line, last line (inclusive), node."""
 
 PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
-"""A child's role: comments and decorators belong to what follows, a closing bracket to what precedes."""
+"""A child's role: comments and decorators belong to the next node, a closing bracket to the one before."""
 
 WINDOW = 250_000
-"""Bytes that are parsed at once: beyond, a tree takes more memory than it gives context."""
+"""The most bytes that are parsed at once: more context is not worth the memory of the tree."""
 
 _WHOLE = 1_000_000
-"""Bytes of the texts whose trees a parser keeps; a tree takes about 45 times the bytes of its text."""
+"""The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text."""
 
 _REUSED = 8_000_000
-"""Bytes of the texts whose trees share nearly all nodes with another's, which they keep: hundreds of tasks."""
+"""The most bytes of texts whose cached trees share nearly all nodes with another tree: hundreds of tasks."""
 
 _ROLES = {
     "comment": COMMENT,
@@ -53,18 +53,17 @@ _ROLES = {
     "}": CLOSER,
 }
 
-# A function's body is a compound_statement in C; what an #ifdef encloses are statements too.
+# A function's body is a compound_statement in C; an #ifdef contains statements too.
 _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else")
 
 
 class Reparser:
-    """A parser that knows the texts it parsed last, and reuses the tree of a text for another one much like it.
+    """A parser that caches trees, and reuses the tree of a text for another text that is much like it.
 
-    A search for a size cuts the same files again, and all chunkers on syntax cut the same files. A task's file differs
-    only in the lines of its target. The tree is the one that a parse from scratch gives: tests compare them on real
-    files. How a parser recovers from a syntax error may depend on where it began. So a tree with an error is neither
-    reused for another text nor the result of reuse. Threads share nothing. `parses` counts the texts that were parsed,
-    here or with reuse.
+    A search for a size cuts the same files again, and all syntax chunkers cut the same files. A task's file differs
+    only in the lines of its target. The tree equals that of a parse from scratch: tests compare them on real files. How
+    a parser recovers from a syntax error may depend on where it began. So a tree with an error is neither reused for
+    another text nor the result of reuse. Threads share nothing. `parses` counts the parses, with and without reuse.
     """
 
     def __init__(self, language: TreeSitterLanguage) -> None:
@@ -91,9 +90,9 @@ class Reparser:
 
 
 class _KnownTrees:
-    """Trees of a thread: those parsed from scratch, and those that share most nodes with one.
+    """Cached trees of a thread: `whole` ones parsed from scratch, and `reused` ones that share most nodes with one.
 
-    `base` is the text and the tree of the first kind that was asked for last, of those without an error.
+    `base` is the last whole tree without an error, with its text.
     """
 
     def __init__(self) -> None:
@@ -117,21 +116,21 @@ class _KnownTrees:
 
 
 class _Trees:
-    """The trees that were used last; their texts have a limited number of bytes together."""
+    """The trees that were used last; `most` limits the bytes of all their texts."""
 
     def __init__(self, most: int) -> None:
         self._trees: dict[bytes, Tree] = {}
         self._room = most
 
     def find(self, encoded: bytes) -> Tree | None:
-        """Return the tree of a text, and take it out."""
+        """Remove and return the tree of a text."""
         tree = self._trees.pop(encoded, None)
         if tree is not None:
             self._room += len(encoded)
         return tree
 
     def add(self, encoded: bytes, tree: Tree) -> None:
-        """Keep a tree as the one that was used last."""
+        """Add a tree as the one that was used last."""
         self._trees[encoded] = tree
         self._room -= len(encoded)
         while self._room < 0:
@@ -141,7 +140,7 @@ class _Trees:
 
 
 def _edited(before: bytes, tree: Tree, encoded: bytes) -> Tree | None:
-    """Return a tree edited where another text differs from its own; None where they share less than half."""
+    """Return a tree edited where another text differs from its own; None if they share less than half."""
     start = _common(len(before), len(encoded), lambda size: before[:size] == encoded[:size])
     end = _common(
         len(before) - start,
@@ -157,7 +156,7 @@ def _edited(before: bytes, tree: Tree, encoded: bytes) -> Tree | None:
 
 
 def _common(a: int, b: int, equal: Callable[[int], bool]) -> int:
-    """Return the largest size up to both lengths at which two texts are equal; they are equal at every smaller one."""
+    """Return the largest size, up to both lengths, for which `equal` holds; it holds for every smaller size."""
     low, high = 0, min(a, b)
     while low < high:
         size = (low + high + 1) // 2
@@ -172,7 +171,7 @@ def _point(text: bytes, byte: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grammar:
-    """A grammar, with the roles of its node kinds looked up once."""
+    """A grammar, with the roles of its node kinds, looked up once."""
 
     of: Language
     language: TreeSitterLanguage
@@ -182,7 +181,7 @@ class _Grammar:
 
 
 def bare_grammar(of: Language) -> object:
-    """The grammar as its package gives it, for any binding of tree-sitter; GrammarError where it is not installed."""
+    """The grammar as its package returns it, for any binding of tree-sitter; GrammarError if it is not installed."""
     try:
         make: Callable[[], object] = getattr(import_module(of.module), of.function)
     except ModuleNotFoundError as error:
@@ -201,7 +200,7 @@ def _grammar(of: Language) -> _Grammar:
         language=language,
         reparser=Reparser(language),
         roles={kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
-        # What holds statements, members or elements is called so in every grammar: block, class_body, …
+        # Nodes of statements, members or elements have such names in every grammar: block, class_body, …
         lists=frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
     )
 
@@ -228,7 +227,7 @@ class Parsed:
         begin: int,
         starts: list[int],
     ) -> None:
-        """Parse bytes from byte `begin` of the file on; `starts`: see `_line_starts`, empty where rows are lines."""
+        """Parse bytes from byte `begin` of the file on; `starts`: see `_line_starts`, empty if rows are lines."""
         self.file = file
         self._grammar = grammar
         self._encoded = encoded
@@ -240,7 +239,7 @@ class Parsed:
 
     @property
     def language(self) -> Language:
-        """The language that it is parsed as."""
+        """The language of the grammar."""
         return self._grammar.of
 
     def children(self, node: Node) -> Iterator[Child]:
@@ -263,11 +262,11 @@ class Parsed:
             yield first, max(first, last), child
 
     def unwound(self, node: Node) -> Iterator[tuple[Node, int | None]]:
-        """Yield the node and the inner ones that cover its lines but perhaps the first or last, from outside in.
+        """Yield the node and those inside it that cover its lines, except perhaps the first or last, from outside in.
 
-        Opening these is enough. Each comes with the line that the one around it adds at its end, None where it adds
-        none. A sum or a chain of calls over many lines has a node inside the other for each line. So has what follows
-        `if (x)` on its line. Ends at the first node that is built otherwise.
+        A sum or a chain of calls over many lines has one node inside the other for each line, and so has a statement
+        after `if (x)` on its line; it is enough to open the yielded nodes. Each comes with the line that the node
+        around it adds at its end, None if it adds none. The walk ends at the first node of another form.
         """
         yield node, None
         roles, lists = self._grammar.roles, self._grammar.lists
@@ -303,18 +302,18 @@ class Parsed:
         return self.lines_between(node.start_byte, node.end_byte)
 
     def lines_between(self, start: int, end: int) -> LineSpan:
-        """The lines of the tree's bytes [start, end) less the blanks at both ends; one line where nothing is left."""
+        """The lines of the tree's bytes [start, end) without blanks at both ends; one line if nothing is left."""
         text = self._encoded[start:end]
         first = start + len(text) - len(text.lstrip())
         last = first + len(text.strip()) - 1
         return LineSpan(self._line(min(first, end)), self._line(max(min(first, end), last)) + 1)
 
     def is_blank(self, start: int, end: int) -> bool:
-        """Return whether the tree's bytes [start, end) hold nothing but blanks."""
+        """Return whether the tree's bytes [start, end) are all blank."""
         return not self._encoded[start:end].strip()
 
     def chars(self, node: Node) -> CharSpan:
-        """The characters of the file that the node is."""
+        """The characters of the file that the node covers."""
         return CharSpan(self._char(node.start_byte), self._char(node.end_byte))
 
     def _line(self, byte: int) -> int:
@@ -327,7 +326,7 @@ class Parsed:
         return min(self.file.chars_of(LineSpan(line, line)).start + len(before), len(self.file.text))
 
     def _line_bytes(self) -> list[int]:
-        """The byte of this tree at which each of its lines starts; made when it is asked for."""
+        """The byte of this tree at which each of its lines starts, computed on first use."""
         if not self._rows:
             lengths = (len(row) + 1 for row in self._encoded.split(b"\n"))
             self._rows = (
@@ -338,7 +337,7 @@ class Parsed:
         return self._rows
 
     def span(self, node: Node) -> LineSpan:
-        """The lines from the node's first to its last character; unlike `lines`, found without looking at the text."""
+        """The lines from the node's first to its last character; unlike `lines`, without looking at the text."""
         if not self._starts:  # rows are lines
             row, column = node.end_point
             first = node.start_point.row + self.first
@@ -347,9 +346,9 @@ class Parsed:
         return LineSpan(first, max(first, self._line(max(node.start_byte, node.end_byte - 1))) + 1)
 
     def matches(self, query: str, lines: LineSpan | None = None) -> Iterator[dict[str, list[Node]]]:
-        """Yield what a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes.
+        """Yield the matches of a tree-sitter query up to the tree's end, in order: name of a capture -> its nodes.
 
-        With `lines` of the file, only what touches them is looked for.
+        With `lines` of the file, only matches that touch them.
         """
         from tree_sitter import QueryCursor
 
@@ -366,7 +365,7 @@ class Parsed:
                 yield captured
 
     def is_deeper(self, most: int, lines: LineSpan) -> bool:
-        """Return whether more than `most` nodes are in each other on some of the lines."""
+        """Return whether nodes are nested more than `most` deep on some of the lines."""
         starts = self._line_bytes()
         first, last = max(lines.start, self.first), min(lines.end, self.end)
         if first >= last:
@@ -390,7 +389,7 @@ class Parsed:
         return self._grammar.roles.get(node.kind_id, PLAIN)
 
     def is_list(self, node: Node) -> bool:
-        """Return whether the node holds a sequence of statements, members or elements; the root does."""
+        """Return whether the node contains a sequence of statements, members or elements; the root does."""
         return node.kind_id in self._grammar.lists or node == self.root
 
     def signature(self, node: Node, body: Node | None) -> str:
@@ -408,7 +407,7 @@ class Parsed:
     def last_statement(self) -> tuple[int, int] | None:
         """Line and byte at which the last statement on the outermost level starts, comments above it included.
 
-        None where the tree has no second one. What follows it may be cut off, so the tree is right before it.
+        None if it is the only one. The text may end inside it, so the tree is right only before it.
         """
         statement: tuple[int, int] | None = None
         below = 0
@@ -416,14 +415,14 @@ class Parsed:
             glue = self.role(child) in (COMMENT, DECORATOR)
             if statement and not (glue and last + 1 >= below):
                 break
-            # In a tree that is cut off, what is indented can seem to be on the outermost level.
+            # If the text is cut off, an indented node can seem to be on the outermost level.
             if child.start_point.column == 0 and (statement or not glue):
                 statement, below = (line, child.start_byte + self._begin), line
         return statement if statement and statement[0] > self.first else None
 
 
 def parse(file: SourceFile, language: Language) -> Parsed:
-    """A file's syntax tree. A syntax error gives a tree all the same, with error nodes in it."""
+    """A file's syntax tree; with a syntax error, it has error nodes."""
     return next(segments(file, language, window=len(file.text) * 4 + 1))
 
 
@@ -431,12 +430,12 @@ def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iter
     """Trees of consecutive pieces of a file, cut between statements on the outermost level.
 
     A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece. Finish
-    with each tree before taking the next. A statement above the window widens it. GrammarError where the grammar is not
-    installed.
+    with each tree before taking the next. A statement that is longer than the window widens it. GrammarError if the
+    grammar is not installed.
     """
     grammar = _grammar(language)
-    # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it. Lone surrogates are
-    # no UTF-8; as three bytes each they are a syntax error and no crash.
+    # Without the \r of CRLF the lines are the same, and no grammar can stumble over it. A lone surrogate is no UTF-8;
+    # as three bytes it is a syntax error and no crash.
     text = file.text.replace("\r\n", "\n") if "\r" in file.text else file.text
     encoded = text.encode("utf-8", "surrogatepass")
     starts = [] if file.plain else _line_starts(text)
@@ -462,6 +461,6 @@ def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iter
 
 
 def _line_starts(text: str) -> list[int]:
-    """The byte at which each line starts, and that of the end, where tree-sitter's rows are not the lines."""
+    """The byte at which each line starts, and that of the end, for files whose lines are not tree-sitter's rows."""
     lines = text.splitlines(keepends=True)
     return list(accumulate((len(line.encode("utf-8", "surrogatepass")) for line in lines), initial=0))

@@ -1,4 +1,4 @@
-"""Code as terms, for everything that counts words."""
+"""Split code and text into terms, for everything that counts words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def words(text: str) -> list[str]:
 def dice(left: Counter[str], right: Counter[str]) -> float:
     """Dice's coefficient of two multisets of terms, which is their token F1: 2 |both| / (|left| + |right|).
 
-    0 where they share none.
+    0 if they share none.
     """
     shared = sum(min(count, right[term]) for term, count in left.items() if term in right)
     return 2 * shared / (left.total() + right.total()) if shared else 0.0
@@ -46,13 +46,13 @@ def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
 
 
 CODE_TERMS = "code 2"
-"""Version of the result of `identifiers`, part of the key of everything that is cached from it."""
+"""Version of the result of `identifiers`, part of the key of every cache entry that depends on it."""
 
 
 def identifiers(text: str) -> list[str]:
-    r"""`\w+` and the marks within, case folded, in order; each is followed by its snake_case and camelCase parts.
+    r"""The words of code (`word_of_code`), case folded, in order, each followed by its snake_case and camelCase parts.
 
-    A word that is its own only part appears once.
+    A word with a single part appears once.
 
     >>> identifiers("parseHTTPHeader(self._max_len)")
     ['parsehttpheader', 'parse', 'http', 'header', 'self', '_max_len', 'max', 'len']
@@ -64,9 +64,7 @@ def identifiers(text: str) -> list[str]:
 
 
 def word_of_code(text: str) -> str:
-    r"""The pattern of a word in a text of code: `\w+`.
-
-    The accents and vowel signs that an identifier may hold, which are not `\w`, do not break it.
+    r"""The pattern of a word in a text of code: `\w+`, and the accents and vowel signs that identifiers may contain.
 
     >>> re.findall(word_of_code("cafe\u0301 $x"), "cafe\u0301 $x") == ["cafe\u0301", "x"]
     True
@@ -74,7 +72,7 @@ def word_of_code(text: str) -> str:
     others = [] if text.isascii() else [char for char in set(text) if not _is_word(char) and f"a{char}".isidentifier()]
     if not others:
         return r"\w+"
-    # Characters of the text, escaped: no pattern is read from it.
+    # Characters of the text are escaped, so that none is read as a pattern.
     marks = re.escape("".join(sorted(others)))
     first = re.escape("".join(sorted(filter(str.isidentifier, others))))
     return rf"[\w{first}][\w{marks}]*"
@@ -86,16 +84,16 @@ def _is_word(char: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _with_parts(word: str) -> tuple[str, ...]:
-    """A word as terms; code repeats its words, so most are taken apart once."""
+    """A word as terms, cached, as code repeats its words."""
     letters, shape = (word, word) if word.isascii() else _shape(word)
-    # Folded, not lower-cased: the lower case of a Greek sigma depends on whether it ends the word.
+    # Case folding, not lower case: the lower case of a Greek sigma depends on whether it ends the word.
     parts = ["".join(letters[match.start() : match.end()]).casefold() for match in _PART.finditer(shape)]
     whole = word.casefold()
     return (whole,) if parts in ([], [whole]) else (whole, *parts)
 
 
 def _shape(word: str) -> tuple[list[str], str]:
-    """The letters of a word, each with its marks, and their kinds: A a capital, a small, 0 a digit, ~ without case."""
+    """The letters of a word with their marks, and their shape: A upper case, a lower case, 0 digit, ~ without case."""
     letters: list[str] = []
     shape = ""
     for char in word:
@@ -133,7 +131,7 @@ def _stemmer() -> Any:
 
 
 def blanks(text: str) -> list[str]:
-    """Return what is between blanks, as written: Lucene's WhitespaceAnalyzer."""
+    """Return the words between blanks, as written: Lucene's WhitespaceAnalyzer."""
     return text.split()
 
 

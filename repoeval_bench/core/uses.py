@@ -1,4 +1,4 @@
-"""Definitions that a piece of code uses: where they are, what they are, and how sure it is."""
+"""Definitions that a piece of code uses: their lines, their kind, and how surely they were resolved."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ compound name's only definition."""
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 LIMIT = 12
-"""Non-blank lines of a definition that are gold at most."""
+"""The most non-blank lines of a definition that are gold."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class CodeDefinition:
     """A definition of a repository; `name` is qualified in its file, as in `Socket.close`.
 
-    `lines` are its gold lines: of a function or class decorators, header and docstring, of a name its statement.
-    Outside Python the line of the name is one of them.
+    `lines` are its gold lines: decorators, header and docstring of a function or class; the statement of a variable.
+    In languages other than Python the line of the name is always one of them.
     """
 
     file: str

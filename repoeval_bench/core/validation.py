@@ -1,4 +1,4 @@
-"""Mistakes that pydantic finds, in this project's words: what was expected, never how the check is built."""
+"""Mistakes that pydantic finds, in this project's words: what was expected, without pydantic's terms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 """Frozen; unknown fields, values of another type, and numbers that are not finite are errors.
 
-A command uses few of the models: the others are not built.
+A command uses few of the models, so each is built on first use.
 """
 
 EXACT = 2**53
-"""The largest whole number that a file may hold: every program that reads JSON reads it exactly."""
+"""The largest whole number that a file may contain: every program that reads JSON reads it exactly."""
 
 LINES = 2**31 - 1
 """The largest line number."""
@@ -29,7 +29,7 @@ Line = Annotated[int, Field(ge=0, le=LINES)]
 
 
 def _plain(value: Any) -> Any:
-    """The value, if numbers in it are finite and at most `EXACT`: what is not in a model is checked all the same."""
+    """The value if its numbers are finite and at most `EXACT`, as in values of a model; else a ValueError."""
     if isinstance(value, dict):
         for inner in value.values():
             _plain(inner)
@@ -78,11 +78,11 @@ _EXPECTED = {
     "too_long": "{max_length} or fewer entries were expected",
     "json_invalid": "not valid JSON ({error})",
 }
-"""pydantic's type of an error -> what is said of it."""
+"""pydantic's type of an error -> what was expected."""
 
 
 def expectation(error: Mapping[str, Any]) -> str:
-    """Say what was expected where pydantic reports an error (an entry of `ValidationError.errors()`)."""
+    """Say what was expected, from an error of pydantic (an entry of `ValidationError.errors()`)."""
     words = _EXPECTED.get(error["type"])
     if words is None:
         return str(error["msg"]).removeprefix("Value error, ")
@@ -90,16 +90,16 @@ def expectation(error: Mapping[str, Any]) -> str:
 
 
 def without_line(text: str) -> str:
-    """A fault of JSON without a line that is always the first: what is read is often one line of a file itself."""
+    """A message about JSON without "line 1": the text that was parsed is often one line of a file itself."""
     return text.replace(" at line 1 column ", " at character ")
 
 
 _SHOWN = 60
-"""Characters of a field's name or of a value that are shown, and mistakes of a value: each may be of any length."""
+"""The most characters of a field's name or value in a message, and the most mistakes: both may be very many."""
 
 
 def mistakes(error: ValidationError, whole: str = "") -> list[str]:
-    """`field: expectation, got value` of each mistake; `whole` names what is wrong as a whole, if that has a name."""
+    """`field: expectation, got value` of each mistake; `whole` is the name of a value that is wrong as a whole."""
     sentences = []
     for details in error.errors(include_url=False)[:_SHOWN]:
         field = _cut(".".join(map(str, details["loc"]))) or whole
@@ -108,7 +108,7 @@ def mistakes(error: ValidationError, whole: str = "") -> list[str]:
 
 
 def _got(error: ErrorDetails) -> str:
-    """Quote what was there instead, where that says more than the expectation."""
+    """Quote the value, if that says more than the expectation."""
     if isinstance(error["input"], dict) or error["type"] in ("json_invalid", "extra_forbidden", "value_error"):
         return ""
     return f", got {_cut(json.dumps(error['input'], default=str, ensure_ascii=False))}"

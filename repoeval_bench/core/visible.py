@@ -1,7 +1,7 @@
-"""Text from outside made safe for a terminal: nothing in it can colour, move, erase, or turn what is around it.
+"""Make text from outside safe for a terminal: it cannot colour, move, erase or reverse the text around it.
 
-Names of repositories, systems and licences, what a program says on standard error, and source code are printed. A
-terminal obeys control characters in them, and shows text behind a bidirectional one in another order than it has.
+Names of repositories, systems and licences, the standard error of programs, and source code are printed. A terminal
+obeys control characters in them, and shows text after a bidirectional character in another order.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]"  # C0 without tab and line end, DEL, C1
     "|\r(?!\n)"
-    "|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # what turns the direction of writing
-    "|[\ud800-\udfff]"  # halves of characters, which no terminal can be sent
+    "|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # characters that change the direction of writing
+    "|[\ud800-\udfff]"  # lone surrogates, which cannot be encoded
 )
 
 
 def visible(text: str) -> str:
-    r"""The text with what a terminal would obey as escapes that are seen: `\u001b`, as JSON writes it too.
+    r"""The text with the characters that a terminal obeys as visible escapes: `\u001b`, as in JSON.
 
     >>> print(visible("a\x1b[31mb\tc"))
     a\u001b[31mb	c
@@ -29,7 +29,7 @@ _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def one_line(text: str) -> str:
-    r"""The text `visible` and on one line: a name from outside must not break the table or caption that it is in.
+    r"""The text `visible` and on one line, so that a name from outside does not break its table or caption.
 
     >>> one_line("a\r\nb\x1b[31m")
     'a b\\u001b[31m'

@@ -1,4 +1,4 @@
-"""Counts with their nouns, as every sentence has them."""
+"""Counts with their nouns, for printed sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun, `1 query` or `3 queries`; `many` is the plural where it is not `plural(one)`.
+    """A number with its noun, `1 query` or `3 queries`; `many` is the plural if it is not `plural(one)`.
 
     >>> count(1, "task"), count(0, "repository"), count(12_000, "interval rests", "intervals rest")
     ('1 task', '0 repositories', '12,000 intervals rest')
@@ -15,7 +15,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
-    """The first `most` of the names, and how many more there are.
+    """The first `most` names, and the number of the others.
 
     >>> few(["a", "b", "c"], 2), few(["a"], 2)
     ('a, b and 1 more', 'a')
