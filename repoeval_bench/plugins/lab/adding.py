@@ -1,4 +1,4 @@
-"""A run of other people on one's own leaderboard: computed again here, and recorded with what came of it."""
+"""Add other people's runs to a leaderboard: each is computed again here, and a record of the result is kept."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SHOWN = 3
 
 
 def check_folders(folders: Sequence[Path]) -> None:
-    """Check folders before the first is computed again.
+    """Check all folders before the first is computed again.
 
-    A UsageError names every one that is no finished run, a ResultError the first that is more than a run.
+    A UsageError names every folder that is no finished run, a ResultError the first that has files of no run.
     """
     of_each(check_finished, folders)
     for folder in folders:
@@ -43,11 +43,11 @@ def add_run(
     allowed: Collection[str] = (),
     home: Path | None = None,
 ) -> RunView:
-    """Verify a run folder, copy it into `out` with a record beside it, for `leaderboard` to show; the run there.
+    """Verify a run folder, copy it into `out` with a record beside it for `leaderboard`, and return the copy.
 
-    It is `verify` that computes. An imported run, and one that names code or a server which is not `allowed`, cannot be
-    computed again: that is recorded. Nothing is copied if `check_folders` refuses the folder. A ResultError where the
-    run is not what it claims, contradicts itself, or `out` holds another one of its id.
+    `verify` computes the run again. An imported run, and one that names code or a server which is not `allowed`, cannot
+    be computed again, and the record says so. `check_folders` may refuse the folder. ResultErrors: a run that is not
+    what it claims or contradicts itself, and another run of the same id in `out`.
     """
     check_folders([folder])
     run = RunView.open(folder)
@@ -57,7 +57,7 @@ def add_run(
     if stored.is_dir() and (other := differing(folder, stored)):
         sentence = f"{shown_place(stored)} is another run of that id: {', '.join(other)} differ"
         raise ResultError(f"{sentence}; add it to another folder")
-    # Of what is computed again, so that a file which changes meanwhile is noticed.
+    # Hashed before the run is computed again, so that a file that changes meanwhile is noticed.
     sha256 = file_hashes(stored if stored.is_dir() else folder)
     reason, values = _cannot_be_computed(run, allowed), 0
     if reason:
@@ -70,7 +70,7 @@ def add_run(
             raise ResultError(f"{_refusal(result)}; nothing was added")
         values = sum(result.compared.values())
         state = VerificationState(status=VerificationStatus.VERIFIED, ranking=result.ranking, reason=result.reason)
-    # First, so that an added run is never there without it and taken for one that was made here.
+    # The record comes first: an added run without it would be taken for one that was made here.
     record = write_record(stored, state, values=values, sha256=sha256)
     results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes(), replace=True)
     if not stored.is_dir():
@@ -80,7 +80,7 @@ def add_run(
 
 
 def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
-    """Return why a run cannot be computed again; empty where it can."""
+    """Return why a run cannot be computed again; empty if it can."""
     config = run.manifest.config
     if config is None:
         return "it was imported, so no request and no data are known"
@@ -90,7 +90,7 @@ def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
 
 
 def _contradictions(run: RunView) -> list[str]:
-    """Return the contradictions in a run; scores whose means are others, or without judgements, are a ResultError."""
+    """Return the contradictions in a run; missing judgements, and means that do not fit scores, are a ResultError."""
     config, metrics, problems = run.manifest.config, run.metrics, []
     if config is not None:
         if run.manifest.completion is None and id_of(config) != run.run_id:

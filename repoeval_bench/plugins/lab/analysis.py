@@ -1,8 +1,8 @@
-"""Analyse a leaderboard of chunkers: what size gains, how each compares with whole lines, what reading more gains.
+"""Analyse a leaderboard of chunkers: the effect of size, each chunker against `fixed`, the gain of reading more.
 
-Chunkers are compared at equal size. A run has a size if its mean chunk is within 10 % of a `fixed` run's beside it. A
-chunker that meets no such size is ranked, and in none of these comparisons. If `fixed` was itself matched to another
-chunker's size, its run nearest to that size is the baseline, and its others are only ranked.
+Chunkers are compared at equal size. A run has the size of a `fixed` run if their mean chunks are within 10 %. A run
+without such a size is ranked, and in none of these comparisons. If several runs of `fixed` have the same mean chunk,
+one is the baseline, and the others are only ranked.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 BASELINE = "fixed"
 
 CLAIMED = ("recall@5",)
-"""Measures by which papers compare chunkers. Larger chunks raise them by themselves, so sizes have to be equal."""
+"""Measures by which papers compare chunkers. Larger chunks alone raise them, so sizes have to be equal."""
 
 _NEAR = log(1.1)
-"""Largest distance of two mean sizes that are taken as one, as the logarithm of their ratio."""
+"""Largest distance of two mean sizes that count as equal, as the logarithm of their ratio."""
 
 _FEWEST = 20
-"""Queries of a language below which it is not ranked by itself."""
+"""The fewest queries for which a language is ranked by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedRun:
-    """A run: its chunker by `name`, without its size, and `size`, the nws of `fixed` whose mean chunk it has, or None.
+    """A run: the `name` of its chunker, and its `size`: the size of the `fixed` run of equal mean chunk, or None.
 
     `label` is unique on the leaderboard: `ast at 1,000`. If the run has no such size, or two would have this label, it
     is `ast:max_nws=1300`, else the full spec.
@@ -65,7 +65,7 @@ class SizedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeEffect:
-    """A chunker's mean at each size it was run at, ascending; `difference` is the largest size minus the smallest.
+    """A chunker's mean at each of its sizes, ascending; `difference` is that of the largest size minus the smallest.
 
     `run_ids` are those of the runs at these sizes.
     """
@@ -79,9 +79,9 @@ class SizeEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPoint:
-    """The highest recall of any run of a leaderboard within a budget, and whose it is; `fixed` is the best of `fixed`.
+    """The highest recall of a leaderboard's runs within a budget, with its run; `fixed` is the highest of `fixed`.
 
-    `budget` is in nws, `tokens` what that is in tokens of the rule `code`, None where no sources were kept.
+    `budget` is in nws, `tokens` is the same in tokens of the rule `code`, None if no sources were kept.
     """
 
     budget: int
@@ -94,12 +94,12 @@ class FrontierPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardAnalysis:
-    """A leaderboard with what it says beyond its ranking.
+    """A leaderboard with its analysis.
 
     `against` is run id -> its comparisons with `fixed` of its size, Holm over the runs of that size. The leaderboard's
     measure comes first, then those of `CLAIMED` that the runs have. `recall` is the measure of the frontier.
-    `languages` is language -> what to choose for its queries, where there are several. `updates` is run id -> its
-    chunker's cost of an update, if that was measured on code in a language of its queries.
+    `languages` is language -> the choice for its queries, if there are several. `updates` is run id -> its chunker's
+    cost of an update, if that was measured on code in a language of its queries.
     """
 
     leaderboard: Leaderboard
@@ -114,7 +114,7 @@ class LeaderboardAnalysis:
 
     @property
     def ranker(self) -> str:
-        """The retriever in one word, with the embedder where one takes part."""
+        """The retriever in one word, with the embedder if there is one."""
         first = self.leaderboard.runs[0].metrics
         name = first.retriever.partition(":")[0] + (f" · expand {first.expand}" if first.expand else "")
         return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
@@ -124,9 +124,9 @@ class LeaderboardAnalysis:
 class ProtocolAgreement:
     """The agreement of two protocols on the ranking of the runs that both have, on the same data by the same retriever.
 
-    A run is the same where its chunker's spec is, or else its label with a size that both know. `tau` is Kendall's
+    Two runs are the same if their chunkers have the same spec, or else the same label with a size. `tau` is Kendall's
     tau-b over the means. `changed` is label -> the verdicts against `fixed` of the same size under the first protocol
-    and the second, where these are not the same.
+    and the second, if these differ.
     """
 
     dataset: str
@@ -139,7 +139,7 @@ class ProtocolAgreement:
 
     @property
     def turned_round(self) -> int:
-        """Return how many are better under one protocol and worse under the other."""
+        """Return how many runs are better under one protocol and worse under the other."""
         return sum(1 for pair in self.changed.values() if set(pair) == {Outcome.BETTER, Outcome.WORSE})
 
 
@@ -158,7 +158,7 @@ def analyses(leaderboards: Sequence[Leaderboard], updates: Sequence[StabilityRow
 
 
 def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[ProtocolAgreement]:
-    """Every pair of protocols of one data set, the same part of it, and one retriever."""
+    """Return the agreement of every pair of protocols on the same part of a data set by the same retriever."""
     groups: dict[tuple[object, ...], list[LeaderboardAnalysis]] = {}
     for analysis in analyses:
         first = analysis.leaderboard.runs[0].metrics
@@ -170,7 +170,7 @@ def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[ProtocolAgreemen
 
 
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
-    """The nws that `fixed` was set to -> its run, ascending; of runs of one mean size that of the roundest number."""
+    """Return size option of `fixed` -> its run, ascending; of runs of equal mean chunk, the roundest size."""
     sizes = [(size, run) for run in runs if _is_fixed(run) and (size := chunker_size(run.metrics.chunker))]
     results: dict[int, RunView] = {}
     for size, run in sorted(sizes, key=lambda sized: (len(str(sized[0]).rstrip("0")), sized[0], sized[1].run_id)):
@@ -186,9 +186,9 @@ def _is_fixed(run: RunView) -> bool:
 def _sized_runs(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, SizedRun]:
     sizes = {run.run_id: _size(run, baselines) for run in runs}
     labels = {run.run_id: _label(run.metrics.chunker, sizes[run.run_id]) for run in runs}
-    for says_more in (lambda run: _label(run.metrics.chunker, None), lambda run: run.metrics.chunker, _with_id):
-        often = Counter(labels.values())
-        labels |= {run.run_id: says_more(run) for run in runs if often[labels[run.run_id]] > 1}
+    for longer_label in (lambda run: _label(run.metrics.chunker, None), lambda run: run.metrics.chunker, _with_id):
+        counts = Counter(labels.values())
+        labels |= {run.run_id: longer_label(run) for run in runs if counts[labels[run.run_id]] > 1}
     return {
         run.run_id: SizedRun(
             run_id=run.run_id,
@@ -203,7 +203,7 @@ def _sized_runs(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> di
 
 
 def _label(spec: str, size: int | None) -> str:
-    """The chunker at the baseline's size that its chunks are of; alone where it has no option for a size."""
+    """Return the chunker with the size of its baseline; alone if it has no size, or no option for one."""
     if size is None or chunker_size(spec) is None:
         return chunker_name(spec, sized=True)
     return f"{chunker_name(spec)} at {size:,}"
@@ -215,12 +215,12 @@ def _with_id(run: RunView) -> str:
 
 def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     size = _nearest(run, baselines)
-    # A second `fixed` of that size is not a chunker to compare with it.
+    # A second `fixed` of a size is not compared with the first.
     return None if size is not None and _is_fixed(run) and baselines[size] is not run else size
 
 
 def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
-    """The size of the baseline whose mean chunk is nearest; None where none is within 10 %."""
+    """Return the size of the baseline whose mean chunk is nearest; None if none is within 10 %."""
     nws = mean_nws(run)
     apart = {
         size: abs(log(nws / other)) for size, baseline in baselines.items() if nws and (other := mean_nws(baseline))
@@ -230,7 +230,7 @@ def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
 
 
 def mean_nws(run: RunView) -> float | None:
-    """The mean size of a run's chunks; None where it does not know."""
+    """Return the mean size of a run's chunks; None if the run does not store it."""
     return run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None
 
 
@@ -327,7 +327,7 @@ def _frontier(
 
 
 def _languages(leaderboard: Leaderboard, sized_runs: Mapping[str, SizedRun]) -> dict[str, Choice | None]:
-    """Language -> its ranking where there are several; None of one with too few queries."""
+    """Return language -> its ranking if there are several; None for a language with too few queries."""
     joined = together([run.scores for run in leaderboard.runs])
     by_language: dict[str, list[int]] = {}
     for index, files in enumerate(joined[0].gold_files):
@@ -363,7 +363,7 @@ def _agreement(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> ProtocolAgreem
 
     pairs = _same(a, b)
     scores = [{entry.run_id: entry.score for entry in analysis.leaderboard.entries} for analysis in (a, b)]
-    columns = [[of_one[run_ids[index]] for run_ids in pairs] for index, of_one in enumerate(scores)]
+    columns = [[by_id[run_ids[index]] for run_ids in pairs] for index, by_id in enumerate(scores)]
     tau = float(kendalltau(*columns).statistic) if len(pairs) > 1 else None
     verdicts = {
         a.sized_runs[ours].label: (_settled(a.against[ours][0]), _settled(b.against[theirs][0]))
@@ -395,5 +395,5 @@ def _same(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> list[tuple[str, str
 
 
 def _settled(comparison: Comparison) -> Outcome:
-    """Better, worse, or not significant, for whatever reason."""
+    """Return better, worse, or not significant (for any reason)."""
     return comparison.verdict.outcome if comparison.is_significant else Outcome.NOT_SIGNIFICANT

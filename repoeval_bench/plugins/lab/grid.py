@@ -1,9 +1,10 @@
-"""A sensitivity grid: its request, its mistakes, and one chunker after the other in every setting of it.
+"""A sensitivity grid: its request, the check of the request, and the scores of each chunker in every setting.
 
-A chunker is chunked once, ranked once for each view and retriever, and judged by every rule.
+Each chunker cuts the files once, its chunks are ranked once for each view and retriever, and judged by every rule.
 
-A view is what a query is (its policy) and what it may not see (the exclusion). A grid is not a list of requests for the
-runner. The runner ranks and stores each run by itself, while hundreds of cells here share a handful of rankings.
+A view is a query policy and an exclusion: what a query consists of, and what it may not see. A grid is not a list of
+requests for the runner: the runner ranks and stores each run by itself, while hundreds of cells here share a few
+rankings.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.executors import Executor
 
     _Corpora = Mapping[Exclusion, Corpus]
-    """Exclusion -> what a chunker makes under it."""
+    """Exclusion -> the chunks under it."""
 
 
 _OF_LINES = ("line_", "definition_")
-"""Beginnings of the names of measures that no relevance rule changes."""
+"""Prefixes of the measures that no relevance rule changes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,7 +69,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A chunker's values in one cell, with the files and repositories that they belong to; float64 (n_queries,)."""
+    """A chunker's values in one cell, float64 (n_queries,), with the repository and the file of each query."""
 
     values: NDArray[np.float64]
     repos: tuple[str, ...]
@@ -96,7 +97,7 @@ def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Seq
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """A protocol with the measures that are computed under it, and the tasks it scores."""
+    """A protocol with the measures that are computed under it, and the tasks that it scores."""
 
     protocol: Protocol
     measures: tuple[str, ...]
@@ -115,14 +116,14 @@ class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
     The chunks of `fixed` are the documents of protocols that judge all chunkers on one chunker's chunks. A measure of
-    lines is the same under every relevance rule, so it is a cell under the first one only. A grid that is sent to
-    another process is made there once, so that the chunkers that are scored there share what it has computed.
+    lines is the same under every relevance rule, so it is a cell under the first one only. Another process makes a grid
+    that is sent to it only once, so that the chunkers that are scored there share its results.
     """
 
     def __init__(
         self, benchmark: Benchmark, protocols: Sequence[Protocol], parts: Parts, measures: Sequence[str]
     ) -> None:
-        self._asked = benchmark, protocols, parts, measures
+        self._arguments = benchmark, protocols, parts, measures
         self.benchmark = benchmark
         self.parts = parts
         self.settings: list[_Setting] = []
@@ -139,7 +140,7 @@ class Grid:
 
     @cached_property
     def _packed(self) -> bytes:
-        return pickle.dumps(self._asked)
+        return pickle.dumps(self._arguments)
 
     @classmethod
     def of(
@@ -158,14 +159,14 @@ class Grid:
         return cls(benchmark, protocols, Parts(embedder, retrievers, home), measures)
 
     def _lines(self, protocol: Protocol) -> Lines:
-        """The lines as an exclusion shows them, counted once."""
+        """Return the lines that a protocol's exclusion shows, counted once per exclusion."""
         if protocol.exclusion not in self._counted:
             self._counted[protocol.exclusion] = count_lines(self.benchmark, protocol)
         return self._counted[protocol.exclusion]
 
     @cached_property
     def _baselines(self) -> dict[Exclusion, _Candidate]:
-        """Exclusion -> the baseline's chunks, which protocols rank that judge all chunkers on them."""
+        """Exclusion -> the baseline's chunks, for the protocols that judge all chunkers on them."""
         settings = [setting for setting in self.settings if setting.onto_baseline]
         corpora = self._chunk(make_chunker(BASELINE), settings)
         return {name: _Candidate(self.benchmark, corpora[name], None, name) for name in corpora}
@@ -173,9 +174,9 @@ class Grid:
     def score_all(
         self, chunkers: Sequence[tuple[Chunker, Collection[str] | None]], executor: Executor
     ) -> Iterator[dict[Cell, Scores] | ChunkError]:
-        """Yield the scores of each chunker, or why it failed, in their order; all texts are embedded in one pass.
+        """Yield the scores of each chunker, or its error, in their order; all texts are embedded in one pass.
 
-        Beside a chunker are the names of the protocols under which it is scored, None for all.
+        With each chunker come the names of the protocols under which it is scored, None for all.
         """
         tried = executor.map([partial(self._try_to_score, *request) for request in chunkers])
         waiting: list[_Cut | dict[Cell, Scores] | ChunkError] = []
@@ -193,17 +194,17 @@ class Grid:
     def _try_to_score(
         self, chunker: Chunker, protocols: Collection[str] | None
     ) -> _Cut | dict[Cell, Scores] | ChunkError:
-        """Score a chunker; where texts have no vector yet, return what it cut."""
+        """Score a chunker; if texts have no vector yet, return its chunks instead."""
         try:
             cut = _Cut(self._chunk(chunker, self._settings_of(protocols)), protocols)
-        except ChunkError as error:  # it ends the cells of this chunker alone
+        except ChunkError as error:  # the other chunkers are scored all the same
             return without_traceback(error)
         if self.parts.embedder and any(self.parts.embedder.pending(self._texts([cut])).values()):
             return cut
         return self.score(*cut)
 
     def _chunk(self, chunker: Chunker, settings: Sequence[_Setting]) -> _Corpora:
-        """Return what a chunker makes under each exclusion of the settings."""
+        """Return a chunker's chunks under each exclusion of the settings."""
         corpus = build_corpus(self.benchmark.files, chunker)
         blanking = {setting.protocol.exclusion for setting in settings if setting.protocol.blanks}
         blanked = corpus
@@ -225,7 +226,7 @@ class Grid:
         return [setting for setting in self.settings if protocols is None or setting.protocol.name in protocols]
 
     def score(self, corpora: _Corpora, protocols: Collection[str] | None = None) -> dict[Cell, Scores]:
-        """Score what one chunker makes under each exclusion, in the cells of these protocols, of all where None."""
+        """Score one chunker's chunks under each exclusion, in the cells of these protocols (None for all)."""
         values: dict[Cell, NDArray[np.float64]] = {}
         planned = self._settings_of(protocols)
         candidates = {name: _Candidate(self.benchmark, corpora[name], self.parts.embedder, name) for name in corpora}
@@ -255,7 +256,7 @@ class Grid:
     ) -> dict[Cell, Any]:
         tasks = {task.task_id: task for setting in settings for task in setting.selected.tasks}
         queries = make_queries(tasks.values(), policy)
-        # Scores of the baseline's chunks are made of those of all chunks, others of the best ones.
+        # The scores of the baseline's chunks need those of all chunks; other settings need the best ones.
         deep = [setting for setting in settings if setting.onto_baseline]
         whole = {task.task_id for setting in deep for task in setting.selected.tasks}
         run = candidate.rank(retriever, queries, whole)
@@ -265,15 +266,15 @@ class Grid:
             protocol = deep[0].protocol
             baseline = self._baselines[protocol.exclusion]
             line_map = candidate.onto(baseline.corpus, protocol, self._lines(protocol))
-            of_whole = [query for query in queries if query.query_id in whole]
-            on_lines = line_map.map(run, of_whole, DEPTH, candidate.excluded, baseline.excluded)
+            fully_ranked = [query for query in queries if query.query_id in whole]
+            on_lines = line_map.map(run, fully_ranked, DEPTH, candidate.excluded, baseline.excluded)
             rankings[True] = baseline, numbered(on_lines.rankings, DEPTH)
         values = {}
         for setting in settings:
-            documents, of_view = rankings[setting.onto_baseline]
+            documents, by_query = rankings[setting.onto_baseline]
             judged = documents.judge(setting, self._lines(setting.protocol))
-            # A query without a ranking would score 0: here it is a KeyError.
-            ranked = {query_id: of_view[query_id] for query_id in judged.qrels}
+            # A missing ranking is a KeyError here, where `score_run` would count it as 0.
+            ranked = {query_id: by_query[query_id] for query_id in judged.qrels}
             scores = score_run(ranked, judged.qrels, setting.measures, judged.context)
             for measure, column in scores.values.items():
                 values[_cell(setting, retriever, measure)] = column
@@ -322,9 +323,9 @@ class _Candidate:
         return replace(every, rankings={**every.rankings, **best.rankings})
 
     def onto(self, documents: Corpus, protocol: Protocol, lines: Lines) -> LineMap:
-        """Return the way from scores of these chunks to those of the documents, by the lines of both.
+        """Return the map from scores of these chunks to scores of the documents, by the lines of both.
 
-        The documents, and of the protocol its exclusion, are the same in every call.
+        Every call gives the same documents, and a protocol of the same exclusion.
         """
         if self._line_map is None:
             self._line_map = make_line_map(self._benchmark, protocol, self.corpus, documents, lines)
@@ -365,7 +366,7 @@ class GridRequest(DataRequest):
     embedder: str = EMBEDDER_FIELD
 
     def requests(self) -> list[RunRequest]:
-        """A request for each retriever, with what the grid says of embedder and measures."""
+        """Return a request for each retriever, with the embedder and the measures of the grid."""
         return [
             RunRequest(retriever=retriever, embedder=self.embedder, measures=self.measures)
             for retriever in self.retrievers
@@ -378,7 +379,7 @@ class GridRequest(DataRequest):
 
 
 def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> None:
-    """Collect the mistakes in a grid that can be found without data or a model."""
+    """Collect the mistakes in a request that can be found without data or a model."""
     chunkers = _good(problems, "chunkers", request.chunkers, make_chunker)
     protocols = _good(problems, "protocols", request.protocols, Protocol.parse)
     _good(problems, "queries", request.queries, query_policy)
@@ -395,7 +396,7 @@ def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> N
             with problems.about("retrievers"):
                 choose_retriever(retriever.spec, protocol)
     specs = [chunker.spec for chunker in chunkers]
-    # A misspelt chunker is reported already: it may well be another one.
+    # A misspelt chunker is reported already, and counts as one that differs from the others.
     specs += request.chunkers[len(specs) :]
     of_grid = grid_problems(specs, protocols, [retriever.spec for retriever in retrievers])
     for sentence in (*of_grid, *placebo_problems(request.placebo)):
@@ -404,7 +405,7 @@ def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> N
 
 
 def scoring_protocols(request: GridRequest) -> tuple[str, ...]:
-    """Those of the grid's protocols that score one of the repositories asked for; a line names each of the others."""
+    """Return the protocols that score one of the requested repositories; a notice names each of the others."""
     scoring, repos = [], request.repos or ()
     for name in request.protocols:
         try:
@@ -417,7 +418,7 @@ def scoring_protocols(request: GridRequest) -> tuple[str, ...]:
 
 
 def answerable_protocols(protocols: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
-    """Those of the protocols whose gold the benchmark has; a line names each of the others."""
+    """Return the protocols whose gold the benchmark has; a notice names each of the others."""
     known = all(task.uses is not None for task in benchmark.tasks)
     lacking = [name for name in protocols if Protocol.parse(name).of_definitions and not known]
     for name in lacking:
@@ -426,7 +427,7 @@ def answerable_protocols(protocols: Sequence[str], benchmark: Benchmark) -> tupl
 
 
 def _good(problems: Problems, option: str, names: Sequence[str], check: Callable[[str], Any]) -> list[Any]:
-    """Return what the check makes of each name, without those that are wrong."""
+    """Return the result of the check for each name that passes it."""
     good = []
     for name in names:
         with problems.about(option, name):
@@ -435,10 +436,10 @@ def _good(problems: Problems, option: str, names: Sequence[str], check: Callable
 
 
 def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:
-    """A sentence for everything in which a grid of these specs asks for what no grid can compare; none for a good one.
+    """Return a sentence for each thing in the request that no grid can compare; empty for a good request.
 
-    Chunkers and retrievers are specs as they print themselves, protocols as they were asked for, before the grid's
-    query policies and relevance rules are set.
+    Chunkers and retrievers are normalised specs; protocols are as requested, before the grid's query policies and
+    relevance rules are set.
     """
     results = []
     if len(set(chunkers)) < 2:

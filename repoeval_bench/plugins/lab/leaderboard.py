@@ -1,4 +1,4 @@
-"""Rank the runs of a folder, each against those alone that answer the same question.
+"""Rank the runs of a folder, each only against runs that answer the same question.
 
 Two runs are on one leaderboard if `compare` would compare them: by protocol, data, queries, depth, definition, and the
 precision of vectors. A folder that cannot be ranked is listed with its reason.
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRun:
-    """One run on its leaderboard. `score` is its mean of the leaderboard's measure, `ci` the 95 % interval of that.
+    """One run on its leaderboard. `score` is its mean of the leaderboard's measure, `ci` the 95 % interval of the mean.
 
-    `to_first` is its paired difference to the first run with its interval, `against_first` the verdict on that
-    difference; both are None for the first.
+    `to_first` is its paired difference to the first run with the interval, `against_first` the verdict on that
+    difference; both are None for the first run.
     """
 
     rank: int
@@ -54,15 +54,16 @@ class RankedRun:
 
     @property
     def verification(self) -> VerificationState | None:
-        """Return what is known of a run that was added; None for one that was made here."""
+        """Return the verification of an added run; None for a run that was made here."""
         return verification_of(self.run.folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaderboard:
-    """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it.
+    """Runs that answer one question, best first, ranked by the `over` mean of `measure`.
 
-    Runs of one score are in the order of what a query costs. `choice` is what can be said of them; None for one run.
+    Runs of equal score are in the order of the cost of a query. `choice` is the answer which to choose; None for one
+    run.
     """
 
     protocol: str
@@ -83,22 +84,22 @@ class Leaderboard:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboards:
-    """The leaderboards of a folder, and the folders that are on none: name -> why."""
+    """The leaderboards of a folder, and the folders that are on none: name -> reason."""
 
     ranked: tuple[Leaderboard, ...]
     not_ranked: dict[str, str]
 
     @property
     def n_runs(self) -> int:
-        """Runs that are ranked; one that fits several leaderboards counts once."""
+        """The number of ranked runs; a run on several leaderboards counts once."""
         return len({entry.run_id for leaderboard in self.ranked for entry in leaderboard.entries})
 
 
 def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboards:
-    """Rank runs; one that cannot be ranked, or not be read, is left out with the reason.
+    """Rank runs; a run that cannot be read or ranked is left out with the reason.
 
-    `apart`: only runs of one retriever and embedder are on one leaderboard, which then ranks chunkers. Numbers and
-    names alone decide the order within and of leaderboards.
+    `apart`: a leaderboard has runs of one retriever and embedder only, so that it ranks chunkers. Only numbers and
+    names decide the order of runs and of leaderboards.
     """
     good: list[RunView] = []
     not_ranked: dict[str, str] = {}
@@ -116,10 +117,10 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
 
 
 def run_folders(results: Path) -> list[RunView]:
-    """Every folder of `results` as a run, by name, whether or not it can be read; a UsageError where there is none."""
+    """Return every folder of `results` as a run, by name, readable or not; a UsageError if there is none."""
     if not results.is_dir():
         raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    others = (PACKS, VERIFIED)  # of other commands, and never a run
+    others = (PACKS, VERIFIED)  # folders of other commands, never a run
     runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
     if not runs:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
@@ -147,40 +148,41 @@ def _check(run: RunView) -> None:
 
 
 def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
-    """Groups within which every two runs can be compared.
+    """Return groups within which every two runs can be compared.
 
-    A run without vectors has no precision: it is in every group that it fits, else in one of such runs.
+    A run without vectors has no precision, so it joins every group that it fits; if it fits none, a group of such runs.
     """
     with_vectors: list[list[RunView]] = []
     for run in filter(_precision, runs):
-        fitting = [g for g in with_vectors if _precision(g[0]) == _precision(run) and _fits(run, g)]
-        _join(run, fitting[:1], with_vectors)
+        matches = [g for g in with_vectors if _precision(g[0]) == _precision(run) and _fits(run, g)]
+        _join(run, matches[:1], with_vectors)
     without: list[list[RunView]] = []
     for run in (run for run in runs if not _precision(run)):
-        if fitting := [group for group in with_vectors if _fits(run, group)]:
-            _join(run, fitting, with_vectors)
+        if matches := [group for group in with_vectors if _fits(run, group)]:
+            _join(run, matches, with_vectors)
         else:
             _join(run, [group for group in without if _fits(run, group)][:1], without)
     return with_vectors + without
 
 
 def _by_ranker(runs: Sequence[RunView]) -> list[list[RunView]]:
-    """`_groups` of the runs of each retriever and embedder."""
+    """Return the `_groups` of the runs of each retriever and embedder."""
     results: dict[tuple[str, str], list[RunView]] = {}
     for run in runs:
         results.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
-    return [group for of_ranker in results.values() for group in _groups(of_ranker)]
+    return [group for same_ranker in results.values() for group in _groups(same_ranker)]
 
 
-def _join(run: RunView, fitting: Sequence[list[RunView]], groups: list[list[RunView]]) -> None:
-    for group in fitting:
+def _join(run: RunView, matches: Sequence[list[RunView]], groups: list[list[RunView]]) -> None:
+    """Add a run to the matching groups, or to a new one."""
+    for group in matches:
         group.append(run)
-    if not fitting:
+    if not matches:
         groups.append([run])
 
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:
-    """Return whether the run can be compared with every one of the group."""
+    """Return whether the run can be compared with every run of the group."""
     measure = headline_measure([run])
     try:
         for other in group:
@@ -205,7 +207,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     ordered = list(runs) if choice is None else [by_id[candidate.run_id] for candidate in choice.candidates]
     rivals = {} if choice is None else {other.run.run_id: other for other in choice.verdict.others}
     best, n = ordered[0], len(ordered)
-    # All columns share their draws: every run's score, then the difference of each but the first to the first.
+    # All columns share their draws: the score of every run, then the differences of the others to the first.
     scores, differences = paired_differences(best, ordered[1:], [measure])
     own = scores.table([measure])
     columns = np.column_stack([own, own + differences, differences])

@@ -1,6 +1,6 @@
-"""One chunker in several cuts that differ in nothing which should matter: how far scores differ by luck alone.
+"""The placebo: one chunker whose chunks start at other lines, which should not matter, shows differences by luck alone.
 
-Its arms have to be of one size, as chunkers that are compared have to be: otherwise their spread shows sizes.
+Its arms must have equal sizes, like chunkers that are compared; otherwise their spread would show the effect of size.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 
 SPAN = 20
-"""Lines within which offsets lie: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
+"""Offsets are below this many lines, half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
 
 TOLERANCE = 0.05
-"""An arm whose realised mean is farther from the baseline's, as a share of it, is not a placebo."""
+"""An arm is a placebo if its realised mean differs from the baseline's by at most this share of it."""
 
 _AIM = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceboArm:
-    """The baseline from another line on: its size as matched, and how many chunks it makes of the files.
+    """The baseline started at another line: its matched size, and its number of chunks.
 
-    `matched` says whether its realised mean is within TOLERANCE of the baseline's, on every judged set of files.
+    `matched`: its realised mean is within TOLERANCE of the baseline's on every judged set of files.
     """
 
     size: SizeMatch
@@ -36,7 +36,7 @@ class PlaceboArm:
 
 
 def placebo_problems(n: int) -> list[str]:
-    """Return what is wrong with a number of arms, in a sentence; nothing with 0, or 2 to SPAN."""
+    """Return what is wrong with a number of arms, in a sentence; empty for 0, and for 2 to SPAN."""
     if n == 0 or 2 <= n <= SPAN:
         return []
     return [f"a placebo band of {n} arms cannot be measured; give placebo=2 to {SPAN}, or 0 for none"]
@@ -45,11 +45,10 @@ def placebo_problems(n: int) -> list[str]:
 def placebo_arms(
     baseline: str, n: int, parts: Sequence[Sequence[SourceFile]], executor: Executor = IN_PROCESS
 ) -> list[PlaceboArm]:
-    """`fixed` started at `n` lines spread over SPAN, each at the size whose realised mean is nearest to the baseline's.
+    """Start `fixed` at `n` lines spread over SPAN, each at the size whose realised mean is nearest to the baseline's.
 
-    `baseline` is a spec of `fixed`; the first arm has its offset 0. Sizes are matched on the largest of `parts`, the
-    sets of files that are judged, and checked on all. Arms that cannot be matched (few files, long lines) are among
-    those returned.
+    `baseline` is a spec of `fixed`; the first arm has offset 0. Sizes are matched on the largest of `parts`, the sets
+    of files that are judged, and checked on all. Arms that cannot be matched (few files, long lines) are returned too.
     """
     targets = [mean_nws(make_chunker(baseline), part) for part in parts]
     return list(executor.map([partial(_arm, f"{baseline},offset={SPAN * i // n}", parts, targets) for i in range(n)]))
@@ -60,22 +59,21 @@ def _arm(spec: str, parts: Sequence[Sequence[SourceFile]], targets: Sequence[flo
     size = match_size(spec, target, files, _AIM)
     chunker = make_chunker(size.spec)
     matched = all(
-        abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
-        for part, of_part in zip(parts, targets, strict=True)
+        abs(mean_nws(chunker, part) - expected) <= TOLERANCE * expected
+        for part, expected in zip(parts, targets, strict=True)
     )
     return PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), matched)
 
 
-def describe(shifts: Sequence[PlaceboArm]) -> str:
-    """Return how well the arms match, in words: how many do, their realised means and numbers of chunks."""
-    matched = [shifted for shifted in shifts if shifted.matched]
-    target = shifts[0].size.target
-    said = (
-        f"placebo band: {len(matched)} of {len(shifts)} arms within {TOLERANCE:.0%} of the baseline's mean of "
-        f"{target:.0f} characters"
+def describe(arms: Sequence[PlaceboArm]) -> str:
+    """Return in words how many arms match, and their realised means and numbers of chunks."""
+    matched = [arm for arm in arms if arm.matched]
+    sentence = (
+        f"placebo band: {len(matched)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean of "
+        f"{arms[0].size.target:.0f} characters"
     )
     if len(matched) < 2:
-        return f"{said}, too few to measure it"
-    means = [shifted.size.realised for shifted in matched]
-    counts = [shifted.n_chunks for shifted in matched]
-    return f"{said}, means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"
+        return f"{sentence}, too few to measure it"
+    means = [arm.size.realised for arm in matched]
+    counts = [arm.n_chunks for arm in matched]
+    return f"{sentence}, means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"

@@ -1,4 +1,4 @@
-"""Numbers that others published, next to what is measured here: reproduced or not, by how much, and why.
+"""Measure numbers again that others published: reproduced or not, by how much, and why.
 
 Nothing is tuned towards a published number: every setting below was chosen from its source's description.
 """
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
 
 TOLERANCE = 0.05
-"""Distance from a number quoted as approximate that still counts as reproduced."""
+"""The largest distance from an approximate number that counts as reproduced."""
 
 CODERAG_TOLERANCE = 1.5
-"""Points of NDCG@10."""
+"""The same in points of nDCG@10, for CodeRAG-Bench."""
 
 
 class Status(StrEnum):
@@ -47,10 +47,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One number: where it belongs, what was published (None where nothing was), what was measured, and how.
+    """One number: its table and row, what was published (None: nothing), what was measured, and by which command.
 
-    `reason` says why it was not judged or was skipped. `source` says whose the setting is, where a table has settings
-    of several.
+    `reason` says why it was not judged or was skipped. `source` says whose setting it is, in a table of several
+    sources.
     """
 
     table: str
@@ -88,7 +88,7 @@ CODERAG = {
 """CodeRAG-Bench (arXiv 2406.14497), table 3, RepoEval function level: NDCG@10 x 100."""
 
 CODERAG_BM25 = "bm25:tokenizer=words"
-"""Lower-cased words, k1 1.2, b 0.75: the least that a BM25 can do, chosen before anything was measured."""
+"""Lower-cased words, k1 1.2, b 0.75: a minimal BM25, chosen before anything was measured."""
 
 BM25_SETTINGS = (
     ("lower-cased words, title read, k1 1.2, b 0.75", CODERAG_BM25, "this project, before measuring"),
@@ -99,7 +99,7 @@ BM25_SETTINGS = (
     ("terms split at blanks, unchanged", "bm25:tokenizer=whitespace", "CodeRAG-Bench's code"),
     ("both of CodeRAG-Bench's", "bm25:tokenizer=whitespace,header=skip", "CodeRAG-Bench's code"),
 )
-"""(what differs from the first, the retriever, whose setting it is): what BM25 may have read for the published row.
+"""(difference from the first, retriever, whose setting it is): the settings that may be behind the published row.
 
 CodeRAG-Bench publishes k1 1.2 and b 0.75 with the row. Its code is in github.com/code-rag-bench/code-rag-bench,
 retrieval/. It indexes the text without the title, with pyserini's -pretokenized (modify_corpus_for_bm25.py), and
@@ -107,7 +107,7 @@ searches with pyserini's JWhiteSpaceAnalyzer (eval_beir_pyserini_repo.py). By de
 (LuceneSearcher.set_bm25), and reads texts with Lucene's English analyser (Anserini's DefaultEnglishAnalyzer)."""
 
 UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
-"""The dense row that every machine can measure: this project's default model in CodeRAG-Bench's setting."""
+"""A dense row for every machine: this project's default model in CodeRAG-Bench's setting."""
 
 CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("default", {}),
@@ -124,7 +124,7 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
 The base is protocol code-chunk with MiniLM."""
 
 SIZES = (500, 1000, 1500, 3000, 6000)
-"""Nominal sizes (nws) that show what size alone buys; with BM25, so that no model's window takes part."""
+"""Nominal sizes (nws) that show the effect of size alone; with BM25, so that no model's window has an effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Reproduction:
 
 @dataclass(frozen=True, slots=True)
 class _PlannedRun:
-    """A run and the rows that are read off it, not measured yet."""
+    """A run that is not made yet, and the rows that it gives."""
 
     request: RunRequest
     rows: tuple[PublishedRow, ...]
@@ -151,11 +151,11 @@ def reproduce(
     source: str = "",
     home: Path | None = None,
 ) -> Reproduction:
-    """Every row, measured; the CodeRAG-Bench rows of further `embedders` (specs) last.
+    """Measure every row; the CodeRAG-Bench rows of further `embedders` (specs) come last.
 
-    Runs stored in `out` by exactly this code are reused. A model that is not available is a
-    row that says so. `source` is what the commands have to name as theirs to read the same data, if anything. On less
-    than all published tasks nothing is judged.
+    Runs stored in `out` by exactly this code are reused. The row of a model that is not available says so. `source` is
+    the --source that the printed commands need to read the same data, if any. Nothing is judged on less than all
+    published tasks.
     """
     for embedder in embedders:
         choose_embedder(embedder)
@@ -225,7 +225,7 @@ def _of_model(embedder: str) -> _PlannedRun:
 
 
 def _precise(**fields: str) -> RunRequest:
-    """A request in single precision: a page that others measure again must not depend on the processor."""
+    """Return a request in single precision, so that the page does not depend on the processor."""
     request = RunRequest.of(fields)
     if not request.needs_vectors:
         return request
@@ -244,7 +244,7 @@ def _command(request: RunRequest, source: str) -> str:
 
 
 def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Path | None) -> None:
-    """Embed what the dense rows need, a pass for each policy for long texts."""
+    """Embed the texts of all dense rows, in one pass for each embedder."""
     plans: dict[str, dict[tuple[str | None, str], Plan]] = {}
     for request in requests:
         key = (request.chunker, request.protocol)
@@ -256,9 +256,9 @@ def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Pat
 
 
 def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:
-    """The row with what was measured; judged where something was published, unless `why_not` says why not."""
-    scored = run.scores
-    (mean,), (ci,) = mean_intervals(scored.table([row.measure]), scored.clusters, scored.repos, run.metrics.headline)
+    """Return the measured row; it is judged if something was published, unless `why_not` says why not."""
+    scores = run.scores
+    (mean,), (ci,) = mean_intervals(scores.table([row.measure]), scores.clusters, scores.repos, run.metrics.headline)
     low, high = ci or (None, None)
     tolerance = TOLERANCE if row.table == "expected" else CODERAG_TOLERANCE / 100
     measured = replace(row, measured=mean, low=low, high=high, command=command)
@@ -270,7 +270,7 @@ def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> Pu
 
 
 def _why_not_judged(benchmark: Benchmark) -> str:
-    """Published numbers are of the whole published benchmark: of anything else, why they are not judged."""
+    """Return why numbers on this benchmark are not judged; empty for the whole published benchmark."""
     if not benchmark.is_published:
         return f"{benchmark.name} is not what was published"
     return "" if benchmark.is_whole else f"{len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"

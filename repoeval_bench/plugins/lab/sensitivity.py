@@ -1,4 +1,4 @@
-"""Pairs of chunkers in many settings, at nominal and at matched sizes: who wins where, and what is noise.
+"""Compare pairs of chunkers in many settings, at nominal and at matched sizes, and tell noise from effects.
 
 A verdict that flips when query, relevance or retriever change is a statement about the setting, not the chunker.
 """
@@ -45,11 +45,11 @@ Verdict = Literal["wins", "loses", "undecided", "noise"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedResult:
-    """Two chunkers in one cell: a - b with its 95 % interval, and what that says about `a`.
+    """Two chunkers in one cell: the difference a - b, and the verdict on `a`.
 
-    `ci` is the 95 % interval, signs of files flipped; None where the files are too few to bound it. `band` is the
-    placebo band: what the same chunker differs by when its cuts are moved; None where not measured. A difference
-    whose interval leaves out 0 but that is not larger than the band is `noise`.
+    `ci` is the 95 % interval by sign flips of files; None if the files are too few to bound it. `band` is the placebo
+    band: how much a chunker's scores differ when its cuts are moved; None if it was not measured. A difference whose
+    interval excludes 0 but that is not larger than the band is `noise`.
     """
 
     a: str
@@ -66,7 +66,7 @@ class PairedResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Return what the interval says about `a`; inside the placebo band, `noise`."""
+        """Return the verdict of the interval on `a`; inside the placebo band, `noise`."""
         if self.ci is None or self.ci[0] <= 0 <= self.ci[1]:
             return "undecided"
         if self.band is not None and abs(self.difference) <= self.band:
@@ -74,7 +74,7 @@ class PairedResult:
         return "wins" if (self.difference > 0) != lower_is_better(self.cell.measure) else "loses"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, with the protocol's choices beside its name, so that a reader can group by them."""
+        """Return plain values, with the protocol's choices as fields to group by."""
         protocol = Protocol.parse(self.cell.protocol)
         choices = {choice: getattr(protocol, choice) for choice in CHOICES}
         return {
@@ -99,7 +99,7 @@ class PairedResult:
 
 
 def placebo_bands(scored: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
-    """Return cell -> the spread (largest - smallest mean) of chunkers that differ in nothing that should matter."""
+    """Return cell -> the spread (largest - smallest mean) of the placebo's arms."""
     if not scored:
         return {}
     means = {cell: [scores[cell].mean() for scores in scored] for cell in scored[0]}
@@ -111,7 +111,7 @@ def paired_results(
 ) -> list[PairedResult]:
     """Compare every pair of chunkers in every cell; `scored` is chunker -> its scores, all over the same cells."""
     pairs = [(a, b, cell) for a, b in combinations(scored, 2) for cell in scored[a]]
-    # Cells over the same queries share their draws: one matrix product gives the intervals of all of them.
+    # Cells over the same queries share their draws, so one matrix product gives all their intervals.
     groups: dict[tuple[str, tuple[str, ...]], list[tuple[str, str, Cell]]] = defaultdict(list)
     for a, b, cell in pairs:
         groups[scored[a][cell].headline, scored[a][cell].files].append((a, b, cell))
@@ -138,7 +138,7 @@ def paired_results(
 
 
 def flips(results: Sequence[PairedResult]) -> list[PairedResult]:
-    """Return the decided cells that contradict the majority of their pair; all of them where it is a draw."""
+    """Return the decided cells that contradict the majority of their pair; in a draw all of them."""
     by_pair: dict[tuple[str, str], list[PairedResult]] = defaultdict(list)
     for result in results:
         if result.verdict in ("wins", "loses"):
@@ -174,10 +174,10 @@ def sensitivity(
 ) -> list[PairedResult]:
     """Compare every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's size.
 
-    `fields` are further fields of `GridRequest`. `placebo` is the number of line offsets at which the fixed baseline is
-    started for the placebo band, 0 for none. An offset that cannot get the baseline's mean size is skipped and counted.
-    Chunkers, protocols and retrievers are specs. `fail` receives the spec and the error of each chunker that fails,
-    when the others are scored; unless it raises (the default), these are compared. Raises a BenchError in one sentence.
+    Chunkers are specs. `fields` are further fields of `GridRequest`: `placebo` is the number of line offsets at which
+    the fixed baseline is started for the placebo band, 0 for none. An offset that cannot get the baseline's mean size
+    is skipped and counted. When the others are scored, `fail` receives the spec and the error of each chunker that
+    failed; unless it raises (the default), the others are compared. Mistakes are a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -199,9 +199,9 @@ def sensitivity(
     if offsets:
         NOTICES.info(describe(offsets))
     shifted = [offset.size.spec for offset in offsets if offset.matched]
-    # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
+    # Protocols score different repositories. Sizes are matched on each set of repositories, for its protocols alone.
     matched = [_matched(named, files, names, executor) for files, names in file_sets] if request.match else []
-    # At a matched size a chunker is scored under those protocols alone for which the size was matched.
+    # At a matched size a chunker is scored only under the protocols for which the size was matched.
     protocols: dict[str, frozenset[str] | None] = dict.fromkeys([*named, *shifted])
     for sizes in matched:
         for spec in sizes.specs.values():
@@ -246,7 +246,7 @@ def _compare(
 def _matched(
     chunkers: Mapping[str, Chunker], files: Sequence[SourceFile], protocols: frozenset[str], executor: Executor
 ) -> _Matched:
-    """Match sizes to that of the first chunker that does not fail; of one that fails a line says why."""
+    """Match sizes to that of the first chunker that does not fail; a notice says why a chunker fails."""
     target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
     left = iter(chunkers.items())

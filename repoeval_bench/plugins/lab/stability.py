@@ -1,6 +1,6 @@
-"""The cost of an update of the indexed code: the texts of the new version that the old one lacks, and means of it.
+"""The cost of an update of the indexed code: the texts of the new version that the old one lacks.
 
-Means are over pairs of versions, from what `lab stability OLD NEW --json` printed of each.
+Means are over pairs of versions, from the output of `lab stability OLD NEW --json` for each pair.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """Counts of the texts that a chunker makes of the new version of some files, and of those to embed again.
+    """Counts of a chunker's texts in the new version of some files, and of those to embed again.
 
-    `texts` are the new version's distinct embedded texts, headers included: a text that occurs twice has one vector.
-    `new_texts` are those of them that the old version lacks. `nws` and `tokens` are their sizes; tokens are those of
-    the default model's tokenizer with its special ones, None where it is not installed. `old_texts` are the old
-    version's. `skipped` are the files that the chunker failed on, of the old version and of the new one.
+    `texts` counts the new version's distinct embedded texts, headers included: a text that occurs twice has one vector.
+    `new_texts` counts those that the old version lacks. `nws` and `tokens` are their sizes; tokens are those of the
+    default model's tokenizer with its special ones, None if it is not installed. `old_texts` counts the old version's.
+    `skipped` are the files that the chunker failed on, of the old version and of the new one.
     """
 
     spec: str
@@ -53,17 +53,17 @@ class Stability:
 
     @property
     def share(self) -> float:
-        """The share of the texts that must be embedded again; 0 where there is none."""
+        """The share of the texts that must be embedded again; 0 without texts."""
         return _share(self.new_texts, self.texts)
 
     @property
     def nws_share(self) -> float:
-        """The share of their non-whitespace characters."""
+        """The share of non-whitespace characters that must be embedded again."""
         return _share(self.new_nws, self.nws)
 
     @property
     def tokens_share(self) -> float | None:
-        """The share of their tokens; None where these are not counted."""
+        """The share of tokens that must be embedded again; None if tokens are not counted."""
         return None if self.tokens is None else _share(self.new_tokens or 0, self.tokens)
 
 
@@ -75,10 +75,10 @@ def stability(
     skip_errors: bool = False,
     count: Callable[[Sequence[str]], Sequence[int] | None] = default_tokens,
 ) -> Stability:
-    """Return how much of the new version of some files must be embedded again: the texts that the old one lacks.
+    """Count the texts of the new version of some files that the old one lacks: they must be embedded again.
 
     A file that was renamed or moved costs nothing unless its path is embedded (`header=path`). `count` gives the tokens
-    of texts, or None. ChunkError: the chunker fails on a file, which `skip_errors` leaves out and counts.
+    of texts, or None. ChunkError: the chunker fails on a file, unless `skip_errors` skips and counts it.
     """
     cutter = make_chunker(chunker) if isinstance(chunker, str) else chunker
     before, after = (build_corpus({"": files}, cutter, skip_errors=skip_errors) for files in (old, new))
@@ -100,7 +100,7 @@ def stability(
 
 
 def _texts(corpus: Corpus) -> dict[str, None]:
-    """The distinct embedded texts, in their order."""
+    """Return the distinct embedded texts, in their order."""
     return dict.fromkeys(chunk.embed_text for chunk in corpus)
 
 
@@ -113,7 +113,7 @@ def _share(part: int, whole: int) -> float:
 
 
 _NEAR = log(1.05)
-"""Largest distance of two sizes of a chunker, as the logarithm of their ratio: they match a mean on other files."""
+"""Largest distance of two sizes that count as equal, as the logarithm of their ratio: matched sizes vary by file."""
 
 _PRINTED = "lab stability OLD NEW --json"
 
@@ -122,7 +122,7 @@ _SHOWN = 3
 
 
 class CodeVersion(Record):
-    """One of two versions; the fingerprint is over paths and contents, the language is that of most of its code."""
+    """One of two versions: the fingerprint covers paths and contents, the language is that of most of its code."""
 
     name: str
     fingerprint: str
@@ -130,7 +130,7 @@ class CodeVersion(Record):
 
 
 class StabilityRow(Record):
-    """The fields that are read of a line of `lab stability OLD NEW --json`: one chunker, one pair of versions."""
+    """The fields that are read from a line of `lab stability OLD NEW --json`: one chunker, one pair of versions."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -142,12 +142,12 @@ class StabilityRow(Record):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two versions by their content."""
+        """The fingerprints of the two versions."""
         return self.old.fingerprint, self.new.fingerprint
 
     @cached_property
     def chunker(self) -> tuple[str, int | None]:
-        """Its name without its size, and its size; every run of a leaderboard is compared with every row."""
+        """The chunker's name, and its size; cached, because every run of a leaderboard is compared with every row."""
         return chunker_name(self.spec), chunker_size(self.spec)
 
 
@@ -166,7 +166,7 @@ class Updates:
 
 
 def read_updates(path: Path) -> list[StabilityRow]:
-    """The rows of a file; a UsageError if there is none, or one is broken or repeated."""
+    """Read the rows of a file; a UsageError if there is none, or one is broken or repeated."""
     with faults_as(UsageError, path, f"give what {_PRINTED} prints"):
         numbered = list(read_rows(path, StabilityRow))
     if not numbered:
@@ -184,7 +184,7 @@ def read_updates(path: Path) -> list[StabilityRow]:
 def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = None) -> Updates | None:
     """Return the cost of updates for a chunker, by the rows of its size (within 5 %); None without rows.
 
-    `baseline` is the spec of `fixed` of the same size; it is compared where it was measured on the same pairs.
+    `baseline` is the spec of `fixed` of the same size; it is compared if it was measured on the same pairs.
     """
     shares = _shares(spec, rows)
     if not shares:
@@ -197,7 +197,7 @@ def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = N
 
 
 def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], float]:
-    """Pair of versions -> the share of characters to embed again."""
+    """Return pair of versions -> the share of characters to embed again."""
     size, name = chunker_size(spec), chunker_name(spec)
     nearest: dict[tuple[str, str], tuple[float, float]] = {}
     for row in rows:
@@ -214,7 +214,7 @@ def _mean(values: Sequence[float]) -> tuple[float, Interval]:
 
 
 def _apart(ours: int | None, theirs: int | None) -> float:
-    """Return how far two sizes are apart, as the logarithm of their ratio; infinity where only one is known."""
+    """Return the distance of two sizes, as the logarithm of their ratio; infinity if only one is known."""
     if ours == theirs:
         return 0.0
     return abs(log(ours / theirs)) if ours and theirs else inf

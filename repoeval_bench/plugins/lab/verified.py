@@ -1,7 +1,7 @@
-"""Records of the runs that others made and that were added to a folder: whether they were computed again, and as what.
+"""Records of runs that others made and that were added to a folder: whether they could be computed again.
 
-`verified/RUN_ID.json` lies beside the run folders and never in one: a run's own files are its maker's word. It holds
-the hash of every file of the run as it was when it was computed again, so that a later change is noticed.
+`verified/RUN_ID.json` lies beside the run folders, because a run's own files are its maker's word. It has the hash of
+every file of the run from when it was computed again, so that a later change is noticed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 class VerificationStatus(StrEnum):
-    """The status of a run: computed again, not computable, or changed since."""
+    """The status of an added run: computed again, not computable, or changed since."""
 
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
@@ -34,7 +34,7 @@ class VerificationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationState:
-    """The verification of an added run; `ranking` is None where nothing was computed, `reason` says why."""
+    """The verification of an added run; `ranking` is None if nothing was computed, and `reason` says why."""
 
     status: VerificationStatus
     ranking: RankingStatus | None = None
@@ -44,8 +44,8 @@ class VerificationState:
 class VerificationRecord(Record):
     """The content of verified/RUN_ID.json.
 
-    `reason` says why a run could not be computed again, or why its ranking is taken over as stored. `values` counts
-    what was compared, by this `code` and these `versions`. `sha256` is file -> hash of every file of the folder.
+    `reason` says why a run could not be computed again, or why its stored ranking was used. `values` counts the values
+    that were compared, by this `code` and these `versions`. `sha256` is file -> hash of every file of the folder.
     """
 
     run_id: str
@@ -59,7 +59,7 @@ class VerificationRecord(Record):
 
 
 def write_record(folder: Path, state: VerificationState, *, values: int, sha256: dict[str, str]) -> Path:
-    """Write what was found of a run beside its folder; return the file."""
+    """Write the record of a run beside its folder, and return its path."""
     record = VerificationRecord(
         run_id=folder.name,
         status=state.status,
@@ -77,12 +77,12 @@ def write_record(folder: Path, state: VerificationState, *, values: int, sha256:
 
 
 def record_file(folder: Path) -> Path:
-    """Return the place of the record of a run's folder."""
+    """Return the path of the record of a run's folder."""
     return folder.parent / VERIFIED / f"{folder.name}.json"
 
 
 def verification_of(folder: Path) -> VerificationState | None:
-    """Return what is known of a run in its place; None for one that was not added."""
+    """Return the verification of a run, and whether it changed since; None for a run that was not added."""
     path = record_file(folder)
     if not path.is_file():
         return None
@@ -97,7 +97,7 @@ def verification_of(folder: Path) -> VerificationState | None:
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """Return name -> SHA-256 of all that is in a run's folder; of what is not a plain file what it is instead."""
+    """Return name -> SHA-256 of every file in a run's folder, or `link` or `not a file`."""
     return {
         path.name: "link" if path.is_symlink() else sha256_file(path) if path.is_file() else "not a file"
         for path in sorted(folder.iterdir())

@@ -43,8 +43,8 @@ from repoeval_bench.runs.request import DataRequest
 def leaderboard_command(*, out: Path, site: Path | None, updates: Path | None, as_json: bool) -> None:
     """Rank the runs in --out by protocol and data, never across them.
 
-    Unfinished folders, and runs of another version, are named with the reason. The pages rank chunkers only: two
-    retrievers have two leaderboards.
+    Unfinished folders, and runs of another version, are named with the reason. On the pages of --site each retriever
+    has a leaderboard of its own, so that they rank chunkers only.
     """
     from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_records, leaderboard_tables, summary
 

@@ -1,4 +1,4 @@
-"""`reproduce`: published numbers, measured again, on one page."""
+"""`lab reproduce`: measure published numbers again, on one page."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from repoeval_bench.runs.store import check_writable
 def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, home: Path | None, as_json: bool) -> None:
     """Measure every published number again, and print a page of tables, verdicts, causes and commands.
 
-    The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept: a
+    The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept, so a
     repeated command resumes. For a model that is not available, the row says so.
     """
     check_writable(out)
-    # What `eval` finds by itself needs no name in the commands that the page prints.
+    # The commands of the page need no --source that `eval` finds by itself.
     named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source
     benchmark = load_benchmark(source, home=home)
     measured = reproduce(benchmark, out, embedders=embedders, source=named, home=home)

@@ -1,4 +1,4 @@
-"""`sensitivity`: whether a verdict on two chunkers holds when the setting changes."""
+"""`lab sensitivity`: check whether a verdict on two chunkers holds when the setting changes."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def sensitivity_command(
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
     A cell is decided if the 95 % interval of the difference over files excludes 0. It is noise if the difference is not
-    larger than the spread of one chunker that starts at other lines.
+    larger than the spread of one chunker whose chunks start at other lines.
     """
     request = GridRequest.of(fields, typed=True)
-    usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
-    if usual:
+    by_default = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
+    if by_default:
         request = request.model_copy(update={"protocols": scoring_protocols(request)})
     problems = Problems()
     check_grid(request, home, problems)
@@ -59,7 +59,7 @@ def sensitivity_command(
     protocols = map(Protocol.parse, request.protocols)
     without = passed_over(protocols, request.level)
     benchmark = load_benchmark(**data, without=without, home=home)
-    if usual:
+    if by_default:
         request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark)})
     grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
     failed: list[str] = []

@@ -1,4 +1,4 @@
-"""`lab stability`: which share of a new version of some code must be embedded again."""
+"""`lab stability`: measure which share of a new version of some code must be embedded again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
-@click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
+@click.option("--skip-errors", is_flag=True, help="Skip files that the chunker fails on, and count them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
 def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors: bool, as_json: bool) -> None:
     """Count the texts of NEW that are not in OLD, with their characters and tokens.
@@ -62,7 +62,7 @@ def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors
 
 
 def stability_table(measured: Sequence[Stability]) -> Table:
-    """A row for each chunker: the texts of both versions, those to embed again, and their shares."""
+    """Tabulate for each chunker the texts of both versions, those to embed again, and their shares."""
     heads = (
         *figures("texts before", "texts now", "to embed again", number=","),
         *figures("share", "of characters", "of tokens", number=".1%"),
@@ -70,12 +70,8 @@ def stability_table(measured: Sequence[Stability]) -> Table:
     rows = [
         (
             result.spec,
-            result.old_texts,
-            result.texts,
-            result.new_texts,
-            result.share,
-            result.nws_share,
-            result.tokens_share,
+            *(result.old_texts, result.texts, result.new_texts),
+            *(result.share, result.nws_share, result.tokens_share),
         )
         for result in measured
     ]

@@ -1,4 +1,4 @@
-"""The analysis of leaderboards of chunkers beyond their ranking, as tables and as records."""
+"""The analysis of leaderboards of chunkers, as tables and as records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def best_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
-    """A row for each leaderboard: its best run, how sure that is, and how many runs are significantly worse."""
+    """Tabulate for each leaderboard its best run, and how many runs are significantly worse."""
     columns = [
         *map(_text, ("data", "best")),
         *figures("its score, 95 % CI"),
@@ -51,7 +51,7 @@ def best_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
 
 
 def sizes_table(analysis: LeaderboardAnalysis) -> Table:
-    """A row for each chunker with its mean at each size, and what the largest size has over the smallest."""
+    """Tabulate each chunker's mean at each size, and the difference of the largest size to the smallest."""
     sizes = sorted({size for effect in analysis.sizes for size in effect.means})
     columns = [
         _text("chunker"),
@@ -66,7 +66,7 @@ def sizes_table(analysis: LeaderboardAnalysis) -> Table:
 
 
 def frontier_table(analysis: LeaderboardAnalysis) -> Table:
-    """A row for each budget: what it is in tokens, the best run there, and the best of `fixed`."""
+    """Tabulate for each budget the same in tokens, the best run, and the best of `fixed`."""
     columns = [
         *figures("characters read", number=","),
         *figures("tokens read", number=",.0f"),
@@ -88,7 +88,7 @@ def frontier_table(analysis: LeaderboardAnalysis) -> Table:
 
 
 def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
-    """A row for each chunker and size, a column for each protocol: its difference to `fixed` of that size."""
+    """Tabulate each chunker's difference to `fixed` of its size: a row for each size, a column for each protocol."""
     labels = dict.fromkeys(
         (sized.size or 0, sized.name, sized.label)
         for analysis in analyses
@@ -99,12 +99,12 @@ def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
     by_label = [
         {analysis.sized_runs[run_id].label: c for run_id, c in analysis.against.items()} for analysis in analyses
     ]
-    rows = [(label, *(_difference(of_board.get(label, ())) for of_board in by_label)) for _, _, label in sorted(labels)]
+    rows = [(label, *(_difference(column.get(label, ())) for column in by_label)) for _, _, label in sorted(labels)]
     return make_table(columns, rows)
 
 
 def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
-    """A row for each pair of protocols: how similarly they rank, and how many verdicts change between them."""
+    """Tabulate for each pair of protocols how similarly they rank, and how many verdicts change between them."""
     columns = [
         *map(_text, ("protocols", "data", "retriever")),
         *figures("Kendall's tau", number="+.2f"),
@@ -122,7 +122,7 @@ def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
 
 
 def languages_table(analysis: LeaderboardAnalysis) -> Table:
-    """A row for each language: its best run and how sure that is; empty where there is one language."""
+    """Tabulate each language's best run, and how many runs are significantly worse; empty for a single language."""
     columns = [
         *map(_text, ("language", "best")),
         *figures("its score"),
@@ -133,7 +133,7 @@ def languages_table(analysis: LeaderboardAnalysis) -> Table:
 
 
 def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
-    """Every field as plain values; the leaderboard by what names it, a run by its id and label."""
+    """Return every field as plain values; the leaderboard by its names, a run by its id and label."""
     leaderboard = analysis.leaderboard
     return {
         "dataset": leaderboard.dataset,
@@ -162,18 +162,18 @@ def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
 
 
 def analysis_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[ProtocolAgreement]) -> dict[str, str]:
-    """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `analysis_record`s."""
+    """Return file name -> CSV of one list of the `analysis_record`s, in full precision."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         about = {name: record[name] for name in ("dataset", "protocol", "retriever", "embedder")}
         for name in ("against_fixed", "sizes", "frontier", "updates"):
             rows.setdefault(name.partition("_")[0], []).extend(about | _for_csv(row) for row in record[name])
     rows["protocols"] = [agreement_record(agreement) for agreement in agreed]
-    return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
+    return {f"{name}.csv": as_csv(record_table(table)) for name, table in rows.items() if table}
 
 
 def agreement_record(agreement: ProtocolAgreement) -> dict[str, Any]:
-    """Its numbers, without which verdicts change."""
+    """Return the numbers of an agreement as plain values; of the changed verdicts only their number."""
     return {
         "dataset": agreement.dataset,
         "retriever": agreement.ranker,
@@ -199,7 +199,7 @@ def _update(cost: Updates) -> dict[str, Any]:
 
 
 def _for_csv(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with two empty ends where it has no interval, and its measure as tables name it."""
+    """Return the row with two empty ends for a missing interval, and its measure as tables name it."""
     measure = {"measure": heading(row["measure"])} if "measure" in row else {}
     ends = {name: (None, None) if value is None and name.endswith("ci") else value for name, value in row.items()}
     return ends | measure
@@ -219,14 +219,11 @@ def _text(name: str) -> Column:
 
 
 def _difference(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """The first of a run's comparisons; empty where it has none."""
-    return next(
-        (
-            (with_interval(comparison.difference, comparison.ci, "+.4f"), outcome_name(comparison.verdict))
-            for comparison in comparisons
-        ),
-        ("",),
-    )
+    """Return the first of a run's comparisons in words; empty if it has none."""
+    if not comparisons:
+        return ("",)
+    first = comparisons[0]
+    return with_interval(first.difference, first.ci, "+.4f"), outcome_name(first.verdict)
 
 
 def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, int | None]:

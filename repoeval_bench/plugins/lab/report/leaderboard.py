@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
-    """A table for each leaderboard; below the last one what the columns mean and which folders are not ranked."""
+    """Return a table for each leaderboard; the last has notes on the columns and on the folders that are not ranked."""
     return with_notes(map(_table, leaderboards.ranked), notes(leaderboards))
 
 
 def leaderboard_sentences(leaderboard: Leaderboard) -> list[str]:
-    """Return what the tests say of a leaderboard's best run."""
+    """Return sentences on a leaderboard's best run; none for a single run."""
     return [] if leaderboard.choice is None else choice_sentences(leaderboard.choice)
 
 
@@ -45,7 +45,7 @@ def summary(leaderboards: Leaderboards) -> str:
 
 
 def leaderboard_title(leaderboard: Leaderboard) -> tuple[str, str]:
-    """Return what the leaderboard is about, and how it is ranked."""
+    """Return the data and protocol of a leaderboard, and how it is ranked."""
     vectors = f" · vectors in {leaderboard.precision}" if leaderboard.precision else ""
     return (
         f"{leaderboard.dataset} · protocol {leaderboard.protocol}",
@@ -54,13 +54,13 @@ def leaderboard_title(leaderboard: Leaderboard) -> tuple[str, str]:
 
 
 def notes(leaderboards: Leaderboards) -> list[str]:
-    """Return what is said under the leaderboards."""
+    """Return the notes below the leaderboards."""
     not_ranked = [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
     return [*explained(leaderboards), *verification_notes(leaderboards), *not_ranked]
 
 
 def verification_notes(leaderboards: Leaderboards) -> list[str]:
-    """Return what is known of each added run."""
+    """Return the verification of each added run."""
     return [
         f"{entry.run_id}: {verification_words(entry.verification)}"
         for leaderboard in leaderboards.ranked
@@ -70,7 +70,7 @@ def verification_notes(leaderboards: Leaderboards) -> list[str]:
 
 
 def verification_words(state: VerificationState | None) -> str:
-    """Return what is known of an added run, in words; nothing of one that was made here."""
+    """Return the verification of an added run in words; empty for a run that was made here."""
     if state is None:
         return ""
     if state.status is VerificationStatus.VERIFIED:
@@ -81,7 +81,7 @@ def verification_words(state: VerificationState | None) -> str:
 
 
 def explained(leaderboards: Leaderboards) -> list[str]:
-    """Return what ranks, columns and intervals mean."""
+    """Return sentences on the meaning of ranks, columns and intervals."""
     lines = []
     if any(len(leaderboard.entries) > 1 for leaderboard in leaderboards.ranked):
         lines.append(
@@ -101,9 +101,9 @@ def explained(leaderboards: Leaderboards) -> list[str]:
 
 # Longer than 60 lines: an entry for each column, and nothing else to read.
 def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
-    """The columns of a leaderboard in their order, of an `RankedRun` each; tables, CSV, JSON and pages have these."""
+    """Return the columns of a leaderboard, with a `RankedRun` a row, for tables, CSV, JSON and pages."""
     measure, over = leaderboard.measure, leaderboard.over
-    # With an expansion a hit brings more, so the ceiling is another: a column of its own.
+    # With an expansion a hit brings more text, so its ceiling differs and has a column of its own.
     expansions = list(dict.fromkeys(run.metrics.expand for run in leaderboard.runs))
 
     def share(entry: RankedRun) -> float | None:
@@ -164,7 +164,7 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
 
 
 def leaderboard_records(leaderboards: Leaderboards) -> dict[str, Any]:
-    """Leaderboards, and what is not ranked, as plain values."""
+    """Return the leaderboards, and the folders that are not ranked, as plain values."""
     records = [
         _about(leaderboard)
         | {
@@ -180,7 +180,7 @@ def leaderboard_records(leaderboards: Leaderboards) -> dict[str, Any]:
 
 
 def leaderboard_csv(leaderboards: Leaderboards) -> str:
-    """One line per run and leaderboard, numbers in full precision; empty where a run does not know one."""
+    """Return a line per run and leaderboard, numbers in full precision; empty cells are not known."""
     return as_csv(
         record_table(
             _about(leaderboard) | record_of(columns, entry)
@@ -192,7 +192,7 @@ def leaderboard_csv(leaderboards: Leaderboards) -> str:
 
 
 def _about(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Return what its runs share, as plain values."""
+    """Return what the runs of a leaderboard share, as plain values."""
     names = ("dataset", "protocol", "k", "precision", "measure", "over")
     return {name: getattr(leaderboard, name) for name in names} | {"measure": heading(leaderboard.measure)}
 

@@ -1,4 +1,4 @@
-"""The page of published numbers: tables, verdicts, what they say in a sentence, and the commands behind them."""
+"""The page of published numbers: tables, verdicts, a sentence on each, and the commands behind them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from repoeval_bench.report.text import heading
 
 # Longer than 60 lines: it is the page's text.
 def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> str:
-    """The Markdown page: tables, verdicts and the commands that print the figures.
+    """Return the Markdown page: tables, verdicts and the commands that print the figures.
 
-    `repositories` is how many CodeRAG-Bench's rows are the mean of.
+    `repositories` is the number of repositories that CodeRAG-Bench's rows are averaged over.
     """
     expected = [row for row in rows if row.table == "expected"]
     reproduced = sum(row.status is Status.REPRODUCED for row in expected)
@@ -76,7 +76,7 @@ def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> 
 
 
 def _verdict(row: PublishedRow) -> str:
-    """The status in words, with the distance or the reason; empty where nothing was published."""
+    """Return the status in words, with the distance or the reason; empty if nothing was published."""
     if row.status is Status.NOT_PUBLISHED:
         return ""
     words = row.status.replace("_", " ")
@@ -101,46 +101,46 @@ def _wide(rows: Sequence[PublishedRow], table: str, first: str, measures: Sequen
 
 
 def _effects(rows: Sequence[PublishedRow]) -> list[str]:
-    """Table of the change of nDCG@10 by each cause alone, largest first."""
+    """Tabulate the change of nDCG@10 by each cause alone, largest first."""
     first = rows[0].setting if rows else ""
     base = {row.system: row.measured or 0.0 for row in rows if row.setting == first}
-    moved: dict[str, dict[str, float]] = {}
+    changes: dict[str, dict[str, float]] = {}
     for row in rows:
         if row.setting != first:
-            moved.setdefault(row.setting, {})[row.system] = (row.measured or 0.0) - base[row.system]
-    if not moved:
+            changes.setdefault(row.setting, {})[row.system] = (row.measured or 0.0) - base[row.system]
+    if not changes:
         return []
-    order = sorted(moved, key=lambda setting: -max(map(abs, moved[setting].values())))
+    order = sorted(changes, key=lambda setting: -max(map(abs, changes[setting].values())))
     systems = list(base)
     return [
         "Change of nDCG@10 by each cause alone, largest first:",
         "",
         f"| cause | {' | '.join(systems)} |",
         "|---|" + "---:|" * len(systems),
-        *(f"| {setting} | {' | '.join(f'{moved[setting][name]:+.3f}' for name in systems)} |" for setting in order),
+        *(f"| {setting} | {' | '.join(f'{changes[setting][name]:+.3f}' for name in systems)} |" for setting in order),
         "",
     ]
 
 
 def _size_effect(rows: Sequence[PublishedRow]) -> list[str]:
-    """One sentence: the change from the smallest size to the largest, over chunks and over lines."""
+    """Return one sentence: the change from the smallest size to the largest, over chunks and over lines."""
     cells = {(row.system, row.setting, row.measure): row.measured or 0.0 for row in rows}
     sizes = list(dict.fromkeys(row.setting for row in rows))
     if len(sizes) < 2:
         return []
     parts = []
     for system in dict.fromkeys(row.system for row in rows):
-        moved = {m: cells[system, sizes[-1], m] - cells[system, sizes[0], m] for m in ("ndcg@10", "line_recall_auc")}
-        parts.append(f"{system} by {moved['ndcg@10']:+.3f} and {moved['line_recall_auc']:+.3f}")
+        ndcg, lines = (cells[system, sizes[-1], m] - cells[system, sizes[0], m] for m in ("ndcg@10", "line_recall_auc"))
+        parts.append(f"{system} by {ndcg:+.3f} and {lines:+.3f}")
     return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and lines found change for " + ", for ".join(parts) + ".", ""]
 
 
 def _bm25(rows: Sequence[PublishedRow]) -> list[str]:
-    """Possible settings of BM25 behind the published row, and a sentence on what each explains."""
+    """Tabulate settings of BM25 that may be behind the published row, with a sentence on the effect of each."""
     if not rows:
         return []
     base, published = rows[0].measured or 0.0, rows[0].published or 0.0
-    moved = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in rows[1:]]
+    changes = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in rows[1:]]
     left = (rows[-1].measured or 0.0) - published
     explained = f" With the settings of CodeRAG-Bench's own code, {left:+.4f} remains."
     if rows[0].status is Status.NOT_JUDGED:
@@ -157,7 +157,7 @@ def _bm25(rows: Sequence[PublishedRow]) -> list[str]:
         ),
         "",
         *_commands(rows),
-        f"Compared with the first row: {'; '.join(moved)}.{explained}",
+        f"Compared with the first row: {'; '.join(changes)}.{explained}",
         "",
     ]
 

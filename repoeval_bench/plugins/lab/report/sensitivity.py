@@ -1,4 +1,4 @@
-"""The cells of a sensitivity grid as tables: who wins how often, and which cells say otherwise."""
+"""The cells of a sensitivity grid as tables: how often each chunker wins, and which cells contradict the majority."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from repoeval_bench.report.table import Column, Estimate, Table, figures, make_t
 from repoeval_bench.report.text import heading
 
 SHOWN = 12
-"""Most cells that are listed of those that flip a verdict; --json has all."""
+"""The most contradicting cells that are listed; --json has all."""
 
 
 def sensitivity_tables(paired_results: Sequence[PairedResult]) -> list[Table]:
-    """Verdicts counted by pair, sizes and measure; then the decided cells that contradict the majority of a pair."""
+    """Count verdicts by pair, sizes and measure; then list the decided cells that contradict the majority of a pair."""
     against = flips(paired_results)
     if not against:
         return [
@@ -39,7 +39,7 @@ def _summary(paired_results: Sequence[PairedResult], notes: Sequence[str]) -> Ta
 
 
 def _bands(paired_results: Sequence[PairedResult]) -> list[str]:
-    """Return how wide the placebo band is, by measure, over the cells; nothing where none was measured."""
+    """Return a note on the width of the placebo band by measure, over the cells; none if it was not measured."""
     bands: dict[str, list[float]] = defaultdict(list)
     for contest in paired_results:
         if contest.band is not None:

@@ -54,14 +54,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("tables.js", "ready.js")
 
 BRIEF = ("rank", "chunker", "score", "difference_to_first", "against_first", "tokens per query")
-"""The columns of the first page, by their keys."""
+"""Keys of the columns of the first page."""
 
 
 def write_site(leaderboards: Leaderboards, folder: Path, *, updates: Path | None = None) -> list[Path]:
-    """Write index.html, a page for each data set and retriever, leaderboard.csv and leaderboard.json; their paths.
+    """Write index.html, a page for each data set and retriever, leaderboard.csv and leaderboard.json; return the paths.
 
-    The leaderboards are those of `leaderboards(…, apart=True)`. `updates` is a file with what `lab stability OLD NEW
-    --json` printed. A ResultError where the folder cannot be written.
+    The leaderboards are those of `leaderboards(…, apart=True)`. `updates` is a file with the output of `lab stability
+    OLD NEW --json`. A ResultError if the folder cannot be written.
     """
     written = []
     for name, content in site_files(leaderboards, read_updates(updates) if updates else ()).items():
@@ -71,7 +71,7 @@ def write_site(leaderboards: Leaderboards, folder: Path, *, updates: Path | None
 
 
 def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
-    """Name -> content of every file of the site."""
+    """Return name -> content of every file of the site."""
     check_page()
     ranked = analyses(leaderboards.ranked, updates)
     pages: dict[tuple[str, str], list[LeaderboardAnalysis]] = {}
@@ -79,10 +79,10 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
         pages.setdefault((analysis.leaderboard.runs[0].metrics.dataset.name, analysis.ranker), []).append(analysis)
     names = {about: _page_name(*about) for about in pages}
     agreed = agreements(ranked)
-    of_boards = [analysis_record(analysis) for analysis in ranked]
+    analysis_records = [analysis_record(analysis) for analysis in ranked]
     shown = {about: _leaderboards(of_page) for about, of_page in pages.items()}
-    records = leaderboard_records(leaderboards) | {"standings": of_boards}
-    tables = {"leaderboard.csv": leaderboard_csv(leaderboards), **analysis_csvs(of_boards, agreed)}
+    records = leaderboard_records(leaderboards) | {"standings": analysis_records}
+    tables = {"leaderboard.csv": leaderboard_csv(leaderboards), **analysis_csvs(analysis_records, agreed)}
     index = _render(
         "site.html",
         title="Leaderboard of code chunkers",
@@ -130,13 +130,13 @@ def _render(template: str, **content: Any) -> str:
 
 
 def _page_name(dataset: str, ranker: str) -> str:
-    """Return the part of both that a file name can show, and a hash of both, for some letters are lost."""
+    """Return a file name of both, with a hash of both because a slug loses some letters."""
     named = slug(f"{dataset}-{ranker}", 100).lower()
     return f"{named}-{short_hash(repr((dataset, ranker)))}.html"
 
 
 def _ids(protocols: Sequence[str]) -> list[str]:
-    """An id for each leaderboard of a page: its protocol, with a number where that is another's; no slug has a `_`."""
+    """Return an id for each leaderboard of a page: its protocol, with `_` and a number if that is taken or empty."""
     slugs = [slug(protocol) for protocol in protocols]
     return [
         slug if slug not in {"", "against"} and slugs.count(slug) == 1 else f"{slug}_{index}"
@@ -149,7 +149,7 @@ def _page_title(dataset: str, ranker: str) -> str:
 
 
 def page_columns(analysis: LeaderboardAnalysis) -> list[Column]:
-    """A leaderboard's own columns with what its analysis adds, of a `RankedRun` each."""
+    """Return a leaderboard's columns with those of its analysis, with a `RankedRun` a row."""
 
     def chunker(entry: RankedRun) -> tuple[str, ...]:
         label, spec = analysis.sized_runs[entry.run_id].label, entry.run.metrics.chunker
@@ -207,7 +207,7 @@ def _leaderboard(analysis: LeaderboardAnalysis, id_: str) -> dict[str, Any]:
 
 
 def _command_of(run: RunView, analysis: LeaderboardAnalysis) -> dict[str, str]:
-    """Return what a row is and the command that makes it."""
+    """Return the names of a row's run, and the command that makes it."""
     code = run.manifest.code
     return {
         "label": printable(analysis.sized_runs[run.run_id].label),
@@ -219,7 +219,7 @@ def _command_of(run: RunView, analysis: LeaderboardAnalysis) -> dict[str, str]:
 
 
 def _note(line: str) -> Markup:
-    """A note as a sentence of a page: what is between backticks is code, and the first letter is a capital."""
+    """Return a note as a sentence of a page: text in backticks as code, and the first letter as a capital."""
     from markupsafe import Markup, escape
 
     shown = str(escape(printable(f"{line[:1].upper()}{line[1:]}")))
