@@ -51,18 +51,6 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-def test_the_verdict_is_that_of_the_runs(results):
-    """The order and each verdict against the first are those of `choose`."""
-    runs = [made(results, name, mean) for name, mean in (("low", 0.4), ("high", 0.6), ("middle", 0.5))]
-    (leaderboard,) = leaderboards(run_folders(results)).ranked
-    verdict = choose(runs).verdict
-    assert leaderboard.choice.verdict == verdict
-    assert [entry.run_id for entry in leaderboard.entries] == ["high", "middle", "low"]
-    assert [entry.against_first for entry in leaderboard.entries[1:]] == [
-        rival.verdict.reversed() for rival in verdict.others
-    ]
-
-
 def test_numbers_are_those_of_the_run_and_of_compare(results):
     """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
     low, high = made(results, "low", 0.4), made(results, "high", 0.6)

@@ -1,11 +1,9 @@
 """`leaderboard` as a person runs it, and its page in a real browser."""
 
-import json
-
 import pytest
 
 from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, one_sentence, succeed
 from support.runs import write_run
 
 HOSTILE = "</script><img src=x onerror=\"window.ran='image'\"><script>window.ran='script'</script>"
@@ -47,26 +45,6 @@ def results(tmp_path_factory):
         )
     (folder / "half").mkdir()
     return folder
-
-
-def test_json_has_the_ranks_of_the_table(results):
-    """In the order of each leaderboard, with the scores as they are stored."""
-    leaderboards = json_of("lab", "leaderboard", "--out", results)["boards"]
-    assert [leaderboard["protocol"] for leaderboard in leaderboards] == ["body", "context"]
-    assert [[entry["run_id"] for entry in leaderboard["entries"]] for leaderboard in leaderboards] == [
-        ["run4", "run3"],
-        ["run2", "run1", "run0"],
-    ]
-    for entry in leaderboards[1]["entries"]:
-        stored = json.loads((results / entry["run_id"] / "metrics.json").read_text())
-        assert entry["score"] == stored["micro"]["line_rprec"]
-
-
-def test_a_table_where_nothing_is_asked_for(results):
-    """One table a protocol, and the counts in the last line."""
-    done = succeed("lab", "leaderboard", "--out", results)
-    assert done.out.count("95 % CI") >= 4
-    assert done.out.splitlines()[-1] == "5 runs on 2 leaderboards; 1 folder not ranked"
 
 
 def test_mistakes_end_in_one_sentence(results, tmp_path):

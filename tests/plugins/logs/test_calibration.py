@@ -26,14 +26,6 @@ def rows(**counts):
     return [{"gold": int(name[1]), "judge": int(name[3])} for name, n in counts.items() for _ in range(n)]
 
 
-def test_rogan_gladens_own_formula():
-    """Apparent 0.5, sensitivity 0.9, specificity 0.8: (0.5 - 0.2) / 0.7."""
-    value, _ = rogan_gladen(0.5, 100, Calibration(0.9, 50, 0.8, 50))
-    assert value == pytest.approx(3 / 7)
-    value, ci = rogan_gladen(0.3, None, Calibration(1.0, 9, 1.0, 9))
-    assert (value, ci) == (pytest.approx(0.3), None)
-
-
 @pytest.mark.parametrize("truth", [0.0, 0.2, 0.7, 1.0])
 @pytest.mark.parametrize(("se", "sp"), [(1.0, 1.0), (0.9, 0.8), (0.6, 0.7)])
 def test_it_undoes_what_the_judge_does(truth, se, sp):
