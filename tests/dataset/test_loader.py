@@ -46,13 +46,6 @@ def test_a_limit_is_of_the_repositories_that_are_scored(mini):
     assert mini(limit=1, repos=["acme_inventory"], without=["acme_inventory"]).tasks == mini(limit=1).tasks
 
 
-def test_every_ground_truth_stands_at_its_lines(mini):
-    benchmark = mini()
-    files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    for each in benchmark.tasks:
-        assert files[each.repo, each.path].line_text(each.body) == each.ground_truth
-
-
 @pytest.mark.parametrize(
     ("level", "context", "tokenizer"),
     [(level, name[:2], name.rpartition("_")[2]) for level in ("line", "api") for name in minirepo.CONTEXTS[level]],

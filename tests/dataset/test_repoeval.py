@@ -93,16 +93,6 @@ def test_line_no_is_read_like_lineno():
     assert task.function_name is None
 
 
-def test_line_separators_inside_a_string_end_no_row():
-    row = json.dumps(changed(prompt="a\u2028b\x85c"), ensure_ascii=False)
-    assert parse(row)[0].prompt == "a\u2028b\x85c"
-
-
-def test_a_byte_order_mark_and_blank_lines_are_not_rows():
-    raw = b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\n\n  \n"
-    assert len(parse_tasks(raw, name="t.jsonl", level="function")) == 1
-
-
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [

@@ -32,11 +32,6 @@ def test_a_path_is_judged_as_the_tree_is_walked(path, taken):
     assert is_source_path(path) is taken
 
 
-def test_line_ends_and_byte_order_marks_are_taken_off(tmp_path):
-    root = write(tmp_path / "r", {"a.py": b"\xef\xbb\xbfx = 1\r\ny = 2\rz = '\xc3\xbc'\n"})
-    assert read_tree(root, "r").files[0].text == "x = 1\ny = 2\nz = 'ü'\n"
-
-
 def test_a_file_that_is_not_utf8_is_named_and_the_others_stay(tmp_path):
     root = write(tmp_path / "r", {"good.py": b"x = 1\n", "sub/bad.py": b"\xff\xfe"})
     tree = read_tree(root, "r")

@@ -2,7 +2,6 @@
 
 import filecmp
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -20,7 +19,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.protocols.uses import with_used
 from repoeval_bench.references.steps import TooManyStepsError
-from support.codebase import ASIDE, CODE, LEFT_OUT, commit, write_code
+from support.codebase import CODE, LEFT_OUT, commit, write_code
 from support.scip import document, occurrence
 
 
@@ -98,18 +97,6 @@ def test_a_pack_says_what_its_tasks_use(pack, tmp_path):
     assert counted.tasks == sum(map(bool, used.values()))
     assert counted.resolved["imported"] > 5
     assert counted.without["builtin"] > 5
-
-
-def test_protocol_uses_works_on_a_pack(tmp_path):
-    folder = tmp_path / "code"
-    folder.mkdir()
-    (folder / "prices.py").write_text("def rate_of(name):\n    return 1\n")
-    (folder / "shop.py").write_text(
-        "from prices import rate_of\n\n\ndef pay(a):\n    b = rate_of(a)\n    b += 1\n    return b\n"
-    )
-    pack = build(tmp_path / "pack", folder)
-    (task,) = with_used(load_benchmark(pack.root, home=tmp_path), "uses").tasks
-    assert [(each.definition.file, each.definition.name) for each in task.uses] == [("code/prices.py", "rate_of")]
 
 
 def write_index(path, *occurrences):
@@ -427,14 +414,6 @@ def test_options_that_a_pack_does_not_have(pack, tmp_path):
         load_benchmark(pack.root, tokenizer="codegen", home=tmp_path)
     with pytest.raises(UsageError, match="no task of level class"):
         load_benchmark(pack.root, level="class", home=tmp_path)
-
-
-def test_tasks_are_in_upstreams_format(pack):
-    (path,) = (pack.root / "tasks").glob("function*.jsonl")
-    row = json.loads(path.read_text().splitlines()[0])
-    assert set(row) == {"prompt", "metadata"}
-    assert set(row["metadata"]) >= {"task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"}
-    assert Path(*row["metadata"]["fpath_tuple"][1:]).as_posix() in {*CODE, *ASIDE}
 
 
 def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch, notices):

@@ -1,15 +1,11 @@
 """Shipped packs: made again from facts and packages of an index, held against hashes, and never silently a part."""
 
-import base64
 import gzip
 import hashlib
-import io
 import json
 import re
 import shutil
 import sys
-import tarfile
-import zipfile
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -29,7 +25,7 @@ from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import DOCUMENTS
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.runs.request import RunRequest
-from support import minirepo
+from support import minirepo, packages
 from support.command import bench, succeed
 from support.indexes import needs_npm
 from support.server import Site, serve
@@ -52,28 +48,6 @@ def kind():
     return "pypi"
 
 
-def wheel(repo):
-    """(name, bytes) of a wheel."""
-    metadata = f"Metadata-Version: 2.4\nName: {repo}\nVersion: 1.0\nLicense-Expression: MIT\n\n"
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w") as archive:
-        for name, text in minirepo.REPOSITORIES[repo].items():
-            archive.writestr(zipfile.ZipInfo(f"{repo}/{name}"), text)
-        archive.writestr(zipfile.ZipInfo(f"{repo}-1.0.dist-info/METADATA"), metadata)
-    return f"{repo}-1.0-py3-none-any.whl", raw.getvalue()
-
-
-def tarball(repo):
-    """(name, bytes) of a tarball of npm's."""
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w") as archive:
-        for name, text in minirepo.REPOSITORIES[repo].items():
-            info = tarfile.TarInfo(f"package/{name}")
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
-    return f"{PROJECTS[repo]}-1.0.0.tgz", gzip.compress(raw.getvalue(), mtime=0)
-
-
 def page_of(kind, repo):
     """Where the registry says what there is of a package."""
     return f"simple/{PROJECTS[repo]}/" if kind == "pypi" else PROJECTS[repo]
@@ -85,36 +59,31 @@ def stated(kind, repo, raw, site):
     if kind == "pypi":
         link = f'<a href="/files/{name}#sha256={hashlib.sha256(raw).hexdigest()}">{name}</a>'
         return f"<!DOCTYPE html><html><body>{link}</body></html>".encode()
-    integrity = f"sha512-{base64.b64encode(hashlib.sha512(raw).digest()).decode()}"
-    dist = {"tarball": f"{site.url}/files/{name}", "integrity": integrity}
-    version = {"name": PROJECTS[repo], "version": "1.0.0", "license": "MIT", "dist": dist}
-    page = {"name": PROJECTS[repo], "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
-    return json.dumps(page).encode()
+    return packages.npm_page(PROJECTS[repo], "1.0.0", f"{site.url}/files/{name}", raw)
 
 
 def archived(kind, repo):
-    """(name, bytes) of a package."""
-    return wheel(repo) if kind == "pypi" else tarball(repo)
+    """(name, bytes) of a package: a wheel, or a tarball of npm's."""
+    folder = repo if kind == "pypi" else "package"
+    files = {f"{folder}/{name}": text.encode() for name, text in minirepo.REPOSITORIES[repo].items()}
+    if kind == "npm":
+        return f"{PROJECTS[repo]}-1.0.0.tgz", gzip.compress(packages.tarball(files, mode="w"), mtime=0)
+    metadata = f"Metadata-Version: 2.4\nName: {repo}\nVersion: 1.0\nLicense-Expression: MIT\n\n"
+    return f"{repo}-1.0-py3-none-any.whl", packages.wheel(files, f"{repo}-1.0", metadata)
 
 
 @contextmanager
 def serving(kind, patch, cache):
     """A registry on this machine: a page for each package, with the hash of its archive."""
     site = Site()
-    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
-        patch.delenv(name, raising=False)
-    patch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    patch.setenv("npm_config_cache", str(cache))
-    patch.setenv("npm_config_userconfig", str(cache / "npmrc"))
-    patch.setenv("npm_config_fetch_retries", "0")
     with serve(site):
         for repo in PROJECTS:
             name, raw = archived(kind, repo)
             site.files |= {f"files/{name}": raw, page_of(kind, repo): stated(kind, repo, raw, site)}
-        patch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        packages.ask_pip(patch, f"{site.url}/simple/")
+        packages.ask_npm(patch, site.url, cache)
         # pip is asked for its settings by the tests of the index alone: that takes a process each time.
         patch.setattr(index_client, "pip_settings", lambda: {"index-url": f"{site.url}/simple/"})
-        patch.setenv("npm_config_registry", site.url)
         yield site
 
 
@@ -317,13 +286,13 @@ def test_a_shipped_package_is_what_was_pinned(name, repository, tmp_path):
     assert {path for path in hashes if not path.endswith(DOCUMENTS)} == named
 
 
-@pytest.mark.parametrize(("name", "packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
-def test_the_shipped_editions_are_whole(name, packages):
+@pytest.mark.parametrize(("name", "n_packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
+def test_the_shipped_editions_are_whole(name, n_packages):
     """So many packages, each pinned, of a permissive licence, and a place for every task that is counted."""
     pack = shipped.shipped_pack(name)
     assert isinstance(pack, Pack)
     sources = pack.content.sources
-    assert len({each.repository for each in sources}) == packages
+    assert len({each.repository for each in sources}) == n_packages
     assert all(len(each.model_extra["sha256"]) == 64 for each in sources)
     places = list(shipped.parse_places(shipped.read_table(pack.root / shipped.TASKS)))
     assert len(places) == pack.content.levels["function"].tasks == sum(each.model_extra["tasks"] for each in sources)

@@ -1,12 +1,7 @@
 """Sources of code: archives, and packages of an index or a registry, each verified and none of them run."""
 
-import base64
 import hashlib
-import io
-import json
-import tarfile
 import time
-import zipfile
 
 import pytest
 
@@ -16,26 +11,13 @@ from repoeval_bench.dataset.build.opening import open_origin
 from repoeval_bench.dataset.build.origin import repository_name
 from support.codebase import CODE, LICENCE
 from support.indexes import needs_npm
+from support.minirepo import write_zip
+from support.packages import ask_npm, ask_pip, npm_page, tarball, wheel
 from support.server import Site, serve
 
 
-def tar(path, files, *, mode="w:gz", links=()):
-    with tarfile.open(path, mode) as archive:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-        for name, target in links:
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = tarfile.SYMTYPE, target
-            archive.addfile(info)
-    return path
-
-
-def zipped(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+def tar(path, files, **options):
+    path.write_bytes(tarball(files, **options))
     return path
 
 
@@ -59,7 +41,7 @@ def test_a_tar_archive_is_read_without_its_outer_folder(tmp_path, name, mode):
 
 
 def test_a_zip_archive_is_read(tmp_path):
-    assert contents(open_origin(str(zipped(tmp_path / "a.zip", FILES)), tmp_path)) == PLAIN
+    assert contents(open_origin(str(write_zip(tmp_path / "a.zip", FILES)), tmp_path)) == PLAIN
 
 
 def test_links_in_an_archive_are_counted_and_lead_nowhere(tmp_path):
@@ -70,9 +52,9 @@ def test_links_in_an_archive_are_counted_and_lead_nowhere(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../x.py", "/x.py", "a/../../x.py", "C:/x.py", "a\\..\\..\\x.py"])
-@pytest.mark.parametrize("pack", [zipped, tar], ids=["zip", "tar"])
+@pytest.mark.parametrize("pack", [write_zip, tar], ids=["zip", "tar"])
 def test_a_name_that_leads_out_is_refused(tmp_path, name, pack):
-    path = pack(tmp_path / ("a.zip" if pack is zipped else "a.tar"), {"a/fine.py": b"x", name: b"x"})
+    path = pack(tmp_path / ("a.zip" if pack is write_zip else "a.tar"), {"a/fine.py": b"x", name: b"x"})
     with pytest.raises(DatasetError, match="is refused: its entry"):
         open_origin(str(path), tmp_path)
 
@@ -107,21 +89,19 @@ def index(tmp_path, monkeypatch):
         page = ""
         for name in names:
             stem = name.removesuffix(".tar.gz")
-            metadata = b"Metadata-Version: 2.1\nName: x\nLicense: Fair\n\nText\n"
+            metadata = "Metadata-Version: 2.1\nName: x\nLicense: Fair\n\nText\n"
             # Running it would fail the test: nothing of a source is run.
             setup = b"raise SystemExit('setup.py was run')\n"
-            packed = (
-                zipped(folder / name, {"both/a.py": b"x = 1\n", "both-1.0.dist-info/METADATA": metadata})
+            raw = (
+                wheel({"both/a.py": b"x = 1\n"}, "both-1.0", metadata)
                 if name.endswith(".whl")
-                else tar(folder / name, {f"{stem}/setup.py": setup, f"{stem}/PKG-INFO": metadata})
+                else tarball({f"{stem}/setup.py": setup, f"{stem}/PKG-INFO": metadata.encode()})
             )
-            digest = "0" * 64 if project == "wrong" else hashlib.sha256(packed.read_bytes()).hexdigest()
-            page += f'<a href="{packed.as_uri()}#sha256={digest}">{name}</a>\n'
+            (folder / name).write_bytes(raw)
+            digest = "0" * 64 if project == "wrong" else hashlib.sha256(raw).hexdigest()
+            page += f'<a href="{(folder / name).as_uri()}#sha256={digest}">{name}</a>\n'
         (folder / "index.html").write_text(f"<!DOCTYPE html><html><body>{page}</body></html>")
-    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_INDEX_URL", root.as_uri())
+    ask_pip(monkeypatch, root.as_uri())
     work = tmp_path / "work"
     work.mkdir()
     return work
@@ -189,19 +169,12 @@ class TestNpm:
         with serve(site):
             for name in ("left", "@of/right", "wrong", "typed"):
                 held = TYPED if name == "typed" else {"a.ts": b"let a = 1;\n", "LICENSE": LICENCE.encode()}
-                packed = tar(tmp_path / "p.tgz", {f"package/{path}": content for path, content in held.items()})
-                raw = packed.read_bytes()
-                digest = base64.b64encode(hashlib.sha512(b"" if name == "wrong" else raw).digest()).decode()
-                tarball = f"{name.rpartition('/')[2]}.tgz"
-                site.files[tarball] = raw
-                dist = {"tarball": f"{site.url}/{tarball}", "integrity": f"sha512-{digest}"}
-                version = {"name": name, "version": "1.2.3", "license": "MIT", "dist": dist}
-                page = {"name": name, "dist-tags": {"latest": "1.2.3"}, "versions": {"1.2.3": version}}
-                site.files[name.replace("/", "%2f")] = json.dumps(page).encode()
-            monkeypatch.setenv("npm_config_registry", site.url)
-            monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
-            monkeypatch.setenv("npm_config_fetch_retries", "0")
-            monkeypatch.setenv("npm_config_userconfig", str(tmp_path / "npmrc"))
+                raw = tarball({f"package/{path}": content for path, content in held.items()})
+                packed = f"{name.rpartition('/')[2]}.tgz"
+                site.files[packed] = raw
+                stated = b"" if name == "wrong" else raw
+                site.files[name.replace("/", "%2f")] = npm_page(name, "1.2.3", f"{site.url}/{packed}", stated)
+            ask_npm(monkeypatch, site.url, tmp_path / "cache")
             (tmp_path / "work").mkdir()
             yield tmp_path / "work"
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.loader import load_benchmark
 from support.codebase import LEDGER_PY
+from support.packages import ask_pip, wheel
 from support.server import Site, serve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
@@ -50,28 +50,22 @@ def recipe_of(**more):
 
 
 @pytest.fixture
-def publish(tmp_path, monkeypatch):
+def publish(monkeypatch):
     """Puts a package on an index: its licence's header, the days of its releases 1.0, 2.0 …, and its code."""
     site = Site()
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
-        monkeypatch.delenv(name, raising=False)
 
     def put(name, licence=MIT, days=DAYS, code=LEDGER_PY, versions=()):
         files = []
         for number, day in enumerate(days, start=1):
             version = dict(enumerate(versions, start=1)).get(number, f"{number}.0")
-            path = tmp_path / f"{name}-{version}-py3-none-any.whl"
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr(f"{name}/a.py", code)
-                archive.writestr(f"{name}/b.py", "x = 1\n")
-                archive.writestr(f"{name}-{version}.dist-info/METADATA", f"Name: {name}\n{licence}\n\nText\n")
-            raw = path.read_bytes()
-            site.files[f"files/{path.name}"] = raw
+            code_files = {f"{name}/a.py": code.encode(), f"{name}/b.py": b"x = 1\n"}
+            raw = wheel(code_files, f"{name}-{version}", f"Name: {name}\n{licence}\n\nText\n")
+            filename = f"{name}-{version}-py3-none-any.whl"
+            site.files[f"files/{filename}"] = raw
             files.append(
                 {
-                    "filename": path.name,
-                    "url": f"/files/{path.name}",
+                    "filename": filename,
+                    "url": f"/files/{filename}",
                     "hashes": {"sha256": hashlib.sha256(raw).hexdigest()},
                     "upload-time": f"{day}T10:00:00.000000Z",
                 }
@@ -80,7 +74,7 @@ def publish(tmp_path, monkeypatch):
         site.files[f"simple/{name}/"] = json.dumps(page).encode()
 
     with serve(site):
-        monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        ask_pip(monkeypatch, f"{site.url}/simple/")
         yield put
 
 
