@@ -27,15 +27,6 @@ from repoeval_bench.retrieval.corpus import build_corpus
 
 FILE = SourceFile("repo", "a.py", "ä = '\U0001d4b3'\nb = 1\n\nc = 2\n")
 
-# Windows of two lines, counted as escaped newlines of the JSON text.
-SHELL = r"""
-while IFS= read -r line; do
-  printf '%s\n' "$line" | awk '{ gsub(/\\\\/, ""); n = gsub(/\\n/, ""); s = ""
-    for (i = 0; i < n; i += 2) s = s (i ? "," : "") "[" i "," (i + 2 < n ? i + 2 : n) "]"
-    print "{\"unit\":\"lines\",\"chunks\":[" s "]}" }'
-done
-"""
-
 NODE = r"""
 const lines = require('readline').createInterface({input: process.stdin});
 const size = Number(process.argv[2]);
@@ -90,23 +81,6 @@ def cut(command: str, file: SourceFile = FILE, time_limit: float = 20) -> list[s
 def test_every_declared_unit_gives_the_same_chunks(python, unit: str, cuts: list) -> None:
     body = f"print(json.dumps({{'unit': {unit!r}, 'chunks': {cuts}}}))"
     assert cut(python(body)) == ["ä = '\U0001d4b3'\n", "b = 1\n\nc = 2\n"]
-
-
-def test_a_shell_program_is_a_chunker(tmp_path) -> None:
-    if shutil.which("awk") is None:
-        pytest.skip("awk is not on the PATH")
-    (tmp_path / "pairs.sh").write_text(SHELL, "utf-8")
-    spec = f"exec:sh {tmp_path / 'pairs.sh'}"
-    chunker = make_chunker(spec)
-    text = 'a = "\\n"\n' * 5
-    for _ in range(2):
-        assert [chunk.text for chunk in chunker.chunk(SourceFile("r", "a.py", text))] == [
-            'a = "\\n"\n' * 2,
-            'a = "\\n"\n' * 2,
-            'a = "\\n"\n',
-        ]
-    assert chunker.spec == spec
-    chunker.close()
 
 
 def test_a_node_program_cuts_as_fixed_does(tmp_path) -> None:

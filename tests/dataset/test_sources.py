@@ -233,20 +233,6 @@ def test_an_address_serves_a_custom_set_and_is_asked_once(tmp_path, home):
 
 
 @pytest.mark.usefixtures("published")
-def test_wrong_bytes_from_an_address_count_as_nothing_and_are_not_kept(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
-    site = served(mirror)
-    right = site.files["function_level.zip"]
-    site.files["function_level.zip"] = right[:-100]
-    with serve(site):
-        with pytest.raises(DatasetError, match="truncated or corrupt"):
-            load_benchmark(site.url, home=home)
-        assert not list(home.rglob("*.zip"))
-        site.files["function_level.zip"] = right
-        assert load_benchmark(site.url, home=home).source == "mirror"
-
-
-@pytest.mark.usefixtures("published")
 def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path, home, monkeypatch):
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
     taken = []

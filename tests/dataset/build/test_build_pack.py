@@ -234,15 +234,6 @@ def test_files_of_a_checkout_with_other_line_ends_are_unchanged(tmp_path):
     assert build(tmp_path / "pack", folder).content.sources[0].model_dump()["changed_files"] == 0
 
 
-def test_a_folder_that_git_ignores_is_a_folder(tmp_path):
-    outer = tmp_path / "outer"
-    outer.mkdir()
-    (outer / ".gitignore").write_text("inner/\n")
-    commit(outer)
-    write_code(outer / "inner", aside=False)
-    assert build(tmp_path / "pack", outer / "inner").content.sources[0].kind == "folder"
-
-
 def test_links_and_odd_names(tmp_path):
     folder = write_code(tmp_path / "odd", aside=False)
     (tmp_path / "secret.py").write_text("password = 1\n")

@@ -208,22 +208,6 @@ def chunk(file, start, end, **more):
     return {"chunk_id": f"{file}:{start}", "file": f"r/{file}", "start_line": start, "end_line": end, **more}
 
 
-def test_line_measures_of_a_log_are_those_worked_out_by_hand(by_hand, tmp_path):
-    """q0 reads 30 nws of another file and a header of 5 before its line of 20; q1 reads its gold at once."""
-    sources, log, gold = by_hand
-    path = log([chunk("b.py", 0, 3), chunk("a.py", 2, 4, header_nws=5)], [chunk("b.py", 0, 3)])
-    names = ("line_recall@50", "line_recall@55", "line_precision@55", "line_rprec", "line_recall_auc")
-    asked = [word for name in names for word in ("-m", name)]
-    options = ("--gold", gold, "--out", tmp_path / "out")
-    metrics = json_of("logs", "import", path, *options, "--files", sources, *asked)
-    rows = read_rows(tmp_path / "out" / metrics["run_id"] / "per_query.jsonl.gz")
-    first, second = (row["measures"] for row in rows)
-    # Of 55 nws q0 reads two lines of b.py (30), the header (5) and its line (20). The gold's own 20 nws hold no line of it.
-    assert [first[name] for name in names[:4]] == pytest.approx([0, 1, 1 / 3, 0])
-    assert [second[name] for name in names[:4]] == pytest.approx([1, 1, 1, 1])
-    assert second["line_recall_auc"] == pytest.approx(1 - 125 / 12000)
-
-
 def test_a_query_is_read_up_to_a_chunk_without_lines(by_hand, tmp_path):
     """The chunk's cost is not known: what follows it is not read, and such queries are counted."""
     sources, log, gold = by_hand
