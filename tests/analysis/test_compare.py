@@ -159,23 +159,6 @@ def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message)
     assert message in str(error.value)
 
 
-def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
-    """Protocol, depth, data, embedder identity and queries: all listed in one sentence."""
-    a = write_run(tmp_path / "a", {"mrr": [1.0, 0.5]})
-    dataset = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1"}
-    b = write_run(
-        tmp_path / "b", {"mrr": [1.0, 0.5]}, query_ids=["q000001", "other"], protocol="body", k=5, dataset=dataset
-    )
-    b = set_config(b, embedder_identity={"precision": "bf16"})
-    with pytest.raises(UsageError) as error:
-        compare([a, b], a)
-    for piece in (
-        *("protocol context against body", "k 100 against 5", "data made · 0 against made · 1", "precision"),
-        *("1 query only in a (such as q000000)", "1 query only in b (such as other)"),
-    ):
-        assert piece in str(error.value)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

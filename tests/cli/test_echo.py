@@ -1,8 +1,6 @@
 """Whatever a text from elsewhere holds: a terminal is given nothing that it obeys."""
 
 import json
-import os
-import pty
 import re
 import shlex
 import sys
@@ -15,7 +13,7 @@ from repoeval_bench.cli.console import print_json, print_table, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.visible import visible
 from repoeval_bench.report.table import Column, make_table
-from support.command import bench, one_sentence, succeed
+from support.command import at_terminal, bench, one_sentence, succeed
 
 NASTY = "a\x1b]0;title\x07b\x9b31mc\u202egnp.exe\u2066\x00\x08\x7f\x85\rend"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -96,24 +94,6 @@ def test_names_in_a_log_are_shown(tmp_path, form):
 def test_a_real_terminal_gets_our_colours_and_no_other_escape(tmp_path):
     """On a terminal only the header's own colour is an escape."""
     (tmp_path / "a.py").write_text(f"# {NASTY}\n")
-    shown = bytearray()
-
-    def keep(handle):
-        piece = os.read(handle, 4096)
-        shown.extend(piece)
-        return piece
-
-    command = [sys.executable, "-m", "repoeval_bench", "chunker", "show", str(tmp_path / "a.py"), "--chunker", "file"]
-    stdout = os.dup(1)
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    try:
-        status = pty.spawn(command, keep, lambda _: b"")
-    finally:
-        os.dup2(stdout, 1)
-        os.close(stdout)
-        os.close(null)
-    assert status == 0
-    text = shown.decode()
+    text = at_terminal("chunker", "show", tmp_path / "a.py", "--chunker", "file")
     assert "\\u001b]0;title\\u0007" in text
-    assert not OBEYED.search(re.sub(r"\x1b\[(?:36|0)?m", "", text.replace("\r\n", "\n")))
+    assert not OBEYED.search(re.sub(r"\x1b\[(?:36|0)?m", "", text))

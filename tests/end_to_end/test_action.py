@@ -14,12 +14,14 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+
+from support.server import listening
 
 pytestmark = pytest.mark.slow
 
@@ -86,15 +88,9 @@ def serve(github):
 
         do_POST = do_PATCH = write
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    github.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with listening(Handler, threading.Event()) as port:
+        github.url = f"http://127.0.0.1:{port}"
         yield github
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture

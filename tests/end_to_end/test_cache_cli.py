@@ -48,10 +48,3 @@ def test_verify_and_delete(home):
     result = json_of("cache", "verify", "--delete", home=home)
     assert (result["entries"], result["removed"], result["passed"]) == (1001, 1, True)
     assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
-
-
-def test_a_home_without_a_cache(tmp_path):
-    """Nothing is cached yet: the command says so and makes nothing."""
-    done = bench("cache", "info", home=tmp_path / "home")
-    assert (done.code, "0 entries" in done.out) == (0, True)
-    assert not (tmp_path / "home").exists()

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, one_sentence, succeed
 from support.disks import tmpfs
 
 AST = "ast:max_nws=400"
@@ -107,25 +107,3 @@ def test_a_read_only_cache_with_a_log_beside_it(home, refused, read_only):
     sentence = refused()
     assert "cache.db-wal" in sentence
     assert "repoeval-bench cache info where the cache can be written" in sentence
-
-
-@pytest.mark.slow
-def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home):
-    """The disk fills up in the middle of embedding: one line; with room again, the run goes on from what was kept."""
-    shutil.rmtree(home / "vectors")
-    vectors = mounted(home / "vectors", "size=1760k")
-    run = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results")
-    sentence = one_sentence(bench(*run, home=home), 1)
-    assert "free some space there" in sentence
-    assert not list((tmp_path / "results").glob("*/manifest.json"))
-    subprocess.run(["mount", "-o", "remount,size=64m", vectors], check=True)
-    assert json_of("cache", "info", home=home)["entries"] > 0
-    succeed(*run, home=home)
-    assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
-
-
-def same_runs(results, mirror, warm_home, tmp_path):
-    """Whether the one run in `results` holds what the same run on the warm home holds."""
-    succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
-    (mine,), (other,) = results.glob("*/retrieved.jsonl.gz"), (tmp_path / "expected").glob("*/retrieved.jsonl.gz")
-    return mine.read_bytes() == other.read_bytes()

@@ -1,22 +1,19 @@
 """Runs that are killed, that run at once, or that run elsewhere: the results are the same bytes."""
 
-import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 
 import pytest
 
-from support.command import succeed
+from support.command import start, succeed
+from support.folders import content
 from support.minirepo import build_mirror, tree_files
 
 AST = ("-c", "ast:max_nws=400")
 ASKED = (*AST, "--limit", "6")
-TIMES = {"timings.jsonl", "manifest.json"}  # files that say how long it took, and when
 
 # Every batch is announced before it is written, and after; the pause makes a middle to be killed in.
 SLOW = """
@@ -36,44 +33,23 @@ main()
 """
 
 
-def start(mirror, home, out, *, script=None, **environment):
-    """`eval` as a process."""
-    return subprocess.Popen(
-        [
-            sys.executable,
-            *(["-c", script] if script else ["-m", "repoeval_bench"]),
-            *("eval", *ASKED, "--source", str(mirror), "--out", str(out)),
-        ],
-        env=dict(os.environ, REPOEVAL_HOME=str(home), **environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def contents(results):
-    """File name -> bytes of the one run, the times left out."""
-    (folder,) = [path.parent for path in results.glob("*/manifest.json")]
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in TIMES
-    }
+def evaluating(mirror, home, out, *words, **environment):
+    """`eval` as a process, started by these words."""
+    asked = ("eval", *ASKED, "--source", mirror, "--out", out)
+    return start(*words, *asked, REPOEVAL_HOME=str(home), **environment)
 
 
 def expected(asked, mirror, warm_home, out):
     """The run's files as a warm cache gives them."""
     succeed("eval", *asked, "--source", mirror, "--out", out, home=warm_home)
-    result = contents(out)
-    assert {"metrics.json", "per_query.jsonl.gz"} <= set(result)
-    return result
+    return content(out)
 
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, warm_home, tmp_path):
     """kill -9 loses no batch that was written; then two runs at once, one of them with one thread, give the warm run's bytes."""
     home = tmp_path / "home"
-    killed = start(mirror, home, tmp_path / "killed", script=SLOW)
+    killed = evaluating(mirror, home, tmp_path / "killed", "-c", SLOW)
     told = []
     while sum(line.startswith("end") for line in told) < 3:
         told.append(killed.stdout.readline())
@@ -91,13 +67,13 @@ def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, warm_home, tmp_
 
     import sentence_transformers  # noqa: F401 - so that this process embeds while the other one does
 
-    other = start(mirror, home, tmp_path / "run1", script=SLOW, OMP_NUM_THREADS="1")
+    other = evaluating(mirror, home, tmp_path / "run1", "-c", SLOW, OMP_NUM_THREADS="1")
     assert other.stdout.readline().startswith("begin")
     succeed("eval", *ASKED, "--source", mirror, "--out", tmp_path / "run2", home=home)
     _, err = other.communicate(timeout=300)
     assert other.returncode == 0, err
     warm = expected(ASKED, mirror, warm_home, tmp_path / "expected")
-    assert contents(tmp_path / "run1") == contents(tmp_path / "run2") == warm
+    assert content(tmp_path / "run1") == content(tmp_path / "run2") == warm
 
 
 def test_the_order_of_the_files_does_not_matter(mirror, warm_home, tmp_path):
@@ -107,4 +83,4 @@ def test_the_order_of_the_files_does_not_matter(mirror, warm_home, tmp_path):
     home.mkdir()
     shutil.copytree(warm_home / "vectors", home / "vectors")
     succeed("eval", *AST, "--source", other, "--out", tmp_path / "results", home=home)
-    assert contents(tmp_path / "results") == expected(AST, mirror, warm_home, tmp_path / "expected")
+    assert content(tmp_path / "results") == expected(AST, mirror, warm_home, tmp_path / "expected")

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from repoeval_bench.report.text import CHARACTERS_NOTE
+from support.codebase import write_modules
 from support.command import bench, succeed
 
 pytestmark = pytest.mark.slow  # twenty commands are run and searched
@@ -23,41 +24,11 @@ JARGON = (
 NOT_SAID = re.compile(rf"(?<![\w@:-])(?:{'|'.join(JARGON)})(?![\w=@])")
 
 
-def project(folder):
-    """Write 24 modules, in each two functions and a caller of those of the next: tasks that use definitions."""
-    folder.mkdir()
-    for i in range(24):
-        after = (i + 1) % 24
-        lines = [f"from part_{after} import gather_{after}, weigh_{after}", "", ""]
-        for name, verb, sign in (("gather", "Collect", "+"), ("weigh", "Judge", "*")):
-            lines += [
-                f"def {name}_{i}(items, limit={i + 3}):",
-                f'    """{verb} the items of shelf {i} up to a limit, the {name} of aisle {i % 7}."""',
-                f"    total_{i} = {i}",
-                f"    for position, item in enumerate(items[:limit + {i}]):",
-                f"        total_{i} = total_{i} {sign} len(item) {sign} position",
-                f"        if total_{i} > {100 + 13 * i}:",
-                f'            raise ValueError(f"shelf {i} is full at {{position}}")',
-                f"    return total_{i}",
-                *("", ""),
-            ]
-        lines += [
-            f"def report_{i}(boxes):",
-            f'    """Print what the boxes of branch {i} hold, heaviest first, for clerk {i % 5}."""',
-            f"    count_{i} = gather_{after}(boxes)",
-            f"    weight_{i} = weigh_{after}(boxes, limit=count_{i})",
-            f'    print("branch {i}", count_{i}, weight_{i})',
-            f"    return count_{i}, weight_{i}",
-        ]
-        (folder / f"part_{i}.py").write_text("\n".join(lines) + "\n")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     """(command -> what it prints, folder of runs, two of them) of commands on a small benchmark ranked by BM25."""
     folder = tmp_path_factory.mktemp("printed")
-    code, pack, runs, home = project(folder / "code"), folder / "pack", folder / "runs", folder / "home"
+    code, pack, runs, home = write_modules(folder / "code", 24), folder / "pack", folder / "runs", folder / "home"
     gates = folder / "gates.yaml"
     gates.write_text("gates:\n  - {measure: ndcg@10, at_least: 0.1}\n  - {measure: lines found, max_drop: 0.9}\n")
     facts = folder / "facts.csv"

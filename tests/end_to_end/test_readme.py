@@ -1,4 +1,4 @@
-"""The README shows what the commands print, on the real data."""
+"""The README and docs/first-ten-minutes.md show what the commands print, on the real data."""
 
 import re
 from pathlib import Path
@@ -102,3 +102,13 @@ def check_printed(shown, done):
     printed = done.out.splitlines()
     missing = [line for line in shown.splitlines() if not any(same_but_for_rounding(line, each) for each in printed)]
     assert not missing, "\n".join(missing)
+
+
+@pytest.mark.full_data
+@pytest.mark.network
+@pytest.mark.slow
+def test_every_block_of_the_first_ten_minutes_is_what_its_command_prints(real_source):
+    """Typed again from the first to the last; the figures are of BM25, which every processor computes alike."""
+    script = README.parent / "scripts" / "refresh_console.py"
+    done = python(script, "--source", real_source, "--check", PYTHONPATH=str(README.parent))
+    assert done.code == 0, done.err[-3000:]

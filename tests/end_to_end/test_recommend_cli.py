@@ -1,7 +1,6 @@
 """From a folder of code to an answer: which chunker, how sure that is, and what was left out."""
 
 import json
-import random
 import shlex
 
 import pytest
@@ -10,48 +9,17 @@ from repoeval_bench.api.recommendation import recommend
 from repoeval_bench.api.verification import verify
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
+from support.codebase import write_modules
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_rows
 
 NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400"]
 
 
-WORDS = [
-    *("amount", "bucket", "canal", "dough", "ember", "flask", "grain", "harbour", "island", "jacket"),
-    *("kettle", "ladder", "meadow", "needle", "orchard"),
-]
-
-
-def module(number: int) -> str:
-    """Some Python with five functions of a few lines, no two alike."""
-    rng = random.Random(number)
-    functions = []
-    for i in range(5):
-        first, second, third, fourth = rng.sample(WORDS, 4)
-        lines = rng.sample(
-            [
-                f"    {first} = [{second}_{i} for {second}_{i} in range({rng.randint(3, 99)})]",
-                f"    {third} = {{word.upper(): len(word) for word in {fourth!r}.split()}}",
-                f"    while {first}_left > {rng.randint(3, 99)}:\n        {first}_left -= {second}(other)",
-                f"    if not other.{third}:\n        raise ValueError('no {third} of {fourth}')",
-                f"    with open({second!r}) as {second}_file:\n        {fourth} = {second}_file.read()",
-                f"    other.{fourth}.append(({first!r}, {second!r}, {rng.random():.3f}))",
-            ],
-            4,
-        )
-        head = f'def {first}_{second}_{number}_{i}(other, {first}_left=9):\n    """Bring the {third} to {fourth} {number}{i}."""\n'
-        functions.append(head + "\n".join(lines) + f"\n    return {first}_left\n")
-    return "\n\n".join(functions)
-
-
 @pytest.fixture(scope="module")
 def code(tmp_path_factory):
-    """A folder with 40 functions in eight files."""
-    folder = tmp_path_factory.mktemp("code") / "project"
-    folder.mkdir()
-    for number in range(8):
-        (folder / f"part_{number}.py").write_text(module(number))
-    return folder
+    """A folder with 36 functions in twelve files, a third of them alike."""
+    return write_modules(tmp_path_factory.mktemp("code") / "project", 12)
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +125,14 @@ def test_only_so_many_tasks_are_asked(answered, pack):
     out, _ = answered
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
-    for protocol, line in zip(("docstring", "body"), found.skipped, strict=True):
-        assert all(part in line for part in (f"32 of 40 tasks of {protocol}", "--tasks 40"))
+    for (protocol, every), line in zip((("docstring", 36), ("body", 24)), found.skipped, strict=True):
+        assert all(part in line for part in (f"{every - 8} of {every} tasks of {protocol}", f"--tasks {every}"))
     assert found.few == {"docstring": 8, "body": 8}
     for run in found.runs:
         assert len(run.scores) == 8
         assert len(set(run.scores.gold_files)) == 8
-        assert run.metrics.dataset.label.startswith("pack-project-function-2k-code · 8 of 40 tasks")
+        every = run.metrics.dataset.part.sample.of
+        assert run.metrics.dataset.label.startswith(f"pack-project-function-2k-code · 8 of {every} tasks")
         assert verify(run, str(pack)).differences == ()
     assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked).runs == found.runs
 
@@ -181,32 +150,20 @@ def test_a_notebook_shows_every_candidate(answered, pack):
     assert found.choice.label == found.decision.choice.name
 
 
-def test_too_few_tasks_are_an_answer(tmp_path):
-    """A handful of functions: the command runs to its end and says that nothing can be shown."""
-    (tmp_path / "few").mkdir()
-    (tmp_path / "few" / "a.py").write_text(module(1))
-    done = succeed("recommend", tmp_path / "few", *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
-    assert done.out.startswith("Too little code to choose a chunker by: ")
-    assert "5 queries of docstring" in done.out
-    assert "Use " not in done.out
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["missing-folder"], "the source 'missing-folder' does not exist"),
-        (["EMPTY"], "is empty"),
-        (["CODE", "--sizes", "5x"], "--sizes '5x': give whole numbers, separated by commas"),
-        (["CODE", "-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
-        (["CODE", "-c", "file", "--sizes", "200,400"], "file is the same at each of these sizes; name another chunker"),
-        (["CODE", "-c", "file", "--sizes", "90000,99999"], ", where each file is one chunk of `fixed`"),
+        (["--sizes", "5x"], "--sizes '5x': give whole numbers, separated by commas"),
+        (["-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
+        (["-c", "file", "--sizes", "200,400"], "file is the same at each of these sizes; name another chunker"),
+        (["-c", "file", "--sizes", "90000,99999"], ", where each file is one chunk of `fixed`"),
     ],
 )
 def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
-    """Of the source and of the options; no run and no half-written pack is left."""
-    (tmp_path / "empty").mkdir()
-    words = [{"CODE": str(code), "EMPTY": str(tmp_path / "empty")}.get(word, word) for word in words]
-    done = bench("recommend", *words, "--retriever", "bm25", "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path)
+    """No run and no half-written pack is left."""
+    done = bench(
+        "recommend", code, *words, "--retriever", "bm25", "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path
+    )
     assert done.code in {1, 2}
     assert sentence in done.err
     assert not list((tmp_path / "out").glob("packs/.building*"))
@@ -231,14 +188,6 @@ def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words,
     assert not list(tmp_path.iterdir())
 
 
-def test_code_without_a_function_to_ask_about_is_one_sentence(tmp_path):
-    (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny" / "a.py").write_text("def a():\n    return 1\n\nx = a()\n")
-    done = bench("recommend", "tiny", *NARROW, home=tmp_path / "home", cwd=tmp_path)
-    assert done.code == 1
-    assert "error: the sources give no task: no function in them has 3 to 30" in done.err
-
-
 def test_questions_of_a_file_are_answered(code, tmp_path):
     """They are asked of the pack that is made of the folder."""
     asked = tmp_path / "questions.jsonl"
@@ -246,7 +195,7 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     rows = [{"query": name, "file": "part_0.py", "start_line": 1, "end_line": 3} for name in names]
     write_rows(asked, rows)
     done = succeed("recommend", code, *NARROW, "--queries", asked, "--out", tmp_path / "out", home=tmp_path / "home")
-    assert done.out.startswith("Too little code to choose a chunker by: 5 queries of questions.")
+    assert done.out.startswith("Too little code to choose a chunker by: 3 queries of questions.")
 
 
 def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
@@ -265,6 +214,6 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
     )
     assert {
         run.counts.chunks for label, run in evidence.runs.items() if found.candidates[label].size == max(sizes)
-    } == {8}
+    } == {12}
     exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
     assert (exact.skipped, set(exact.runs)) == ((), set(found.runs))

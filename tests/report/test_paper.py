@@ -2,14 +2,13 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
-from support.runs import edit, write_run
+from support.runs import edit, write_carried_pair, write_run
 
 FILES = [f"f{i // 2}.py" for i in range(40)]
 
@@ -64,13 +63,7 @@ def test_less_redundancy_is_better(tmp_path):
 
 def test_a_lead_that_one_file_carries_has_no_letter_and_says_so(tmp_path):
     """The notes name the pair, and what carries its lead."""
-    plain = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
-    lead = np.array(plain) + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
-    files = [f"f{i // 2}" for i in range(80)]
-    runs = [
-        write_run(tmp_path / name, {"ndcg@10": list(values)}, files=files, headline_measure="ndcg@10")
-        for name, values in (("b", plain), ("c", lead))
-    ]
+    runs = write_carried_pair(tmp_path)
     table = paper_table(runs, compare(runs), ["ndcg@10"])
     assert "textsuperscript" not in latex([table])
     assert table.notes[0].endswith("(p < 0.05; by nDCG@10, also without any one file or repository).")

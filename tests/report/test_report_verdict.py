@@ -16,7 +16,7 @@ from repoeval_bench.report.html.tables import leads_note, leads_table
 from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import adjusted_notes, outcome_name
 from repoeval_bench.report.verdict import verdict
-from support.runs import write_run
+from support.runs import write_carried_pair, write_run
 
 FILES = [f"f{i // 2}" for i in range(80)]
 
@@ -77,13 +77,6 @@ def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
     assert "8 files are too few: no difference among 21 tests can be significant below 10" in verdict(runs).notes
     assert {c.mean.mde_family for c in compare(runs)} == {None}
     assert "can be significant" not in " ".join(verdict(runs[:2]).notes)
-
-
-def test_one_run_is_compared_with_nothing(tmp_path, plain):
-    """Its score is said, and that it says nothing of others."""
-    found = verdict([made(tmp_path / "b", plain)])
-    assert found.text.startswith("b reaches nDCG@10 0.359 under protocol context")
-    assert (found.record.result, found.record.differences) == (Result.ONE_RUN, ())
 
 
 @pytest.mark.parametrize(("failed", "said"), [(1, "1 other run failed and is"), (2, "2 other runs failed and are")])
@@ -153,11 +146,9 @@ def test_the_verdict_fits_four_lines(tmp_path, plain, n, step, length):
         assert len(wrap(verdict(runs, comparisons).text, 80)) <= 4
 
 
-def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
+def test_a_lead_that_one_file_carries_names_it(tmp_path):
     """It is not a win: the sentences, the page's table and the choice name the file."""
-    lead = np.array(plain) + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
-    measure = {"headline_measure": "ndcg@10"}
-    runs = [made(tmp_path / "b", plain, **measure), made(tmp_path / "c", lead.tolist(), **measure)]
+    runs = write_carried_pair(tmp_path)
     found = verdict(runs)
     (rival,) = found.record.others
     assert (found.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f33")
@@ -166,7 +157,8 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
     assert "comes from one file, repo/f33" in found.text
     cells = leads(found.record.differences)
     assert (cells["run"], cells["verdict"]) == ("b", "from one file, repo/f33")
-    assert cells["on these repositories"].value == pytest.approx(np.mean(plain) - lead.mean())
+    lead = np.subtract(*(run.metrics.micro["ndcg@10"] for run in runs))
+    assert cells["on these repositories"].value == pytest.approx(lead)
     assert cells["one file left out"][1].startswith("without repo/f33: p 0.05")
     assert (cells["one repository left out"], "on new repositories" in cells) == (None, False)
     choice = choose(runs)

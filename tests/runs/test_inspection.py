@@ -3,6 +3,7 @@
 import contextlib
 import random
 import shutil
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,10 +12,11 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
+from repoeval_bench.embedding.text_encoder import Limit
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView
+from support.encoders import CountingEncoder
 
 
 def evaluated(benchmark, out, protocol="context"):
@@ -78,44 +80,26 @@ def test_a_run_without_them_has_none_and_a_broken_file_is_named(run):
     assert run.inspection is None
 
 
-class Words:
-    """Tokens are words, four are read, two more are special."""
-
-    spec, identity, usage = "words", {}, NO_USAGE
-
-    def __init__(self):
-        self.limit = Limit(6, self.token_starts)
-        self.read = 0
-
-    def prompt(self, role):
-        return ""
-
-    def count_tokens(self, texts, role):
-        return [len(text.split()) + 2 for text in texts]
-
-    def token_starts(self, text):
-        self.read += 1
-        return [i for i, char in enumerate(text) if not char.isspace() and (i == 0 or text[i - 1].isspace())]
-
-
 @pytest.mark.parametrize(
     ("policy", "kept"), [("head", "one two three four "), ("tail", "three four five six"), ("mean", None)]
 )
 def test_what_the_model_reads_of_a_long_text(tmp_path, policy, kept):
     """The head ends where the first dropped token begins, the tail is the end, the mean reads it all."""
     text = "one two three four five six"
-    embedder = CachedEmbedder(Words(), VectorCache(tmp_path), {"query": policy, "document": "head"})
-    short, long = embedder.read_chars(["one two", text], "query")
+    embedder = CachedEmbedder(CountingEncoder(), VectorCache(tmp_path), {"query": "head", "document": policy})
+    short, long = embedder.read_chars(["one two", text], "document")
     assert short == CharSpan(0, 7)
     assert text[long.start : long.end] == (kept or text)
 
 
 def test_what_is_read_is_worked_out_once(tmp_path):
     """A second run reads the cut from the cache."""
-    words = Words()
+    words = CountingEncoder()
+    starts = Mock(side_effect=words.limit.starts)
+    words.limit = Limit(words.limit.max_tokens, starts)
     embedder = CachedEmbedder(words, VectorCache(tmp_path))
     assert embedder.read_chars(["a b c d e"], "query") == embedder.read_chars(["a b c d e"], "query")
-    assert words.read == 1
+    starts.assert_called_once()
 
 
 def test_a_damaged_gzip_file_is_one_sentence(run):

@@ -245,6 +245,36 @@ def write_code(folder: Path, aside: bool = True, **more: bytes | str) -> Path:
     return folder
 
 
+def write_modules(folder: Path, number: int) -> Path:
+    """Write so many modules, in each two functions and a caller of those of the next: tasks that use definitions."""
+    folder.mkdir()
+    for i in range(number):
+        after = (i + 1) % number
+        lines = [f"from part_{after} import gather_{after}, weigh_{after}", "", ""]
+        for name, verb, sign in (("gather", "Collect", "+"), ("weigh", "Judge", "*")):
+            lines += [
+                f"def {name}_{i}(items, limit={i + 3}):",
+                f'    """{verb} the items of shelf {i} up to a limit, the {name} of aisle {i % 7}."""',
+                f"    total_{i} = {i}",
+                f"    for position, item in enumerate(items[:limit + {i}]):",
+                f"        total_{i} = total_{i} {sign} len(item) {sign} position",
+                f"        if total_{i} > {100 + 13 * i}:",
+                f'            raise ValueError(f"shelf {i} is full at {{position}}")',
+                f"    return total_{i}",
+                *("", ""),
+            ]
+        lines += [
+            f"def report_{i}(boxes):",
+            f'    """Print what the boxes of branch {i} hold, heaviest first, for clerk {i % 5}."""',
+            f"    count_{i} = gather_{after}(boxes)",
+            f"    weight_{i} = weigh_{after}(boxes, limit=count_{i})",
+            f'    print("branch {i}", count_{i}, weight_{i})',
+            f"    return count_{i}, weight_{i}",
+        ]
+        (folder / f"part_{i}.py").write_text("\n".join(lines) + "\n")
+    return folder
+
+
 def git(folder: Path, *arguments: str) -> str:
     """Return what git prints in a folder, with an identity and without the user's settings."""
     who = ("-c", "user.name=tests", "-c", "user.email=tests@example.org", "-c", "commit.gpgsign=false")

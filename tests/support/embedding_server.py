@@ -14,11 +14,13 @@ import urllib.parse
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from support.server import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,18 +88,8 @@ def serving(handler: type[EmbeddingsHandler] | None = None) -> Iterator[Server]:
     class Handler(handler or EmbeddingsHandler):  # type: ignore[misc]  # a class that is chosen
         site = server
 
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    listener.daemon_threads = True
-    server.port = listener.server_address[1]
-    thread = threading.Thread(target=listener.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with listening(Handler, server.closing) as server.port:
         yield server
-    finally:
-        server.closing.set()
-        listener.shutdown()
-        listener.server_close()
-        thread.join(10)
 
 
 class EmbeddingsHandler(BaseHTTPRequestHandler):
@@ -182,12 +174,6 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def handle_one_request(self) -> None:
-        try:
-            super().handle_one_request()
-        except ConnectionError:  # the client may have left; that is its part of the test
-            self.close_connection = True
 
 
 class _Drawn:

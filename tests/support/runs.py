@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import opened
 from repoeval_bench.runs.executors import IN_PROCESS
@@ -208,6 +210,17 @@ def write_run(
             ),
         )
     )
+
+
+def write_carried_pair(folder: Path) -> list[RunView]:
+    """Two runs, `b` and `c`, of which `c` leads significantly, but not without one file."""
+    plain = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
+    lead = plain + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
+    files = [f"f{i // 2}" for i in range(80)]
+    return [
+        write_run(folder / name, {"ndcg@10": values.tolist()}, files=files, headline_measure="ndcg@10")
+        for name, values in (("b", plain), ("c", lead))
+    ]
 
 
 def _log_row(system: str, query_id: str, chunks: Sequence[str]) -> dict[str, Any]:

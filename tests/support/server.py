@@ -94,6 +94,15 @@ def serve(site: Site) -> Iterator[Site]:
                     self.wfile.write(content[place : place + 1])
                     self.wfile.flush()
 
+    with listening(Handler, site.closing) as port:
+        site.url = f"http://127.0.0.1:{port}"
+        yield site
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler], closing: threading.Event) -> Iterator[int]:
+    """Serve on a port of 127.0.0.1 until the block ends, which sets `closing` for answers that wait."""
+
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
@@ -102,14 +111,13 @@ def serve(site: Site) -> Iterator[Site]:
             if not isinstance(sys.exc_info()[1], ConnectionError):
                 super().handle_error(*args)  # type: ignore[arg-type]
 
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
     try:
-        yield site
+        yield server.server_address[1]
     finally:
-        site.closing.set()
+        closing.set()
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join(10)
