@@ -76,7 +76,9 @@ class Modules:
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
             self._by_package[_package(path)] = path
-        self._folders = {package[:index] for package in self._by_package for index in _slashes(package)}
+        self._folders = {
+            package[:index] for package in self._by_package for index, char in enumerate(package) if char == "/"
+        }
         self._by_tail: Mapping[str, list[str]] = defaultdict(list)
         for package in (*self._by_package, *self._folders):
             self._by_tail[package.rpartition("/")[2]].append(package)
@@ -225,7 +227,3 @@ class Modules:
 def _package(path: str) -> str:
     stem = path.removesuffix("i").removesuffix(".py")
     return stem.removesuffix("/__init__") if stem != "__init__" else ""
-
-
-def _slashes(package: str) -> Iterable[int]:
-    return (index for index, char in enumerate(package) if char == "/")

@@ -1,4 +1,4 @@
-"""Counts of a run: texts and their tokens, those that the model does not read, and the cost of the index."""
+"""Counts of a run: texts and tokens, those that the model does not read, and the cost of the index."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class TokenCounts:
     """The tokens of each query and chunk, None without a model, or if it does not report them.
 
-    A role's limit is how many of a text's tokens the model reads; infinite where nothing of a text is lost. `n_chunks`
-    is how many chunks the files have as they are: they come first, and no other is counted. A query's own chunks, those
-    of its file with the target blanked, would count a file once for each of its queries.
+    A role's limit is the number of a text's tokens that the model reads; infinite if it reads all. `n_chunks` counts
+    the chunks of the unchanged files, which come first; only these are counted. A query's own chunks, cut from its file
+    with the target blanked, would count a file once for each of its queries.
     """
 
     tokens: Mapping[Role, Sequence[int] | None]
@@ -43,11 +43,11 @@ class TokenCounts:
         return cls(tokens, limits, n_chunks, has_model=True)
 
     def total(self, role: Role) -> int | None:
-        """Return all tokens of a role's texts; 0 without a model, None if it does not report them."""
+        """Count the tokens of a role's texts; 0 without a model, None if it does not report them."""
         return self._sum(role, lambda count, _: count)
 
     def truncated(self, role: Role) -> int | None:
-        """Count the texts of a role that the model does not read whole."""
+        """Count the texts of a role that the model does not read to the end."""
         return self._sum(role, lambda count, limit: count > limit)
 
     def lost(self, role: Role) -> int | None:
@@ -55,12 +55,12 @@ class TokenCounts:
         return self._sum(role, lambda count, limit: int(count - limit) if count > limit else 0)
 
     def sizes(self) -> Sizes | None:
-        """Mean, median, p95 and maximum of the chunks; None where no token is known."""
+        """Mean, median, p95 and maximum of the chunks' tokens; None if no tokens are known."""
         known = any(counts is not None for counts in self.tokens.values())
         return Sizes.model_validate(summarize(self._counted("document") or [])) if known else None
 
     def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
-        """Return the facts of each task with its query's tokens and whether it is truncated, where tokens are known."""
+        """Return the facts of each task, with its query's tokens and whether the model truncates it, if known."""
         facts = {task_id: dict(of_task) for task_id, of_task in known.items()}
         for query, count in zip(planned.queries, self.tokens["query"] or (), strict=False):
             facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
@@ -78,7 +78,7 @@ class TokenCounts:
 
 
 def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Counts:
-    """Everything that a run counts."""
+    """Collect all counts of a run."""
     corpus = planned.corpus
     pairs, pairs_truncated = run.pairs
     return Counts(
@@ -103,10 +103,10 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
 
 
 def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexCost | None:
-    """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
+    """Count vectors, tokens that the model reads (each distinct text once) and float32 bytes; None without any.
 
-    A text that is searched by its windows has a vector for each; of long texts the parts that are read count. Tokens
-    are None if the model does not report them.
+    A text that is searched by its windows has one vector for each window. Only the parts of long texts that the model
+    reads count. Tokens are None if the model does not report them.
     """
     texts = planned.texts()["document"]
     if not texts:
@@ -125,8 +125,7 @@ def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexC
 
 
 def read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:
-    """query_id -> the characters of its text that the model reads."""
+    """query_id -> the characters of its text that the model reads; all of them without a model."""
     texts = [query.text for query in planned.queries]
-    # Without a model every character is read.
     spans = embedder.read_chars(texts, "query") if embedder else [CharSpan(0, len(text)) for text in texts]
     return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}

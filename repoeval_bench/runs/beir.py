@@ -1,4 +1,4 @@
-"""Runs as data sets that other people's loaders read: BEIR's, Hugging Face's `datasets`, and through it MTEB's.
+"""Export runs as data sets for the loaders of BEIR, of Hugging Face's `datasets`, and through it of MTEB.
 
 A data set is a folder:
 
@@ -7,9 +7,9 @@ A data set is a folder:
     queries.jsonl        {"_id", "text"}
     qrels/test.jsonl     {"query-id", "corpus-id", "score"}, read by `datasets` and MTEB
     qrels/test.tsv       the same, read by BEIR
-    top_ranked.jsonl     {"query-id", "corpus-ids"}: what a query may see, where that is not the whole corpus
+    top_ranked.jsonl     {"query-id", "corpus-ids"}: the documents that a query may see, if not the whole corpus
 
-MTEB ranks what `top_ranked` names and nothing else. BEIR's loader does not read it.
+MTEB ranks only the documents that `top_ranked` names. BEIR's loader does not read it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 OTHER_FOLDER = "another folder with -o"
 
 Title = Literal["none", "path"]
-"""The title of a document: nothing, or repository/path. Readers embed it before the text."""
+"""The title of a document: empty, or repository/path. Loaders embed it before the text."""
 
 _FILES = {
     "corpus": ("corpus", "corpus.jsonl"),
@@ -46,15 +46,15 @@ _FILES = {
     "qrels": ("test", "qrels/test.jsonl"),
     "top_ranked": ("test", "top_ranked.jsonl"),
 }
-"""Kind of file -> its split, and where it is."""
+"""Kind of file -> (its split, its path)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """Data sets that were written: their names, their documents, their queries, those of them with a relevant document.
+    """Data sets that were written: their names, and counts of documents and queries.
 
-    `restricted` counts the queries that may not see the whole corpus of their data set. `left_out` are repositories in
-    which no query has a relevant document, which no reader can score.
+    `scored` counts the queries with a relevant document, `restricted` those that may not see the whole corpus of their
+    data set. `left_out` are the repositories in which no query has a relevant document, which no loader can score.
     """
 
     sets: tuple[str, ...]
@@ -67,7 +67,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pool:
-    """The documents and queries (by repository and id) and the judgements of all runs; what a query may not see."""
+    """The documents and queries of all runs (by repository and id), their judgements, and the excluded documents."""
 
     protocol: Protocol
     documents: dict[str, dict[str, Chunk]] = field(default_factory=dict)
@@ -82,8 +82,7 @@ class _Pool:
             raise UsageError(f"{run.run_id} was imported, so its texts are not available")
         chunker = None if config.protocol.documents == "windows" else config.chunker
         planned = plan_run(benchmark, chunker, protocol=self.protocol, skip_errors=config.skip_errors)
-        # That of the part which the protocol asks of, as a run stores it.
-        fingerprint = run.metrics.dataset.fingerprint
+        fingerprint = run.metrics.dataset.fingerprint  # of the part that the protocol scores
         if planned.benchmark.fingerprint != fingerprint:
             raise UsageError(
                 f"{run.run_id} ran on data {fingerprint}, this is {planned.benchmark.label}; name the run's with "
@@ -115,12 +114,12 @@ class _Pool:
 def export_beir(
     runs: Sequence[RunView], benchmark: Benchmark, folder: Path, *, pooled: bool = False, title: Title = "none"
 ) -> Exported:
-    """Write what the runs ranked and were judged by as data sets below `folder`.
+    """Write the documents, queries and judgements of runs as data sets below `folder`.
 
-    There is one for each repository, or a single `pooled` one. The documents of several runs are side by side. A
-    README.md in `folder` makes the data sets of the repositories the subsets of one. Texts are not stored with a run,
-    so they are cut again from `benchmark`. It is a UsageError if that is not the benchmark of the runs, or if the runs
-    have several protocols.
+    There is one for each repository, or a single `pooled` one, with the documents of all runs side by side. A README.md
+    in `folder` makes the data sets of the repositories the subsets of one. Texts are not stored with a run, so they are
+    cut again from `benchmark`. UsageError if that is not the benchmark of the runs, or if the runs have several
+    protocols.
     """
     pool = _Pool(protocol=Protocol.parse(_one_protocol(runs)))
     for run in runs:
@@ -166,11 +165,11 @@ def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int
     """Write the files of one data set; return the number of its queries that may not see all of its documents."""
     queries = {query_id: repo for repo in repos for query_id in pool.queries.get(repo, ())}
     documents = [chunk for repo in repos for chunk in pool.documents[repo].values()]
-    # A query without a relevant document has no row: readers take an id without a document for an error.
+    # A query without a relevant document has no row: for loaders, an id without a document is an error.
     relevant = {query_id: gains for query_id in queries if (gains := pool.gains[query_id])}
     rows = [line.split(" ") for line in format_qrels(relevant)[0].splitlines()]
-    apart = pool.protocol.scope == "repository" and len(repos) > 1
-    restricted = len(queries) if apart else sum(query_id in pool.excluded for query_id in queries)
+    by_repository = pool.protocol.scope == "repository" and len(repos) > 1
+    restricted = len(queries) if by_repository else sum(query_id in pool.excluded for query_id in queries)
     files: dict[str, Any] = {
         "corpus.jsonl": jsonl(
             {"_id": chunk.chunk_id, "title": chunk.file if title == "path" else "", "text": chunk.embed_text}
@@ -193,7 +192,7 @@ def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int
 
 
 def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -> Iterator[str]:
-    """Yield a row for each query with what it may see: its repository, or the pool, without what is excluded."""
+    """Yield a row for each query with the documents that it may see: its repository's, or all, less excluded ones."""
     for query_id, repo in queries.items():
         own = repos if pool.protocol.scope == "pooled" else (repo,)
         excluded = pool.excluded.get(query_id, ())
@@ -202,12 +201,12 @@ def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -
 
 
 def _id(query_id: str) -> str:
-    """Return a query's id as the run's TREC files spell it: one word."""
+    """Return a query's id as one word, as in the run's TREC files."""
     return as_field(query_id, "query id")
 
 
 def _readme(subsets: Mapping[str, bool], about: str) -> str:
-    """Return the data set's card: a configuration for each subset ("": it has none) and kind of file."""
+    """Return the data set's card: a configuration for each subset ("" for the whole) and kind of file."""
     configs = []
     for name, restricted in subsets.items():
         for kind, (split, path) in _FILES.items():

@@ -1,6 +1,6 @@
-"""A benchmark as a YAML file: which runs are made and compared.
+"""A benchmark as a YAML file: the runs to make and compare.
 
-Its keys are the fields of a request, those that are combined as lists; what the file leaves out is as `eval` has it.
+Its keys are the fields of a request; a combined field is a list. A field that is left out has the default of `eval`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from repoeval_bench.runs.problems import Problem, Problems, check_requests
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest, distinct
 
 MOST_RUNS = 10_000
-"""Runs that a file may ask for; each entry of a list multiplies them."""
+"""The most runs of a file; the lists multiply each other."""
 
 _SHIPPED = ("repoeval", "leaderboard", "leaderboard-dense")
 _WAY_OUT = f"name a bench file, or one that ships: {', '.join(_SHIPPED[:-1])} or {_SHIPPED[-1]}"
@@ -39,7 +39,7 @@ _Some = Annotated[_Several, Field(min_length=1)]
 
 
 class _FileKeys(Strict):
-    """Fields of a file beside those of requests."""
+    """Fields of a file that are not those of requests."""
 
     dataset: Literal["repoeval"] = "repoeval"
     repositories: _Some | None = None
@@ -55,13 +55,13 @@ class _FileKeys(Strict):
 
 
 _KEYS = {name: option.key or name for name, option in RunRequest.options().items()}
-"""Field of a request -> the file's key. The choice of `repositories` and the names in `repos` have one key."""
+"""Field of a request -> the file's key. The fields `repositories` (a set) and `repos` (names) share one key."""
 
 _COMBINED = tuple(name for name, option in RunRequest.options().items() if option.combined)
 
 
 def _file_fields() -> dict[str, Any]:
-    """Key -> (type, default): a list where a field is combined or has several values."""
+    """Key -> (type, default): a list if the field is combined or has several values."""
     fields: dict[str, Any] = {}
     for model in (RunRequest, ComparisonRequest):
         for name, field in model.model_fields.items():
@@ -79,7 +79,7 @@ BenchmarkFile = create_model("BenchmarkFile", __base__=_FileKeys, **_file_fields
 
 @dataclass(frozen=True, slots=True)
 class Benchmarking:
-    """A checked file: its requests, whether they are compared, and the baseline's place among a setting's chunkers."""
+    """A checked file: its requests, whether they are compared, and the baseline's index among a setting's chunkers."""
 
     requests: tuple[RunRequest, ...]
     compares: bool
@@ -88,12 +88,12 @@ class Benchmarking:
 
 
 def shipped(name: str) -> Path | None:
-    """Return the file of a benchmark that comes with the package, by name; None for another name."""
+    """Return the file of a benchmark that ships with the package, by name; None for another name."""
     return data_that_ships(f"{name.removesuffix('.yaml')}.yaml") if Path(name).name == name else None
 
 
 def find_benchmark(name: str) -> Path:
-    """Return the path of a file, or of a benchmark that ships; a UsageError with near names for a name of neither."""
+    """Return the path of a file, or of a benchmark that ships; a UsageError with near names for any other name."""
     if Path(name).is_file():
         return Path(name)
     if path := shipped(name):
@@ -128,12 +128,12 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         with collected.about("baseline"):
             baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, collected)
-    beside = [(_place(problem, document), problem.sentence) for problem in collected.mistakes]
-    # What a malformed key leaves out is missing, but is no mistake of its own; an unknown one may be any key, misspelt.
+    others = [(_key_path(problem, document), problem.sentence) for problem in collected.mistakes]
+    # A mistake that follows from a malformed key is not reported; an unknown key may be the misspelling of any key.
     misspelt = not malformed <= BenchmarkFile.model_fields.keys()
     problems += [
         problem
-        for problem in beside
+        for problem in others
         if malformed.isdisjoint(problem[0][:1]) and (document.line(problem[0]) or not misspelt)
     ]
     if problems:
@@ -144,7 +144,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
 
 
 def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request that are given once."""
+    """Return the fields of a request that are the same for all runs."""
     single = [name for name in _KEYS if name not in _COMBINED and _KEYS[name] != "repositories"]
     fields = {name: file[_KEYS[name]] for name in single if _KEYS[name] in file}
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
@@ -161,33 +161,33 @@ def _check_number(document: Document, file: Mapping[str, Any]) -> None:
 
 
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:
-    """Yield every combination, the chunkers of one of them together."""
+    """Yield every combination; the chunkers of one setting follow each other."""
     combined = [name for name in _COMBINED if name != "chunker"] + ["chunker"]
-    # A chunker that is named twice is a mistake; all else counts once.
+    # A chunker that is named twice is a mistake; a repeated value of another field counts once.
     values = [
         list(dict.fromkeys(given)) if name != "chunker" else given
         for name in combined
         for given in [file.get(_KEYS[name]) or [getattr(base, name)]]
     ]
-    for values_of_one in product(*values):
-        yield base.model_copy(update=dict(zip(combined, values_of_one, strict=True)))
+    for combination in product(*values):
+        yield base.model_copy(update=dict(zip(combined, combination, strict=True)))
 
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
-    """Return the index of the baseline among the chunkers; None where the file names none, or misspells a chunker."""
+    """Return the index of the baseline among the chunkers; None without a baseline, or if a chunker is misspelt."""
     if baseline is None or baseline in chunkers:
         return None if baseline is None else chunkers.index(baseline)
     spec = make_chunker(baseline).spec
     try:
         specs = [make_chunker(chunker).spec for chunker in chunkers]
-    except SpecError:  # reported as a mistake of the chunkers, of which the baseline may be one
+    except SpecError:  # reported as a mistake of the chunkers; the baseline may be the misspelt one
         return None
     if spec in specs:
         return specs.index(spec)
     raise UsageError(f"baseline {baseline!r} is not one of the chunkers; choose from {', '.join(specs) or 'none'}")
 
 
-def _place(problem: Problem, document: Document) -> KeyPath:
+def _key_path(problem: Problem, document: Document) -> KeyPath:
     key = _KEYS.get(problem.option, problem.option)
     values = document.content.get(key)
     if isinstance(values, list) and problem.value in values:

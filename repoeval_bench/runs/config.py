@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from repoeval_bench.protocols.protocol import Protocol
 
 CUTOFFS = (5, 10)
-"""The tables' cut-offs k."""
+"""The cut-offs k in tables."""
 
 DEPTH = 100
 """Depth to which a ranking is stored by default."""
 
 NO_EMBEDDER = "none"
-"""In place of an embedder's spec where nothing was embedded."""
+"""Stands for the embedder's spec if nothing was embedded."""
 
 PACK = "repoeval@chunking-v1"
-"""The benchmark as it is defined here: which tasks, how a query, a gold span and relevance are made.
+"""The definition of the benchmark: its tasks, queries, gold spans and relevance.
 
-The part behind the @ changes whenever that definition does, so that runs of two definitions are never compared.
+The version after the @ changes with the definition, so that runs of two definitions are never compared.
 """
 
 
 def make_config(protocol: Protocol, *, expand: str = NOTHING, **fields: Any) -> RunConfig:
-    """Return the configuration of a run under a protocol, of the other fields of `RunConfig`.
+    """Return the configuration of a run under a protocol; `fields` are the other fields of `RunConfig`.
 
-    What is as in runs from before there was a choice is left out, so that such runs keep their ids.
+    A choice that is newer than the first runs is left out at its default, so that runs keep their ids.
     """
     choices = {name: getattr(protocol, name) for name in ProtocolChoices.model_fields}
     if protocol.tasks == "completion":
@@ -42,7 +42,7 @@ def make_config(protocol: Protocol, *, expand: str = NOTHING, **fields: Any) -> 
 
 
 def id_of(config: RunConfig) -> str:
-    """`chunker-size_protocol_retriever-hash`: readable, and one folder per distinct configuration."""
+    """Return `chunker-size_protocol_retriever-hash`: readable, and one folder for each distinct configuration."""
     digest = short_hash(json.dumps(config.as_json(), sort_keys=True, ensure_ascii=False))
     chunker, retriever = Spec.parse(config.chunker), Spec.parse(config.retriever)
     size = chunker.params.get(size_option(chunker) or "", "")

@@ -30,13 +30,8 @@ EXECUTORS = "repoeval_bench.executors"
 
 
 @contextmanager
-def executor_of(
-    execution: ExecutionRequest,
-    *,
-    out: Path,
-    home: Path | None,
-) -> Iterator[Executor | Workers]:
-    """Yield workers on the executor that `execution` names; the pool of this machine where it names none."""
+def executor_of(execution: ExecutionRequest, *, out: Path, home: Path | None) -> Iterator[Executor | Workers]:
+    """Yield workers on the executor that `execution` names; the pool of this machine if it names none."""
     if execution.executor is None:
         with ProcessPool() as pool:
             yield pool
@@ -53,18 +48,14 @@ def check_execution(execution: ExecutionRequest) -> None:
 
 @contextmanager
 def runner_on(
-    execution: ExecutionRequest,
-    requests: Sequence[RunRequest],
-    *,
-    problems: Problems | None = None,
-    **places: Any,
+    execution: ExecutionRequest, requests: Sequence[RunRequest], *, problems: Problems | None = None, **folders: Any
 ) -> Iterator[Runner]:
-    """Yield the runner of these requests on the executor that `execution` names; `places` are those of `Runner`.
+    """Yield the runner of these requests on the executor that `execution` names; `folders` are `out` and `home`.
 
-    At the end of the context, the runs that could not be made are one ResultError.
+    At the end of the context, one ResultError lists the runs that failed.
     """
-    with executor_of(execution, **places) as executor:
-        runner = Runner(requests, **places, problems=problems, executor=executor)
+    with executor_of(execution, **folders) as executor:
+        runner = Runner(requests, **folders, problems=problems, executor=executor)
         yield runner
     runner.check()
 
@@ -72,9 +63,9 @@ def runner_on(
 def choose_executor(
     execution: ExecutionRequest, home: Path | None = None, store: str | None = None
 ) -> AbstractContextManager[Executor]:
-    """Return the executor that was named, not yet entered.
+    """Return the executor that `execution` names, not yet entered.
 
-    A UsageError for an unknown one, or where a package is missing that it needs.
+    UsageError if it is unknown, or if a package that it needs is missing.
     """
     name, _, target = (execution.executor or "").partition(":")
     if name == LOCAL:

@@ -1,4 +1,4 @@
-"""Facts that a user brings: a CSV or JSONL file of query id -> values."""
+"""A user's facts about queries: a CSV or JSONL file of query id -> values."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _WORDS: dict[str, Fact] = {"": None, "true": True, "yes": True, "false": False, 
 
 
 def with_facts(scores: QueryScores, path: Path | None) -> tuple[QueryScores, tuple[str, ...]]:
-    """Return the queries with the facts of a file, and their names; a name that is taken is a UsageError."""
+    """Return the queries with the facts of a file, and the names of these facts; UsageError if a name is taken."""
     if path is None:
         return scores, ()
-    brought = read_facts(path, scores.query_ids)
-    if taken := sorted(set(brought) & {*scores.facts, "repo", scores.clustered_by}):
+    facts = read_facts(path, scores.query_ids)
+    if taken := sorted(set(facts) & {*scores.facts, "repo", scores.clustered_by}):
         raise UsageError(f"{path}: {', '.join(taken)} is a fact of the run already; give it another name")
-    return replace(scores, facts={**scores.facts, **brought}), tuple(brought)
+    return replace(scores, facts={**scores.facts, **facts}), tuple(facts)
 
 
 def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
-    """Fact -> one value per query of `query_ids`; None for a query the file lacks.
+    """Fact -> one value for each query of `query_ids`; None for a query that is not in the file.
 
     A CSV has a header with `query_id`, a JSONL file an object with it in each line. In a CSV, numbers and
     true/false/yes/no are read as such. A UsageError names file:line of a broken row, a number that is not finite, or a
-    query that appears twice. It also refuses a fact whose name is missing, repeated or has a control character, and a
-    file that knows none of the queries.
+    query that appears twice. A fact whose name is missing, repeated or has a control character is a UsageError too, and
+    so is a file with none of the queries.
     """
     indexes = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}

@@ -1,10 +1,10 @@
-"""Files of a run that show a query to a person: sources, chunk boundaries, gold, and what was read of it.
+"""Files of a run from which a query can be shown: sources, chunk boundaries, gold, and the part that the model read.
 
 sources.jsonl.gz   every file that was chunked, with its text
-chunks.jsonl.gz    every chunk the chunker made, by file, as spans
-queries.jsonl.gz   which of a query's characters the model read, and the places that are gold; its text is in the log
+chunks.jsonl.gz    every chunk that the chunker made, by file, as spans
+queries.jsonl.gz   for each query, the characters that the model read and the gold places; its text is in the log
 
-The compressed bytes carry no time, so that a second identical run writes the same files. An imported run does not
+The compressed bytes contain no time, so that a second identical run writes the same files. An imported run does not
 have them.
 """
 
@@ -42,7 +42,7 @@ QUERIES = "queries.jsonl.gz"
 
 
 def _in_order(span: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the numbers, if neither of the ranges among them ends before it starts."""
+    """Return the numbers; a ValueError if one of the ranges among them ends before it starts."""
     numbers = [number for number in span if isinstance(number, int)]
     if numbers[0] > numbers[1] or (len(numbers) > 3 and numbers[2] > numbers[3]):
         raise ValueError(f"{list(span)} is not a range: it ends before it starts")
@@ -63,9 +63,9 @@ class SourceRow(Record):
 
 
 class ChunksRow(Record):
-    """A row of chunks.jsonl.gz: the chunks of a file, those of one query only where it has chunks of its own.
+    """A row of chunks.jsonl.gz: the chunks of a file, or those that one query has instead.
 
-    A span is [characters from, to, lines from, to, nws].
+    A span is [characters from, to, lines from, to, non-whitespace characters].
     """
 
     file: str
@@ -74,7 +74,7 @@ class ChunksRow(Record):
 
 
 class DefinitionRow(Record):
-    """A definition that a query needs; `gold` are [file, lines from, to] of it."""
+    """A definition that a query needs; `gold` is [file, lines from, to] of each of its places."""
 
     name: str
     kind: str
@@ -83,7 +83,7 @@ class DefinitionRow(Record):
 
 
 class QueryGoldRow(Record):
-    """A row of queries.jsonl.gz; `gold` are [file, lines from, to], and its `definitions` where it is made of them."""
+    """A row of queries.jsonl.gz; `gold` is [file, lines from, to] of each place, `definitions` those in the gold."""
 
     query_id: str
     file: str
@@ -95,7 +95,7 @@ class QueryGoldRow(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChunk:
-    """One chunk's id and place; `nws` are its non-whitespace characters."""
+    """A chunk's id and place; `nws` counts its non-whitespace characters."""
 
     chunk_id: str
     file: str
@@ -106,7 +106,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredDefinition:
-    """A definition that a query needs, how sure that is, and its gold lines, at least one place of one file."""
+    """A definition that a query needs, the tier by which that is known, and its gold: one or more places of a file."""
 
     name: str
     kind: str
@@ -121,9 +121,9 @@ class StoredDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredQuery:
-    """A query's file (`repo/path`), which characters of its text the model read, its gold, the lines to be written.
+    """A query's file (`repo/path`), the characters of its text that the model read, its gold, the lines to write.
 
-    `definitions` are what its gold is made of, where the protocol asks for definitions.
+    `definitions` are those in its gold, if the protocol asks for definitions.
     """
 
     query_id: str
@@ -152,7 +152,7 @@ class Inspection:
 
 
 def pack_sources(benchmark: Benchmark) -> bytes:
-    """Return the content of sources.jsonl.gz, which no chunker changes."""
+    """Return the content of sources.jsonl.gz, which is the same for every chunker."""
     return _packed(
         SourceRow(repo=file.repo, path=file.path, text=file.text)
         for files in benchmark.files.values()
@@ -175,7 +175,7 @@ def inspection_files(
                 query_id=task.task_id,
                 file=task.file,
                 read=_ends(read[task.task_id]),
-                gold=_places(gold[task.task_id]),
+                gold=_gold_rows(gold[task.task_id]),
                 body=_ends(task.body),
                 **({"definitions": _definitions(task)} if benchmark.of_definitions else {}),
             )
@@ -185,19 +185,19 @@ def inspection_files(
 
 
 def read_sources(path: Path) -> dict[str, SourceFile]:
-    """`repo/path` -> file, of a run's sources.jsonl.gz; a ResultError where it is broken."""
+    """`repo/path` -> file, from a run's sources.jsonl.gz; ResultError if it is broken."""
     files = (SourceFile(row.repo, row.path, row.text) for row in _rows(path, SourceRow))
     return {file.name: file for file in files}
 
 
 def stored_tokens_per_nws(folder: Path) -> float | None:
-    """Return the tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
+    """Return the tokens per non-whitespace character of a run's stored sources; None if it stored none."""
     path = folder / SOURCES
     return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None
 
 
 def read_inspection(folder: Path) -> Inspection | None:
-    """Read what `inspection_files` made; None where the folder lacks one of them, a ResultError for a broken one."""
+    """Read the files of `inspection_files`; None if the folder lacks one of them, ResultError if one is broken."""
     if not all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)):
         return None
     sources = read_sources(folder / SOURCES)
@@ -228,15 +228,15 @@ def read_inspection(folder: Path) -> Inspection | None:
 def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:
     by_file: dict[str, list[Chunk]] = defaultdict(list)
     for repo, chunks in corpus.chunks.items():
-        # What was merged into an identical chunk was cut all the same.
+        # A chunk that was merged into an identical one is a boundary all the same.
         for chunk in (*chunks, *corpus.dropped.get(repo, ())):
             by_file[chunk.file].append(chunk)
-    # Most of what a query sees are texts that its file has too, and spans are ranges: nothing is left to check.
-    nws = cache(count_nws)
+    nws = cache(count_nws)  # most of a query's own chunks have texts that its file's chunks have too
 
     def spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
         return sorted((*_ends(chunk.chars), *_ends(chunk.lines), nws(chunk.text)) for chunk in chunks)
 
+    # Spans are valid ranges, so the rows need no check.
     for file, chunks_of_file in by_file.items():
         yield ChunksRow.model_construct(file=file, spans=spans(chunks_of_file))
     for query_id, seen in corpus.own.items():
@@ -257,12 +257,12 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
 
 def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
     return tuple(
-        DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_places(gold))
+        DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_gold_rows(gold))
         for used, gold in used_of(task)
     )
 
 
-def _places(gold: Gold) -> list[tuple[str, int, int]]:
+def _gold_rows(gold: Gold) -> list[tuple[str, int, int]]:
     return [(location.file, *_ends(location.lines)) for location in gold]
 
 
@@ -275,7 +275,7 @@ def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:
 
 
 def _packed(rows: Iterable[Record]) -> bytes:
-    # Escaped to ASCII, a lone surrogate is text too.
+    # Escaped to ASCII, so that a lone surrogate can be encoded.
     return b"".join(packed("".join(json.dumps(row.model_dump(exclude_unset=True)) + "\n" for row in rows)))
 
 

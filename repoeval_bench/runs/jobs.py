@@ -1,8 +1,8 @@
-"""Jobs: what is sent to a worker, and what comes back.
+"""Jobs: the messages to a worker and back.
 
-Neither data nor plans travel, so the caller's memory does not grow with the data. A worker keeps the data of the jobs
-that it sees. What a job writes is what one process writes. A job's error ends it alone: it is listed with its reason
-and with what tries it again.
+Neither data nor plans are sent, so the caller's memory does not grow with the data; a worker keeps the data of its
+jobs. A job writes the same bytes as a single process would. A job's error ends that job alone: it is listed with its
+reason and with a command that tries it again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import (
-    BenchError,
-    GrammarError,
-    LanguageError,
-    UsageError,
-    ending_with,
-)
+from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, UsageError, ending_with
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
@@ -40,10 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeStamp:
-    """Code and packages that make a run, and the machine and process of the command.
+    """The code and packages that make a run, and the machine and process of the command.
 
-    They are the same in every worker, or runs of two kinds would be mixed. `digest` is of the code's text: a commit
-    that does not change it changes nothing.
+    They must be the same in every worker, or a command would mix runs of two versions. `digest` is a hash of the code's
+    text, which a commit may leave unchanged.
     """
 
     state: CodeState
@@ -60,7 +54,7 @@ class CodeStamp:
         )
 
     def take_over(self) -> None:
-        """State this code in what this process makes; a BenchError that names what differs from it here."""
+        """Make this process store this code's state with its runs; a BenchError names any difference to its own."""
         if (platform.node(), os.getpid()) == (self.node, self.process):
             return
         here = CodeStamp.here()
@@ -84,10 +78,10 @@ class CodeStamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The id of the run that a job made, None where an `error` stopped it.
+    """The id of the run that a job made; None if an `error` stopped it.
 
-    `skipped`: the error is that its chunker does not know a language of the data, which is not a failure.
-    `notices` are those of making it. `texts` were embedded for it; 0 where their vectors were there.
+    `skipped`: the error is that its chunker does not know a language of the data, which is no failure. `notices` are
+    those of the job. `texts` counts the texts that it embedded; 0 if their vectors were cached.
     """
 
     run_id: str | None
@@ -98,23 +92,23 @@ class Finished:
 
 
 def failed(reason: str) -> Finished:
-    """Return the result of a job that nobody could do."""
+    """Return the result of a job that no worker finished."""
     return Finished(run_id=None, error=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """Data, results, home and code that the jobs of one command share; the data lacks some repositories."""
+    """The data, results, home and code that all jobs of a command share; the data is `without` some repositories."""
 
     data: DataRequest
     without: frozenset[str]
     results: Results
     home: Path | None
-    code: CodeStamp = field(hash=False)  # it holds a dict
+    code: CodeStamp = field(hash=False)  # a dict in it cannot be hashed
 
     @classmethod
     def here(cls, data: DataRequest, *, without: frozenset[str], results: Results, home: Path | None) -> Shared:
-        """Return what the jobs of this process share, with whole paths: a worker may be in another folder."""
+        """Return what the jobs of this process share, with absolute paths: a worker may be in another folder."""
         return cls(
             data=data,
             without=without,
@@ -126,10 +120,10 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A run to be made by a worker, which loads the data once and keeps it.
+    """A run that a worker makes; the worker loads the data once and keeps it.
 
-    `make` can be pickled, and gives the run's id. `needs_model`: it embeds with a model that can be loaded in another
-    process.
+    `make` can be pickled, and returns the run's id. `needs_model`: it embeds with a model that another process can
+    load.
     """
 
     shared: Shared
@@ -137,10 +131,10 @@ class Job:
     make: Callable[[Materials], str]
 
     def __call__(self, placed: Placed | None = None) -> Finished:
-        """Make the run in this process; an error is part of what comes back, as it never ends other jobs.
+        """Make the run in this process; an error is part of the result, so that it ends no other job.
 
-        `placed`, which is hashable, says where encoders compute, see `make_embedder`. What was embedded is shared at
-        the end.
+        `placed`, which is hashable, decides where encoders compute, see `make_embedder`. New vectors are shared at the
+        end.
         """
         run_id, error, skipped, texts = None, None, False, 0
         with collected() as notices:
@@ -156,7 +150,7 @@ class Job:
             except BenchError as raised:
                 error = str(raised)
                 skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
-            except Exception as raised:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
+            except Exception as raised:  # noqa: BLE001 - a bug, here or in a plug-in, ends this job alone
                 error = f"{type(raised).__name__}: {raised}"
         run_id = None if error else run_id
         return Finished(run_id=run_id, error=error, skipped=skipped, notices=tuple(notices), texts=texts)
@@ -169,7 +163,7 @@ def cached_materials(shared: Shared, placed: Placed | None) -> Materials:
 
 
 class Workers:
-    """An executor whose jobs load the data themselves; each of their notices is given on once."""
+    """An executor whose jobs load the data themselves; a notice of several jobs is passed on once."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -177,7 +171,7 @@ class Workers:
     def map(self, jobs: Sequence[Job]) -> Iterator[Finished]:
         """Yield the result of each job, in their order; on a terminal a bar counts jobs, texts and errors."""
         texts = failed = 0
-        said: set[str] = set()
+        logged: set[str] = set()
         with progress(desc="runs", unit="runs", total=len(jobs)) as bar:
             for finished in self._executor.map(jobs):
                 texts += finished.texts
@@ -186,15 +180,15 @@ class Workers:
                 bar.update()
                 bar.clear()  # lines are printed now
                 for notice in finished.notices:
-                    if notice not in said:
-                        said.add(notice)
+                    if notice not in logged:
+                        logged.add(notice)
                         NOTICES.info(notice)
                 yield finished
                 bar.refresh()
 
 
 def check_countable(embedder: str) -> None:
-    """Raise a UsageError where the cost of an embedder is limited: each worker would count its own."""
+    """Raise a UsageError if an embedder has a cost limit: each worker would count its own cost."""
     if "cost_limit" in Spec.parse(embedder).params:
         raise UsageError(
             f"embedder {embedder}: cost_limit is counted in one process, and jobs are done in several; leave out "
