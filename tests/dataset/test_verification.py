@@ -60,13 +60,6 @@ def test_missing_added_and_undecodable_files_are_named(installed):
     assert ends == {"wrap.py does not exist", "search.py is not UTF-8"}
 
 
-def test_a_ground_truth_beyond_the_file_is_named(installed):
-    (installed.tree / "northwind_textkit" / "textkit" / "wrap.py").write_text("x = 1\n")
-    lines = verify(installed).wrong_tasks
-    assert lines
-    assert all("northwind_textkit/textkit/wrap.py" in line for line in lines)
-
-
 def test_a_set_without_its_record_of_hashes_says_how_to_get_one(installed):
     (installed.tree / HASHES).unlink()
     with pytest.raises(DatasetError, match=r"delete .* and fetch the data again"):

@@ -2,14 +2,12 @@
 
 import pytest
 
-from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.embedding import device, models, precision
 from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16
 from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.problems import Problems, check_setting
 from repoeval_bench.runs.request import RunRequest
-from support.runs import edit, set_config, write_run
 
 
 @pytest.fixture
@@ -58,18 +56,6 @@ def test_an_unknown_precision_is_refused():
     """The nearest is offered."""
     with pytest.raises(SpecError, match="did you mean 'fp32'"):
         choose_precision("fp23", "cpu")
-
-
-def test_runs_of_two_precisions_are_not_compared(tmp_path):
-    """The difference is listed with every other one; even two embedders must be of one precision."""
-    runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
-    check_comparable([runs])
-    runs[1] = set_config(runs[1], embedder_identity={"precision": "bf16"})
-    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--embedder minilm:precision=fp32 makes"):
-        check_comparable([runs])
-    runs[1] = edit(runs[1], "metrics.json", embedder="st:other", protocol="body")
-    with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
-        check_comparable([runs])
 
 
 @pytest.fixture

@@ -122,14 +122,6 @@ def test_types_that_lead_in_circles_end():
     assert uses({"a.ts": text}, "a.ts", 2, 3) is not None
 
 
-def test_javascript_has_classes_and_literals():
-    files = {
-        "lib.js": "class Car { constructor() { } drive() { return 1; } }\nmodule.exports = { Car };\n",
-        "task.js": 'const { Car } = require("./lib");\nfunction written() {\n  const c = new Car(); c.drive(); // HOLE\n}\n',
-    }
-    assert names(uses(files, "task.js", 2, 3)) == {"Car", "Car.drive"}
-
-
 def test_a_line_that_is_nested_as_deeply_as_it_is_long_is_read_by_name():
     files = {"a.ts": "export const far = 1\n", "b.ts": 'import {far} from "./a"\nx = far' + ".y()" * 600 + "\n"}
     found = uses(files, "b.ts", 1, 2)

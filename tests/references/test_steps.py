@@ -211,13 +211,6 @@ def test_twice_the_depth_takes_about_twice_the_steps(code, shape, depth):
     assert steps(code, shape, 2 * depth) <= 2.5 * steps(code, shape, depth) + 20
 
 
-def test_of_common_c_a_missing_member_is_asked_of_each_type_once():
-    text = "typedef struct X { int v; } X;\nvoid f(X *x) {\n  x->missing;\n}\n"
-    with Resolver(sources({"a.c": text})) as resolver:
-        assert resolver.uses("a.c", LineSpan(2, 3)).used == ()
-        assert resolver.steps.total < 50
-
-
 def test_a_task_of_too_many_steps_is_unread_and_the_next_is_not():
     text = "class A:\n    def far(self): pass\n\n\ndef f(a: A):\n" + "    a.far()\n" * 20
     with Resolver(sources({"a.py": text})) as resolver:

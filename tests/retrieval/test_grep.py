@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -121,6 +120,3 @@ def test_keywords_are_words_of_three_letters_that_are_no_stop_words():
 def test_it_is_found_by_its_spec():
     chosen = choose_retriever("grep:rank=files")
     assert chosen.spec == "grep:rank=files,keywords=8,hits=200"
-    window = make_chunker("window:lines=1,step=1")
-    file = SourceFile("r", "a.py", "alpha\n\nbeta\n")
-    assert [chunk.text.strip() for chunk in window.chunk(file)] == ["alpha", "beta"]

@@ -14,7 +14,6 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.vector_index import SMALL, VectorIndex, stack
 
 DIM = 48
@@ -138,13 +137,6 @@ def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     backwards = retriever.search(queries[::-1], 7).rankings
     alone = {query.query_id: retriever.search([query], 7).rankings[query.query_id] for query in queries}
     assert together == backwards == alone
-
-
-def test_the_table_of_retrievers_says_from_where_on_faiss_searches():
-    """What `list retrievers` says of dense is what the index does."""
-    assert f"above {SMALL:,} vectors in an index, faiss" in next(
-        row.meaning for row in RETRIEVERS if row.name == "dense"
-    )
 
 
 def test_faiss_multiplies_as_the_processor_can():

@@ -18,7 +18,6 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
     leaderboard_csv,
     leaderboard_records,
     leaderboard_tables,
-    notes,
     summary,
 )
 from repoeval_bench.plugins.lab.report.site import site_files
@@ -146,12 +145,6 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     page = site_files(result)["index.html"]
     assert all(f"Not ranked: {name}" in page for name in why)
     assert leaderboard_records(result)["not_ranked"] == result.not_ranked
-
-
-def test_what_intervals_flip_is_named_in_the_plural(tmp_path):
-    """Where gold names no file, each query is by itself."""
-    write_run(tmp_path / "a", {"line_rprec": [0.1, 0.2]}, headline_measure="line_rprec")
-    assert "Intervals are 95 %, by queries." in notes(leaderboards(run_folders(tmp_path)))
 
 
 def test_no_run_at_all(results):

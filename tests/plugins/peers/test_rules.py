@@ -131,29 +131,6 @@ def test_blocks_are_definitions_nested_ones_too_and_what_is_in_none_is_lost() ->
     assert texts(BlocksChunker(min_nws=12), "import os\n" + a + LINE + b) == [a, method, b]
 
 
-def test_a_definition_below_the_least_size_is_not_a_block() -> None:
-    small, large = function("a", 0) + "    pass\n", function("b")
-    size = count_nws(large)
-    assert texts(BlocksChunker(min_nws=size), small + large) == [large]
-    assert texts(BlocksChunker(min_nws=size + 1), small + large) == []
-
-
-def test_a_definition_above_the_size_gives_its_children_of_any_kind() -> None:
-    """Its body, and where that is too large the loop, the one statement in it that is large enough."""
-    loop = f"    for i in range(20):\n        {LINE}        {LINE}"
-    body = "    a = 1\n" + loop + "    return a\n"
-    text = "def f():\n" + body
-    assert texts(BlocksChunker(max_nws=count_nws(text), min_nws=20), text) == [text]
-    assert texts(BlocksChunker(max_nws=count_nws(body), min_nws=20), text) == [body]
-    assert texts(BlocksChunker(max_nws=count_nws(body) - 1, min_nws=20), text) == [loop]
-
-
-def test_a_class_above_the_size_gives_its_methods_once() -> None:
-    one, two = function("one", indent="    "), function("two", indent="    ")
-    text = "class A:\n" + one + "\n" + two
-    assert texts(BlocksChunker(max_nws=count_nws(one), min_nws=10), text) == [one, two]
-
-
 def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked into from every class around it, they take time that grows with the square of the nesting."""
     looked: list[int] = []
@@ -164,14 +141,6 @@ def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.Monkey
     blocks = texts(BlocksChunker(max_nws=100, min_nws=50), text, "A.java")
     assert blocks[-1].startswith(f"class A{n - 5} {{")
     assert max(Counter(looked).values()) <= 2  # once for the definitions, once for the blocks
-
-
-def test_a_method_is_a_block_with_its_comment_and_without_it() -> None:
-    """With it as a definition, without it as a child of a class above the size."""
-    method = "  total(): number {\n    return this.items.map(each => each.price).length\n  }\n"
-    text = "export class Shop {\n" + f"  /** What all of it costs. */\n{method}" * 3 + "}\n"
-    blocks = texts(BlocksChunker(max_nws=120, min_nws=50), text, "shop.ts")
-    assert blocks.count(f"  /** What all of it costs. */\n{method}") == blocks.count(method) == 3
 
 
 def test_a_leaf_above_the_size_is_cut_by_lines() -> None:
@@ -204,17 +173,6 @@ def test_a_piece_of_lines_below_the_least_size_is_lost_and_counted() -> None:
     file = SourceFile("r", "a.py", LINE)
     assert chunker.chunk(file) == []
     assert chunk_stats(chunker.spec, [(file, ())]).uncovered_lines == 1
-
-
-def test_a_line_above_the_size_is_one_block() -> None:
-    line = "def f(): return '" + "a" * 60 + "'\n"
-    assert texts(BlocksChunker(max_nws=40, min_nws=20), LINE + line) == [line]
-
-
-def test_a_part_of_a_line_is_as_large_as_it_is() -> None:
-    """`class`, the name and the colon are children on a long line, and none of them is large."""
-    text = "class A(First, Second, Third):\n" + function("m", 5, "    ")
-    assert texts(BlocksChunker(max_nws=40, min_nws=22), text) == [function("m", 5, "    ")]
 
 
 def nodes_of_blocks(file: SourceFile, max_nws: int, min_nws: int) -> tuple[set[LineSpan], set[LineSpan]]:
@@ -254,64 +212,7 @@ def test_blocks_are_what_the_rule_says_over_each_definition(file: SourceFile, ma
         assert all(any(leaf.contains(lines) for leaf in leaves) for lines in cut - whole)
 
 
-@given(file=FILES, max_nws=st.integers(1, 80), min_nws=st.integers(0, 30))
-def test_blocks_have_every_definition_of_their_sizes_and_nothing_too_small(
-    file: SourceFile, max_nws: int, min_nws: int
-) -> None:
-    min_nws = min(min_nws, max_nws)
-    chunks = BlocksChunker(max_nws=max_nws, min_nws=min_nws).chunk(file)
-    cut = {chunk.lines for chunk in chunks}
-    results = [
-        definition.lines for definition in definitions(file, language_of(file.path)) if definition.kind != "variable"
-    ]
-    for lines in results:
-        size = count_nws(file.line_text(lines))
-        assert lines in cut or not max(1, min_nws) <= size <= max_nws or len(lines) == 1
-    for chunk in chunks:
-        assert count_nws(chunk.text) >= min_nws
-        assert count_nws(chunk.text) <= max_nws or len(chunk.text.strip().splitlines()) == 1
-        assert not results or any(lines.contains(chunk.lines) for lines in results)
-
-
 # least-nested
-
-
-def test_a_cut_is_between_definitions_where_one_fits() -> None:
-    a, b = function("a", 3), function("b", 3)
-    assert texts(LeastNestedChunker(max_nws=count_nws(a + b) - 1), a + b) == [a, b]
-    assert texts(LeastNestedChunker(max_nws=count_nws(a + b)), a + b) == [a + b]
-
-
-def test_a_cut_is_the_last_of_the_least_nested() -> None:
-    """Both definitions of a line each and the statement between are on the outermost level."""
-    a, b = function("a", 3), function("b", 3)
-    text = a + LINE * 2 + b
-    assert texts(LeastNestedChunker(max_nws=count_nws(a + LINE * 2)), text) == [a + LINE * 2, b]
-
-
-def test_comments_and_decorators_stay_with_their_definition() -> None:
-    a, b = function("a", 3), "# about b\n@d\n" + function("b", 3)
-    assert texts(LeastNestedChunker(max_nws=count_nws(b)), a + b) == [a, b]
-
-
-def test_a_class_that_does_not_fit_is_cut_between_its_methods() -> None:
-    head, one, two = "class A:\n", function("one", 3, "    "), function("two", 3, "    ")
-    assert texts(LeastNestedChunker(max_nws=count_nws(head + one)), head + one + two) == [head + one, two]
-
-
-def test_a_border_that_leaves_less_than_an_eighth_is_passed_over() -> None:
-    """`import a` has 7: an eighth of 56 and less than one of 57."""
-    text = "import a\n" + function("f", 10)
-    assert texts(LeastNestedChunker(max_nws=56), text)[0] == "import a\n"
-    assert texts(LeastNestedChunker(max_nws=57), text)[0] == "import a\n" + function("f", 7)
-
-
-def test_borders_up_to_the_line_that_did_not_fit_are_not_looked_at_again() -> None:
-    """The second chunk ends in `two`, though it could end with `one`, which was looked at for the first."""
-    head, one, two = "class A:\n", function("one", 4, "    "), function("two", 20, "    ")
-    before = LINE * 5
-    result = texts(LeastNestedChunker(max_nws=76), before + head + one + two)
-    assert result[:2] == [before, head + one + function("two", 4, "    ")]
 
 
 def test_a_line_above_the_size_is_a_chunk_of_its_own() -> None:
