@@ -57,12 +57,6 @@ def test_the_kind_that_counts_bytes_refuses_tokens() -> None:
         ChonkieChunker(kind="fast", max_tokens=100)
 
 
-def test_byte_spans_become_characters() -> None:
-    start, end = len("ä = '".encode()), len("ä = 'é𝒳".encode())
-    assert spans_of(TEXT, [(start, end, "é𝒳")]) == [(5, 7)]
-    assert spans_of(TEXT, [(5, 7, "é𝒳")]) == [(5, 7)]
-
-
 @pytest.mark.parametrize("piece", [(5, 7, "é?"), (1, 3, "ä"), (0, 99_999, TEXT)])
 def test_what_is_not_a_slice_in_either_unit_is_not_guessed(piece: tuple[int, int, str]) -> None:
     assert spans_of(TEXT, [piece]) is None

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-from repoeval_bench.chunkers._lines import pack
 from repoeval_bench.chunkers.fixed import FixedChunker
 from repoeval_bench.core.source import SourceFile, count_nws
 
@@ -42,8 +41,3 @@ def test_line_sizes_are_those_of_count_nws_whatever_ends_a_line() -> None:
         sizes = [count_nws(line) for line in text.splitlines()]
         before = SourceFile("r", "a.py", text).nws_before()
         assert [after - earlier for earlier, after in pairwise(before)] == sizes
-
-
-def test_packing_never_leaves_an_item_of_size_zero_alone() -> None:
-    assert pack([0, 9, 0, 0, 3, 0], 4) == [0, 4]
-    assert pack([], 4) == []

@@ -53,13 +53,6 @@ def make(tmp_path):
         cache.close()
 
 
-def test_the_tail_is_kept_from_a_words_beginning(make):
-    """Of seven words the last four are read; a short text passes as it is."""
-    encoder, tail = make("tail")
-    tail.encode(["a a a b\nb  c c", "a b"], "query")
-    assert encoder.seen == ["b\nb  c c", "a b"]
-
-
 def test_the_mean_is_over_windows_that_cover_every_word(make):
     """Seven words are two windows, four and three; the vector is their mean, of unit length."""
     encoder, mean = make(document="mean")

@@ -168,14 +168,6 @@ def test_a_pickle_beside_the_weights_is_not_read(folder, cache, tmp_path):
     assert not proof.exists()
 
 
-def test_fewer_dimensions_that_the_model_states(folder, cache):
-    """`truncate_dim` is obeyed, as the library does."""
-    edit(folder / "config_sentence_transformers.json", truncate_dim=4)
-    rows = embedder(folder, cache).encode(TEXTS, "query")
-    assert rows.shape == (len(TEXTS), 4)
-    assert np.abs(rows - library(folder)).max() < 1e-6
-
-
 def test_static_embeddings_are_read_whole(tmp_path, cache):
     """A folder of StaticEmbedding gives the library's vectors, alone or among others; no text is too long for it."""
     folder = tmp_path / "static"

@@ -192,15 +192,9 @@ def test_what_fails_and_is_sent_again_has_cost_the_most(server, embedder, tokeni
     assert server.seen() == []
 
 
-def test_a_count_of_no_tokens_is_not_a_count(server, embedder):
-    """The limit holds all the same."""
-    server.fail(*[{"usage": {"prompt_tokens": 0, "total_tokens": 0}}] * 24)
-    with pytest.raises(EmbeddingError, match="could pass cost_limit=300 "):
-        embedder(",concurrency=1,price=1e6,cost_limit=300").encode(TEXTS, "document")
-
-
-def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, embedder):
-    server.fail(*[{"usage": None}] * 24)
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "total_tokens": 0}])
+def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, embedder, usage):
+    server.fail(*[{"usage": usage}] * 24)
     encoder = embedder(",concurrency=1,price=1e6,cost_limit=300")
     with pytest.raises(EmbeddingError, match="could pass cost_limit=300 "):
         encoder.encode(TEXTS, "document")
