@@ -1,15 +1,19 @@
 """Headers name a chunk's place and move no span."""
 
+import re
+
 import pytest
 
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.headers import with_headers
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
+from support.plug_ins import DOCS
 
 TEXT = (
     "import os\n"
@@ -136,3 +140,16 @@ def test_every_language_has_a_header_of_its_context(name):
     file = SourceFile("r", f"a{language.endings[0]}", "x\n")
     (headed,) = with_headers(file, [Chunk.cut(file, CharSpan(0, 2))], "context")
     assert headed.header.startswith(f"{language.line_comment} ")
+
+
+def test_the_headers_in_the_docs_conform_and_embed_what_they_say(tmp_path, monkeypatch):
+    """As a user would copy the example in docs/chunkers.md."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / "chunkers.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (example,) = [block for block in blocks if "class WithPath" in block]
+    (tmp_path / "headers_of_the_docs.py").write_text(example, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = SourceFile("r", "src/a.py", "A = 1\n")
+    for name, embedded in {"WithPath": "# src/a.py\nA = 1\n", "InLowerCase": "a = 1\n"}.items():
+        chunker = make_chunker(f"py:headers_of_the_docs:{name}")
+        assert_chunker_conforms(chunker, examples=0)
+        assert [chunk.embed_text for chunk in chunker.chunk(file)] == [embedded]
