@@ -41,13 +41,13 @@ def char_offsets(text: str) -> dict[int, int]:
 
 
 def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]] | None:
-    """Character spans of (start, end, text) pieces whose unit, characters or UTF-8 bytes, is not known.
+    """Return character spans of (start, end, text) pieces whose unit, characters or UTF-8 bytes, is not known.
 
-    The unit is the one in which every slice equals its text; None where neither is.
+    It is the unit in which every slice equals its text; None if neither does.
     """
 
     def fitting(spans: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
-        # A slice beyond the text would be cut short without a word, hence the bounds.
+        # Python silently shortens a slice beyond the text, hence the bounds.
         matches = (
             0 <= start <= end <= len(text) and text[start:end] == piece
             for (start, end), (*_, piece) in zip(spans, pieces, strict=True)
@@ -62,10 +62,10 @@ def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[in
 
 
 def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | None:
-    """Character spans of texts that follow each other in a text, for libraries that return strings only.
+    """Return character spans of pieces that follow each other in a text, for libraries that return strings only.
 
     Each piece is expected right after the one before it, blanks skipped, and searched further on only if it is not
-    there. So a text that occurs twice is mistaken only if something before it was left out. None where a piece is not
+    there. So a piece that occurs twice can be mistaken only if text before it was left out. None if a piece is not
     found.
     """
     spans: list[tuple[int, int]] = []
@@ -88,7 +88,7 @@ _FAILURES: dict[tuple[str, SourceFile], ChunkError] = {}
 """Failures of packages, cached for the process: on a long or deep file a failure takes as long as a success."""
 
 _MOST_FAILURES = 1000
-"""Most failures in the cache, as each holds its file."""
+"""The largest number of cached failures; each holds its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class Peer(Cutter, ABC):
     """A chunker of another package, whose spans are found in the file."""
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The file's chunks as the package cuts them; spans that hold only whitespace are left out.
+        """Return the file's chunks as the package cuts them, without blank ones.
 
-        ChunkError, with the file's name, where the package fails or returns what is not in the file.
+        ChunkError, with the file's name, if the package fails or returns text that is not in the file.
         """
         if not file.text.strip():
             return []
@@ -108,7 +108,7 @@ class Peer(Cutter, ABC):
             with named_failure(self.name, file):
                 spans = self.spans(file)
         except ChunkError as error:
-            # Lack of memory, files or packages may be over at the next try.
+            # A lack of memory, files or packages may be over at the next attempt.
             if not isinstance(error.__cause__, MemoryError | OSError | ImportError):
                 if len(_FAILURES) == _MOST_FAILURES:
                     del _FAILURES[next(iter(_FAILURES))]
@@ -123,24 +123,24 @@ class Peer(Cutter, ABC):
 
     @abstractmethod
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int] | tuple[int, int, str]] | None:
-        """Character spans in order of their start, with a header if any; None where one of them is not in the text.
+        """Return character spans in order of their start, with a header if any; None if one is not in the text.
 
-        LanguageError where the package cannot cut the file's language.
+        LanguageError if the package cannot cut the file's language.
         """
 
     @classmethod
     def of_size(cls, nws: int) -> Self | None:  # noqa: ARG003  # packages that know it override this
         """Return the chunker whose chunks have about the mean size of `fixed:max_nws=NWS` on ordinary code.
 
-        The package need not be installed. None where this file does not say how sizes relate.
+        The package need not be installed. None if the ratio of sizes is not known.
         """
         return None
 
     def snippet(self, language: str) -> Snippet | None:  # noqa: ARG002  # packages that know it override this
         """Return Python that makes this chunker with its package alone, for files in `language`, one of ours.
 
-        It cuts a file's text as measured, blanks at the ends of chunks apart. None where the package knows no such
-        language, or this file does not say how.
+        It cuts a file's text as measured, apart from blanks at the ends of chunks. None if the package does not know
+        the language, or no such code is known.
         """
         return None
 
@@ -164,7 +164,7 @@ class NamedChunker:
 
 @dataclass(frozen=True, slots=True)
 class FunctionChunker:
-    """`function` takes a `SourceFile` and gives its chunks; the spec is `py:module:name`."""
+    """A function that takes a `SourceFile` and returns its chunks; the spec is `py:module:name`."""
 
     function: Callable[[SourceFile], Sequence[Chunk]]
 

@@ -31,7 +31,7 @@ class Cutter:
 
     @property
     def unused(self) -> frozenset[str]:
-        """Options without effect beside the others; they are not printed."""
+        """Options that have no effect with the values of the others; they are not in the spec."""
         return frozenset()
 
     @property
@@ -40,4 +40,4 @@ class Cutter:
         return format_spec(self.name, self.options)
 
     def check(self) -> None:
-        """Refuse values that do not go together; a SpecError."""
+        """Raise a SpecError for values that contradict each other."""

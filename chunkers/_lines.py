@@ -1,4 +1,4 @@
-"""A file's lines for chunkers: what fits together, and chunks of whole lines. Nothing here knows a language."""
+"""Pack a file's lines up to a size, and cut chunks of whole lines, regardless of language."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ def pack(sizes: Iterable[int], limit: int) -> list[int]:
 
 
 def cut_before(file: SourceFile, starts: Sequence[int], overlap: int = 0) -> list[Chunk]:
-    """Chunks of whole lines that start at the given lines, the last one ending with the file.
+    """Return chunks of whole lines that start at the given lines; the last one ends with the file.
 
-    `overlap` lines of what precedes are put in front of each chunk but the first. Trailing blank lines stay
-    with the chunk they follow.
+    Each chunk but the first begins `overlap` lines earlier.
     """
     return [
         Chunk.cut(file, file.chars_of(LineSpan(max(0, first - overlap) if first else 0, last)))
@@ -40,7 +39,7 @@ def cut_before(file: SourceFile, starts: Sequence[int], overlap: int = 0) -> lis
 
 
 def cut_spans(file: SourceFile, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> list[Chunk]:
-    """Chunks at the given (start, end) or (start, end, header); spans that hold only whitespace are left out."""
+    """Return chunks at the given (start, end) or (start, end, header), without blank ones."""
     return [
         Chunk.cut(file, CharSpan(start, end), *header)
         for start, end, *header in spans

@@ -1,7 +1,7 @@
-"""Run a program and end with it all that it started: `python _supervisor.py CHANNEL PARENT COMMAND ARGUMENT…`.
+"""Run a program, and end it with all processes that it started: `_supervisor.py CHANNEL PARENT COMMAND ARGUMENT…`.
 
-It is a process of its own, because Linux gives orphans to the nearest ancestor that asks for them. In the caller's
-process they would be mixed with children that are not the program's. It imports little, so that it starts quickly.
+It is a process of its own, because Linux gives orphans to the nearest ancestor that asks for them: the caller could not
+tell them from its own children. It imports little, so that it starts quickly.
 
 `CHANNEL` is a socket, on which it writes a line: 0, or the error number for which the program cannot be started. It
 ends the program's descendants when the program ends, when the socket's other end is closed, or when the process
@@ -39,7 +39,7 @@ def main(channel: int, parent: int, command: list[str]) -> None:
     except OSError as error:
         os.write(channel, b"%d\n" % (error.errno or 1))
         return
-    # The caller sees the end of the program's output when the program closes it, not when this process does.
+    # This process closes its copies of the streams, so that the caller sees when the program closes them.
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
@@ -79,13 +79,13 @@ def _reap(program: int) -> tuple[int | None, bool]:
 
 
 def _end_descendants(program: int, code: int | None) -> int:
-    """End all descendants, children first, as theirs become this process's; return the program's exit code."""
+    """End all descendants, level by level, as orphans become this process's; return the program's exit code."""
     if code is None or sys.platform != "linux":
         _kill(-program)
     deadline = time.monotonic() + _SECONDS_AT_MOST
     left = True
     while left and time.monotonic() < deadline:
-        # A child's number is not given to another process before `_reap` has collected it.
+        # The system does not reuse a child's number before `_reap` has collected it.
         for child in _children():
             _kill(child)
         ended, left = _reap(program)
@@ -103,7 +103,7 @@ def _kill(pid: int) -> None:
 
 
 def _children() -> list[int]:
-    """Return this process's children, orphans of the program's among them; none where the system is not Linux."""
+    """Return this process's children, the program's orphans included; none if the system is not Linux."""
     here = str(os.getpid()).encode()
     children = []
     for name in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208 - `pathlib` imports much

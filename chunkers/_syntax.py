@@ -1,4 +1,4 @@
-"""The option `language`: which language a file is cut in, and what a library calls it."""
+"""The option `language`: the language in which a file is cut, and a library's name for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def language_option() -> Any:
 
 
 def resolve_language(file: SourceFile, name: str = "auto") -> Language:
-    """Return the language of that name, or the file's for `auto`; a LanguageError where it is not known."""
+    """Return the language of that name, or the file's for `auto`; a LanguageError if it is not known."""
     if name != "auto":
         return LANGUAGES[name]
     language = language_of(file.path, file.text)
@@ -34,9 +34,9 @@ def resolve_language(file: SourceFile, name: str = "auto") -> Language:
 
 
 def library_language(file: SourceFile, name: str, names: Mapping[str, str], library: str) -> str:
-    """Return a library's name of the file's language, by a table from our names to its own; `name` if not `auto`.
+    """Return a library's name for the file's language, from `names` (our name -> its name); or `name` if not `auto`.
 
-    LanguageError where the file's language is not known, or the library cannot cut it.
+    LanguageError if the file's language is not known, or the library cannot cut it.
     """
     if name != "auto":
         return name

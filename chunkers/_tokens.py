@@ -1,4 +1,4 @@
-"""Sizes in tokens of a named tokenizer, and chunkers whose size is given in non-whitespace characters or in tokens."""
+"""Sizes in tokens, and the base of chunkers whose size is in non-whitespace characters or in tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT = "default"
 """The tokenizer of the default embedding model."""
 
 LARGEST = 10**9
-"""The largest size: more than a file has, and less than what libraries can hold."""
+"""The largest size: larger than any file, and small enough for the integers of libraries."""
 
 NWS = 1500
 """Default limit of a chunk, in non-whitespace characters (nws)."""
@@ -55,7 +55,7 @@ class Sized(Cutter):
 
     @property
     def unused(self) -> frozenset[str]:
-        """The options of the size that does not count."""
+        """The options of the unit that is not in use."""
         return frozenset({"max_nws"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
@@ -64,16 +64,16 @@ class Sized(Cutter):
 
     @property
     def limit(self) -> int:
-        """The size of a chunk, at most, in the unit that counts."""
+        """The largest size of a chunk, in the unit in use."""
         return self.max_tokens or self.max_nws
 
     def before(self, file: SourceFile) -> Sequence[int]:
-        """The size before each line, and of the whole file, in the unit that counts."""
+        """Return the size of the text before each line, and of the whole file, in the unit in use."""
         return tokens_before(file, self.tokenizer) if self.max_tokens else file.nws_before()
 
 
 def counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return a counter of a text's tokens without special ones, or of its non-whitespace characters for None."""
+    """Return a function that counts a text's tokens without special ones, or for None its non-whitespace characters."""
     if tokenizer is None:
         return count_nws
     encode = tokenizer_named(tokenizer).encode
@@ -110,10 +110,10 @@ def check_tokenizer(chunker: str, tokenizer: str) -> None:
 
 
 def tokens_before(file: SourceFile, tokenizer: str) -> list[int]:
-    """Tokens before each line, and of the whole file: one number more than lines."""
+    """Return the tokens before each line, and of the whole file: one number more than lines."""
     lines = file.text.splitlines()
     encoded = tokenizer_named(tokenizer).encode_batch(lines, add_special_tokens=False)
-    # A line of which the tokenizer drops every character counts as one token, so that it is not taken for blank.
+    # If the tokenizer drops every character of a line, the line counts as one token: it is not blank.
     sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]
     return list(accumulate(sizes, initial=0))
 
@@ -159,7 +159,7 @@ def tokenizer_named(name: str) -> Tokenizer:
     else:
         path = _tokenizer_file(name)
     tokenizer = Tokenizer.from_file(str(path))
-    # Truncation and padding, which the file may ask for, would hide how long a text is.
+    # The file may ask for truncation and padding, which would hide a text's length.
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

@@ -1,8 +1,8 @@
 """Split-then-merge on the syntax tree: nodes that fit stay whole, others are split, and neighbours are merged.
 
-After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that
-every line of a file is in exactly one of them. A comment or decorator stays with the statement below
-it. A header (`class A:`) goes with the first piece of its body instead of being a chunk of its own.
+After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that every line of
+a file is in exactly one of them. A comment or decorator stays with the statement below it. A header (`class A:`) goes
+with the first piece of its body instead of being a chunk of its own.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class AstChunker(Sized):
 
     `max_nws` and `min_nws` are non-whitespace characters, `overlap` is lines; `max_tokens` is in place of `max_nws`.
     A definition that fits is never cut; without overlap every line is in exactly one chunk. A chunk is above the size
-    only if it is a single line, or by its overlap. A piece smaller than `min_nws`
-    is packed together with what follows it across the boundary of a split definition, where that fits. A syntax error
-    still gives chunks. `language` is `auto` (by the file's name) or that of one language. Linear in the file.
+    only if it is a single line, or by its overlap. A piece smaller than `min_nws` is packed together with the next one
+    across the boundary of a split definition, if both fit. A file with a syntax error is cut too. `language` is `auto`
+    (by the file's name) or one language. Time is linear in the file.
     """
 
     name: ClassVar[str] = "ast"
@@ -74,9 +74,9 @@ _Part = tuple[int, int, "list[Node]"]
 
 
 def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
-    """First lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement.
+    """Return the first lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement.
 
-    An explicit stack replaces recursion: nesting can be deeper than Python's.
+    An explicit stack replaces recursion, because nesting can be deeper than Python's.
     """
     pieces: list[int] = []
     border: _Part = (_BORDER, 0, [])
@@ -99,7 +99,7 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
                     waiting += (border, part, border) if bordered else (part,)
                 elif waiting:
                     waiting.append(part)
-                else:  # nothing in front of it has to be opened first
+                else:  # no part before it is waiting to be opened
                     pieces.append(part[0])
             stack += reversed(waiting)
     return pieces
@@ -148,11 +148,11 @@ class _Unit:
             self.waits_until = -1
         else:
             self.waits_until = end if role == DECORATOR else max(self.waits_until, last + 1)
-        if last > start:  # what is on one line cannot be cut
+        if last > start:  # a node on one line cannot be cut
             (self.glue if glue else self.nodes).append(node)
 
     def parts(self, end: int, before: Sequence[int], limit: int) -> list[_Part]:
-        """The unit up to the line `end`; two parts where it does not fit, but its glue can be a part of its own."""
+        """Return the unit up to the line `end`; as two parts if it does not fit and its glue can stand alone."""
         if self.main == self.first or before[end] - before[self.first] <= limit:
             return [(self.first, end, self.glue + self.nodes)]
         glue = before[self.main] - before[self.first]
@@ -163,10 +163,10 @@ class _Unit:
 
 
 def _open(parsed: Parsed, part: _Part, before: Sequence[int], limit: int) -> list[_Part]:
-    """The children of a part's nodes, as parts that share no line and cover the part's lines without a gap."""
+    """Return the children of a part's nodes, as parts that share no line and cover the part's lines without a gap."""
     first, end, nodes = part
     units = _units(parsed, nodes, end)
-    if not units:  # a leaf over several lines, a long string say
+    if not units:  # a leaf over several lines, such as a long string
         return [(first, end, [])]
     units[0].first = first
     ends = [*(unit.first for unit in units[1:]), end]

@@ -2,11 +2,11 @@
 
 Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"); bytes for `kind=fast`. Its
 CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
-than `chunk_size`. The default of 2048 is chonkie's own. On Python it gives chunks of a mean size near those of
-`ast:max_nws=1500`. A nominal size is not a promise: the mean size is printed beside every score.
+than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size of those of
+`ast:max_nws=1500`; the realised size is printed beside every score.
 
-chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. Which of the two is decided per file, by
-looking: the unit in which every slice equals the chunk's text.
+chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. For each file the unit is the one in which every
+slice equals the chunk's text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NEED_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"
 
 @dataclass(frozen=True, slots=True)
 class _Kinds(OneOf):
-    """Reads one of chonkie's kinds; kinds that need a model are refused with their reason."""
+    """One of chonkie's kinds; kinds that need a model are refused with the reason."""
 
     words: tuple[str, ...] = tuple(_KINDS)
 
@@ -67,11 +67,11 @@ class ChonkieChunker(Peer):
 
     @property
     def unused(self) -> frozenset[str]:
-        """The options of the size that does not count."""
+        """The options of the unit that is not in use."""
         return frozenset({"chunk_size"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse two sizes, a tokenizer that is not there, tokens where bytes are counted, and a grammar for text."""
+        """Refuse two sizes, a missing tokenizer, tokens for a kind that counts bytes, and a grammar for text."""
         if self.kind == "fast" and self.max_tokens:
             raise SpecError("chunker chonkie: kind=fast counts bytes; leave max_tokens out, or take another kind")
         if self.kind != "code" and self.language != "auto":
@@ -81,7 +81,7 @@ class ChonkieChunker(Peer):
         check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """The pieces' spans in characters, whichever unit the library reports."""
+        """Return the pieces' spans in characters, whichever unit the library reports."""
         language = self.language_in(file)
         size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
         try:
@@ -94,7 +94,7 @@ class ChonkieChunker(Peer):
         return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
     def language_in(self, file: SourceFile) -> str:
-        """Return chonkie's name of the file's language, "" for a kind that reads none; a LanguageError for others."""
+        """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""
         return library_language(file, self.language, SAME_NAMES, self.name) if self.kind == "code" else ""
 
     @classmethod
@@ -103,7 +103,7 @@ class ChonkieChunker(Peer):
         return cls(chunk_size=round(1.65 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
-        """Return the call as `spans` makes it; None where sizes are counted by a tokenizer of this tool."""
+        """Return the call that `spans` makes; None if a tokenizer of this tool counts the sizes."""
         named = SAME_NAMES.get(language) if self.language == "auto" else self.language
         if self.max_tokens or named is None:
             return None

@@ -18,8 +18,8 @@ class FixedChunker(Sized):
 
     Every line is in exactly one chunk; a single line above the size is a chunk of its own. `offset` moves the
     boundaries, so the spread between offsets shows how much of a difference is chance. The lines before it join the
-    first chunk, which may have up to `offset` lines more than fit. As a chunk of their own they would be a stub in
-    every file, and the spread would show its size.
+    first chunk, which may have up to `offset` lines more than fit. As a chunk of their own they would be a small chunk
+    in every file, and the spread would show the effect of its size.
     """
 
     name: ClassVar[str] = "fixed"

@@ -15,11 +15,11 @@ from repoeval_bench.core.source import Chunk, SourceFile
 
 @dataclass(frozen=True, slots=True)
 class FixedTokensChunker(Cutter):
-    """`fixed` in tokens: 254 of them and two special ones fill all-MiniLM-L6-v2.
+    """`fixed` in tokens: 254 and two special ones are what all-MiniLM-L6-v2 reads.
 
-    `tokenizer` is a `tokenizer.json`, a folder that holds one, or `default` for the default model's. Lines are
-    counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does. A single line
-    above the size is a chunk of its own.
+    `tokenizer` is a `tokenizer.json`, a folder with one, or `default` for the default model's. Lines are counted one by
+    one, which is exact for tokenizers that split at whitespace, as BERT's does. A single line above the size is a chunk
+    of its own.
     """
 
     name: ClassVar[str] = "fixed-tokens"
@@ -27,7 +27,7 @@ class FixedTokensChunker(Cutter):
     tokenizer: str = tokenizer_option()
 
     def check(self) -> None:
-        """Refuse a tokenizer that is not there."""
+        """Refuse a missing tokenizer."""
         check_tokenizer(self.name, self.tokenizer)
 
     def chunk(self, file: SourceFile) -> list[Chunk]:

@@ -1,4 +1,4 @@
-"""One chunk per function, method and class header; what is between them is merged."""
+"""One chunk per function, method and class header; the lines between them are merged."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from repoeval_bench.core.source import Chunk, SourceFile
 class FunctionsChunker(Cutter):
     """One chunk per function, method or class header, of any size; the lines between them are merged.
 
-    A function's comments and decorators belong to it, and so do the functions within it. A class header runs
-    to the first method. Every line is in exactly one chunk.
+    A function's comments and decorators belong to it, and so do the functions within it. A class header ends at the
+    first method. Every line is in exactly one chunk.
     """
 
     name: ClassVar[str] = "functions"

@@ -1,4 +1,4 @@
-"""A header before every chunk's text, the same for any chunker.
+"""Headers before chunks' texts, for any chunker.
 
 Header and text are embedded together. A header moves no span, so the same lines are scored.
 """
@@ -62,16 +62,16 @@ class HeadedChunker:
         return str(Spec(inner.name, inner.target, {**inner.params, "header": self.kind}))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The chunks of `inner` with headers, at the same places."""
+        """Return the chunks of `inner` with headers."""
         return with_headers(file, self.inner.chunk(file), self.kind)
 
 
 def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[Chunk]:
-    """The same chunks, ordered by start as they are given, with headers of a kind in comment lines.
+    """Return chunks, which are ordered by start, with headers of a kind in comment lines.
 
     `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first, and all that
-    begin in it. SpecError for an unknown kind; LanguageError if `scope` needs a language that is not known or whose
-    grammar is not installed.
+    begin in it. SpecError for an unknown kind; LanguageError if `scope` or `context` needs a language that is not known
+    or whose grammar is not installed.
     """
     _check(kind)
     if kind == "none" or not chunks:
@@ -156,6 +156,6 @@ def _with_scopes(
 
 
 def _close(around: list[Definition], line: int) -> None:
-    """Drop the definitions that end before a line."""
+    """Remove the definitions that end before a line."""
     while around and around[-1].lines.end <= line:
         around.pop()

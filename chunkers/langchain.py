@@ -1,9 +1,8 @@
 """LangChain's RecursiveCharacterTextSplitter with its separators for a language.
 
-Unit of `chunk_size` and `chunk_overlap`: characters, whitespace included. The default of 2200 gives chunks of
-about the size of `ast:max_nws=1500` on Python; the realised size is printed beside every score. The library
-returns strings; with its whitespace kept and no overlap they follow each other in the file, which is how they
-are found again.
+Unit of `chunk_size`: characters, whitespace included. The default of 2200 gives chunks of about the size of
+`ast:max_nws=1500` on Python; the realised size is printed beside every score. The library returns strings. Without an
+overlap they follow each other in the file, and are found there in their order.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ class LangchainChunker(Peer):
     language: str = option("auto", "whose separators are used; auto: by the file's name", Text())
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Return where the library's strings are."""
+        """Return the spans of the library's strings."""
         return spans_in_order(file.text, _library(self.chunk_size, self.language_in(file)).split_text(file.text))
 
     def language_in(self, file: SourceFile) -> str:
-        """Return the library's name of the file's language; a LanguageError where it cannot cut it."""
+        """Return the library's name for the file's language; a LanguageError if it has none."""
         return library_language(file, self.language, _NAMES, self.name)
 
     @classmethod

@@ -1,9 +1,9 @@
 """LlamaIndex's CodeSplitter, which is Sweep's chunker on tree-sitter.
 
-Unit of `max_chars`: characters, whitespace included; its `chunk_lines` and overlap have no effect in the
-library and are not offered. The library returns stripped strings, which follow each other in the file; that
-is how they are found again. The default of 2800 gives chunks of about the size of `ast:max_nws=1500` on
-Python; the realised size is printed beside every score. It refuses a file that begins with a syntax error.
+Unit of `max_chars`: characters, whitespace included; its `chunk_lines` and overlap have no effect in the library and
+are not offered. The library returns stripped strings, which follow each other in the file and are found there in their
+order. The default of 2800 gives chunks of about the size of `ast:max_nws=1500` on Python; the realised size is printed
+beside every score. It refuses a file that begins with a syntax error.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class LlamaIndexChunker(Peer):
     language: str = option("auto", "the grammar; auto: by the file's name", Text())
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Return where the library's strings are."""
+        """Return the spans of the library's strings."""
         return spans_in_order(file.text, _library(self.max_chars, self.language_in(file)).split_text(file.text))
 
     def language_in(self, file: SourceFile) -> str:
-        """Return the library's name of the file's language; a LanguageError where it cannot cut it."""
+        """Return the library's name for the file's language; a LanguageError if it has none."""
         return library_language(file, self.language, SAME_NAMES, self.name)
 
     @classmethod
@@ -58,8 +58,8 @@ class LlamaIndexChunker(Peer):
 @cache
 def _library(max_chars: int, language: str) -> Any:
     with alone("llama_index.core.node_parser.text.code") as code:
-        # A manager of events asks the rest of the package who listens: the first of these two, and without a handler
-        # the second. Nobody does.
+        # The event manager looks up a global handler, and without a handler of its own asks the rest of the package.
+        # Both get an answer here: nobody listens.
         vars(sys.modules["llama_index.core"]).setdefault("global_handler", None)
         events = code.CallbackManager([object()])
         events.set_handlers([])

@@ -52,11 +52,11 @@ _EXAMPLE = '{"unit": "lines", "chunks": [[0, 12], …]}'
 
 
 class _ProgramError(Exception):
-    """A program's fault, as the rest of a sentence that begins with its name."""
+    """A program's fault; the text completes a sentence that begins with the program's name."""
 
 
 class _Piece(NamedTuple):
-    """A chunk of an answer: its ends in the answer's unit, a header, and a text in place of the file's."""
+    """A chunk of an answer: start and end in the answer's unit, a header, and a text that replaces the file's."""
 
     start: int
     end: int
@@ -120,7 +120,7 @@ def _piece(given: Any, version: int) -> _Piece:
 
 
 def _positions(file: SourceFile, unit: str) -> dict[int, int]:
-    """Position in the unit -> character offset, for every position at which a chunk may start or end."""
+    """Return position in the unit -> character offset, for every position at which a chunk may start or end."""
     if unit == "characters":
         return {index: index for index in range(len(file.text) + 1)}
     if unit == "bytes":
@@ -138,8 +138,7 @@ class ProgramChunker:
 
     `time_limit` is seconds per file. It is a ChunkError if the program dies, writes nonsense, hangs, answers more than
     once or returns spans outside the file. The error has the file's name and the end of standard error. The program
-    starts again for the next file. Call `close` after the last file: only then is it known that no answer was one too
-    many.
+    starts again for the next file. Call `close` after the last file, because only then surplus answers can be counted.
     """
 
     def __init__(self, command: str, time_limit: float = 60.0) -> None:
@@ -217,14 +216,14 @@ _LAST_WORDS = 100
 """Characters of standard error that are shown."""
 
 _ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ")
-"""The beginning of the line that says what is wrong, in Node and Python."""
+"""The beginning of an error message of Node or Python."""
 
 
 class _Conversation:
-    """One running program; `n_lines` counts the lines it was sent.
+    """One running program; `n_lines` counts the lines that it was sent.
 
-    Threads read and write, so that neither side can block the other for ever.
-    Little of its output is held: one answer, a line that is being read, and the end of its standard error.
+    Threads read and write, so that neither side can block the other for ever. Little of its output is held: one answer,
+    a line that is being read, and the end of its standard error.
     """
 
     def __init__(self, arguments: list[str]) -> None:
@@ -250,14 +249,14 @@ class _Conversation:
         self._stderr_reader = _thread(_keep_end, stderr, self._last_words)
         _thread(_read_lines, stdout, self._answers, self._over)
         _thread(_write_all, stdin, self._requests)
-        # Called at the latest when Python exits: no program outlives the run.
+        # Called at the latest when Python exits, so that no program outlives the run.
         self._end = weakref.finalize(self, _end, self._process, self._channel, self._requests, self._over, os.getpid())
         if number := int(self._channel.recv(16) or errno.ECHILD):
             self._end()
             raise OSError(number, os.strerror(number))
 
     def ask(self, request: str, time_limit: float) -> Any:
-        """The program's answer to one line, as JSON; _ProgramError where none comes or it is not JSON."""
+        """Return the program's answer to one line, parsed; _ProgramError if none comes or it is not JSON."""
         if any(line is not None for line in self._waiting()):
             raise _ProgramError("wrote an extra line")
         self.n_lines += 1
@@ -267,7 +266,7 @@ class _Conversation:
         except queue.Empty:
             raise _ProgramError(f"gave no answer within {time_limit:g} s") from None
         if line is None:
-            self._answers.put(None)  # it stays at its end
+            self._answers.put(None)  # later requests get the same answer
             try:
                 code = self._process.wait(timeout=_GRACE)
             except subprocess.TimeoutExpired:
@@ -281,7 +280,7 @@ class _Conversation:
             raise _ProgramError(f"wrote {_shown(line)}, which is not a line of JSON") from None
 
     def _waiting(self) -> list[bytes | None]:
-        """The lines that the program has sent and that are not taken yet; None is the end of its output."""
+        """Return the program's lines that were not taken yet; None is the end of its output."""
         with self._answers.mutex:
             return list(self._answers.queue)
 
@@ -299,18 +298,18 @@ class _Conversation:
         """End the program and return the end of its standard error as one line."""
         self._end()
         self._stderr_reader.join(timeout=1)
-        words = self._last_words.decode("utf-8", "replace").splitlines()
-        lines = [line.strip() for line in words if line.strip()]
+        text = self._last_words.decode("utf-8", "replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
         if not errors:
             return " | ".join(lines[-5:])[-_LAST_WORDS:]
-        # Node says what is wrong first, and then where it was.
-        said = " | ".join(line for line in lines[errors[-1] :] if not line.startswith("at "))
-        return said if len(said) <= _LAST_WORDS else f"{said[: _LAST_WORDS // 2]} … {said[-_LAST_WORDS // 2 :]}"
+        # Node prints the message first, and then lines that begin with "at".
+        words = " | ".join(line for line in lines[errors[-1] :] if not line.startswith("at "))
+        return words if len(words) <= _LAST_WORDS else f"{words[: _LAST_WORDS // 2]} … {words[-_LAST_WORDS // 2 :]}"
 
 
 _MANY = 1000
-"""Surplus lines that are counted; a program may write without end."""
+"""The most surplus lines that are counted; a program may write without end."""
 
 
 def _shown(line: bytes) -> str:
@@ -324,9 +323,9 @@ def _thread(target: Any, *arguments: object) -> threading.Thread:
 
 
 def _read_lines(stream: BufferedReader, answers: queue.Queue[bytes | None], over: threading.Event) -> None:
-    """Pass on line by line, each once the one before it was taken, and None at the end.
+    """Pass on each line when the one before it was taken, and None at the end.
 
-    Of a line without an end one byte more than is allowed is passed on, and nothing after it.
+    A line that is too long is passed on up to one byte above the limit, and nothing after it.
     """
     line: bytes | None = b""
     while line is not None and not over.is_set():
@@ -348,7 +347,7 @@ def _keep_end(stream: BufferedReader, tail: bytearray) -> None:
 
 
 def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
-    # Where the program has gone, the reader sees the end of its output and says so.
+    # If the program is gone, the reader sees the end of its output and reports it.
     with suppress(OSError), stream:
         while (line := lines.get()) is not None:
             stream.write(line)
@@ -363,7 +362,7 @@ def _end(
     owner: int,
 ) -> None:
     """Let the program end by itself for a moment; then its supervisor ends it, and all that it started."""
-    if os.getpid() != owner:  # a fork of the process that started it
+    if os.getpid() != owner:  # a fork must not end the program
         return
     requests.put(None)
     over.set()
@@ -371,5 +370,5 @@ def _end(
         process.wait(timeout=0.2)
     with channel, suppress(OSError):  # it is closed at the other end
         channel.shutdown(socket.SHUT_RDWR)  # for forks too, which hold it open
-    with suppress(subprocess.TimeoutExpired):  # of another user's process, which cannot be ended
+    with suppress(subprocess.TimeoutExpired):  # a process of another user cannot be ended
         process.wait(timeout=_GRACE)

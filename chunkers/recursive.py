@@ -1,4 +1,4 @@
-"""A cascade of separators, as text splitters do it: classes, functions, paragraphs, lines, words, characters."""
+"""A cascade of separators, as in text splitters: classes, functions, paragraphs, lines, words, characters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from repoeval_bench.chunkers._tokens import Ruler, Sized
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import Chunk, SourceFile
 
-# The order is that of LangChain's splitter for Python. A text is cut before what a pattern's group finds.
+# The order is that of LangChain's splitter for Python. A text is cut where a pattern's empty group matches.
 _ANY = (
     r"^(?:[^\S\n]*\n)+()",
     r"^()",
     r"(?<=\s)()(?=\S)",
 )
-# A language's types, then its functions. Where no word begins a function, its place on the line and a parenthesis do.
+# Types, then functions. Languages without a word for functions are matched by the start of a line and a parenthesis.
 _SCRIPT = (r"^()(?:\w+[ \t]+){0,4}(?:class|interface|enum|namespace)\s", r"^()[ \t]*(?:\w+[ \t]+){0,3}function\b")
 _MANAGED = (
     r"^()[ \t]*(?:\w+[ \t]+){0,4}(?:class|interface|enum|record|struct|namespace)\s",
@@ -45,7 +45,7 @@ _BY_LANGUAGE = {
 
 @cache
 def _cascade(language: str) -> tuple[re.Pattern[str], ...]:
-    """The separators of a language; of one that is not known only those that every text has."""
+    """Return the separators of a language; for an unknown one only those of any text."""
     return tuple(re.compile(pattern, re.MULTILINE) for pattern in (*_BY_LANGUAGE.get(language, ()), *_ANY))
 
 
@@ -53,16 +53,16 @@ def _cascade(language: str) -> tuple[re.Pattern[str], ...]:
 class RecursiveChunker(Sized):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
 
-    The words of the first two are those of the file's language, by its name; other files are cut at blank lines. The
-    text is cut at the first separator. Pieces above `max_nws` non-whitespace characters (or `max_tokens`) are cut at
-    the next one, and neighbours are merged up to that size. Blind to syntax: a `def` in a string is a separator too. No
-    chunk is above the size, so a long line is cut within.
+    The first two are the keywords of the file's language, by its name; files of other languages begin with blank lines.
+    The text is cut at the first separator. Pieces above `max_nws` non-whitespace characters (or `max_tokens`) are cut
+    at the next one, and neighbours are merged up to that size. Blind to syntax: a `def` in a string is a separator too.
+    No chunk is above the size, so a long line is cut.
     """
 
     name: ClassVar[str] = "recursive"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """Chunks that follow each other without a gap."""
+        """Return chunks that follow each other without a gap."""
         if not file.text.strip():
             return []
         language = language_of(file.path, file.text)
@@ -83,6 +83,6 @@ class RecursiveChunker(Sized):
         sizes = [ruler.size(*piece) for piece in pieces]
         starts: list[int] = []
         for index, stop in pairwise([*pack(sizes, self.limit), len(pieces)]):
-            # What packing left above the limit is a single piece, with blanks around it at most.
+            # A pack above the limit is a single piece, perhaps with blanks around it.
             starts += self._cut(text, ruler, (pieces[index][0], pieces[stop - 1][1]), cascade[1:])
         return starts

@@ -104,13 +104,13 @@ _PROGRAM = Row(
 CHUNKERS = (*_OURS, *_PEERS, _PROGRAM)
 
 OWN = "repoeval-bench"
-"""The framework of chunkers that belong to no other one."""
+"""The framework of chunkers that have no framework of their own."""
 
 
 def make_chunker(spec: str | Spec) -> Chunker:
-    """Return the chunker that a spec names; SpecError where the name, an option or a value is not possible.
+    """Return the chunker that a spec names; SpecError if the name, an option or a value is impossible.
 
-    `header=KIND`, of `headers.KINDS`, is an option of every chunker of this package and means the same for all.
+    `header=KIND`, of `headers.KINDS`, is an option of every chunker of this package.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     row = known("chunker", parsed.name)
@@ -122,16 +122,16 @@ def make_chunker(spec: str | Spec) -> Chunker:
     kind = parsed.params.get("header", "none") if ours else "none"
     if kind == "none":
         return chunker
-    from repoeval_bench.chunkers.headers import HeadedChunker  # it reads syntax trees, which no other chunker needs
+    from repoeval_bench.chunkers.headers import HeadedChunker  # imports the parser, which few chunkers need
 
     return HeadedChunker(chunker, kind)
 
 
 def snippet_of(spec: str, language: str) -> Snippet:
-    """Return the Python to paste for a chunker over files in `language`: of its own framework, else of this tool.
+    """Return the Python that makes a chunker for files in `language`: with its own framework, else with this tool.
 
-    The framework need not be installed. A plug-in's class may have a method `snippet(language)` too. SpecError where
-    the spec is not possible.
+    The framework need not be installed. A plug-in's class may have a method `snippet(language)` too. SpecError if the
+    spec is impossible.
     """
     parsed = Spec.parse(spec)
     if "header" not in parsed.params:
@@ -146,9 +146,9 @@ def snippet_of(spec: str, language: str) -> Snippet:
 
 def _shortened(spec: Spec) -> str:
     """Return a spec without the options that have their defaults, except for the first one, which is the size."""
-    usual = choose("chunker", Spec(spec.name, spec.target, {})).options
+    defaults = choose("chunker", Spec(spec.name, spec.target, {})).options
     first = next(iter(spec.params), "")
-    params = {key: value for key, value in spec.params.items() if key == first or str(usual.get(key)) != value}
+    params = {key: value for key, value in spec.params.items() if key == first or str(defaults.get(key)) != value}
     return str(Spec(spec.name, spec.target, params))
 
 

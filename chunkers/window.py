@@ -35,17 +35,17 @@ class WindowChunker(Cutter):
 
     @property
     def unused(self) -> frozenset[str]:
-        """The options of the size that does not count."""
+        """The options of the unit that is not in use."""
         return frozenset({"lines"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse two sizes, windows that leave lines out, and a tokenizer that is not there."""
+        """Refuse two sizes, windows that leave lines out, and a missing tokenizer."""
         check_size(self.name, ("lines", self.lines != LINES), self.max_tokens, self.tokenizer)
         if self.max_tokens is None and self.step > self.lines:
             raise SpecError(f"chunker window: step={self.step} is above lines={self.lines}; choose a step up to lines")
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The windows in order; most lines are in lines/step of them."""
+        """Return the windows in order; most lines are in lines/step of them."""
         before = file.nws_before()
         return [
             Chunk.cut(file, file.chars_of(window))
@@ -59,7 +59,7 @@ class WindowChunker(Cutter):
         while first < file.n_lines:
             last = first + self.lines
             if self.max_tokens:
-                # The first line with which the window would be too large; a single line may be.
+                # The window ends before the first line that does not fit, but has at least one line.
                 last = max(first + 1, bisect_right(tokens, tokens[first] + self.max_tokens, lo=first) - 1)
             last = min(last, file.n_lines)
             yield LineSpan(first, last)

@@ -1,1 +1,1 @@
-"""Judging a chunker without a model: conformance, sizes, statistics."""
+"""Judge a chunker without a model: conformance, sizes, statistics."""

@@ -1,6 +1,6 @@
 """Inputs that break chunkers: the known ones by name, a generator of more, and a small file of each language.
 
-The small files hold comments, nesting, decorators and text of several bytes. They are in samples.txt, each below a line
+The small files have comments, nesting, decorators and multi-byte characters. They are in samples.txt, each below a line
 with its language and name.
 """
 
@@ -104,7 +104,7 @@ _PIECES = (
 
 
 def generated(rng: random.Random) -> str:
-    """A file put together of up to 120 pieces of code, good and bad, now and then without a final newline."""
+    """Return a file of up to 120 pieces of valid and invalid code, sometimes without a final newline."""
     pieces = (
         rng.choice(_PIECES).format(n=index, long="w " * rng.randrange(200)) for index in range(rng.randrange(120))
     )

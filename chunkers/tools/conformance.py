@@ -1,8 +1,8 @@
-"""The conformance suite: what a chunker promises, tried on the inputs that break chunkers.
+"""The conformance suite: a chunker's promises, tried on the inputs that break chunkers.
 
-`check_chunker` gives a report, `assert_chunker_conforms` is the same for a test of a plug-in's author, and
-`broken_promises` looks at one file. For each promise that breaks, the smallest failing input is searched for.
-Gaps of blank lines, overlap and sizes are reported and are not failures: some chunkers overlap by design.
+`check_chunker` returns a report, `assert_chunker_conforms` is for the tests of plug-ins, and `broken_promises` checks
+one file. For each broken promise, the suite looks for a small input that breaks it. Lines in several chunks, and chunks
+above the size, are reported and are not failures: some chunkers overlap by design.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ PROMISES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result for one promise: how many inputs tried it, how many broke it, and the smallest that breaks it.
+    """The result for one promise: how many inputs tried it, how many broke it, and a smallest one that breaks it.
 
-    An input tries a promise only where it could be broken: a chunker that raises returns no chunk to look at.
+    An input tries a promise only if it could break it: a chunker that raises returns no chunk to check.
     """
 
     promise: str
@@ -69,12 +69,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The suite's findings on one chunker, and measurements on the inputs that it could chunk.
+    """The suite's findings on one chunker, and measurements over all inputs.
 
-    The shares are over all inputs: of lines in more than one chunk, and of chunks above the chunker's `max_nws` (None
-    without such a parameter). Both are None if no input gave a chunk. `not_cut` are the languages that the chunker does
-    not know, or whose grammar is not installed; that breaks no promise. `fails_on` are the languages whose sample it
-    fails on for another reason.
+    `shared_lines` is the share of lines in more than one chunk, `above_limit` that of chunks above the chunker's
+    `max_nws` (None without this option). Both are None if no input gave a chunk. `not_cut` are the languages that the
+    chunker does not know, or whose grammar is not installed; that breaks no promise. `fails_on` are the languages whose
+    sample it fails on for another reason.
     """
 
     spec: str
@@ -111,14 +111,14 @@ class Report:
 
 
 def abbreviated(text: str, width: int = 100) -> str:
-    """A text as a Python literal of about `width` characters, its length named where something is left out."""
+    """Return a text as a Python literal of about `width` characters; a shortened one has its length beside it."""
     literal = repr(text)
     half = width // 2
     return literal if len(literal) <= width else f"{literal[:half]} … {literal[-half:]} ({len(text)} characters)"
 
 
 def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> None:
-    """AssertionError with the report of `check_chunker` where a promise breaks; for tests of plug-ins."""
+    """Raise an AssertionError with the report of `check_chunker` if a promise is broken; for tests of plug-ins."""
     report = check_chunker(chunker, examples=examples, seed=seed)
     if not report.conforms:
         raise AssertionError(str(report))
@@ -127,8 +127,8 @@ def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int =
 def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Report:
     """Try a chunker on the known cases, on `examples` generated files, and on a file and half a file of each language.
 
-    All but the last are Python, and reproducible by `seed`. About a second per broken promise is spent on finding a
-    smaller input that shows it.
+    All but the last are Python, and reproducible by `seed`. The search for a smaller input takes about a second per
+    broken promise.
     """
     rng = random.Random(seed)
     texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
@@ -149,13 +149,13 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Rep
         n_chunks += len(chunks)
         above += sum(limit is not None and count_nws(chunk.text) > limit for chunk in chunks)
     problem = _spec_problem(chunker)
-    of_spec = Finding(
+    spec_finding = Finding(
         promise="spec", n_inputs=1, n_broken=int(bool(problem)), detail=problem, smallest="" if problem else None
     )
     findings = [_finding(chunker, name, tried[name], broken.get(name, [])) for name in PROMISES if name != "spec"]
     return Report(
         spec=chunker.spec,
-        findings=(*findings, of_spec),
+        findings=(*findings, spec_finding),
         shared_lines=shared / n_lines if n_chunks else None,
         above_limit=above / n_chunks if n_chunks and limit is not None else None,
         not_cut=not_cut,
@@ -164,7 +164,7 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Rep
 
 
 def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple[str, ...]]:
-    """Return a file and half a file of each language that the chunker cuts, the unknown languages, and the failed."""
+    """Return a file and half a file of each language that is cut; the unknown languages; those it fails on."""
     files: list[SourceFile] = []
     not_cut: list[str] = []
     fails_on: list[str] = []
@@ -196,18 +196,18 @@ def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[t
 
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:
-    """The promises that a chunker breaks on one file, each with one sentence on how."""
+    """Return the promises that a chunker breaks on one file, each with one sentence on how."""
     return {promise: detail for promise, detail in _look(chunker, file)[0].items() if detail}
 
 
 def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[Chunk]]:
-    """The promises that the file tries, each with how it is broken ("" if it is not), and the chunks, if any."""
+    """Return the promises that a file tries, each with how it is broken ("" if it holds), and the chunks."""
     try:
         chunks = _cut(chunker, file)
     except BenchError as error:
         return {"no failure": str(error)}, ()
     try:
-        with others_errors_as(ChunkError):  # what is returned may be anything
+        with others_errors_as(ChunkError):  # a chunker may return anything
             strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
             if strangers:
                 what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
@@ -220,7 +220,7 @@ def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[
 
 
 def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
-    """Return the chunks as they come; whatever the chunker raises, an exit too, is an error of ours."""
+    """Return the unchecked chunks; whatever the chunker raises, even SystemExit, becomes a ChunkError."""
     with others_errors_as(ChunkError):
         return list(chunker.chunk(file))
 
@@ -345,10 +345,10 @@ def _spec_problem(chunker: Chunker) -> str:
 
 
 def _chunks_or_none(chunker: Chunker, file: SourceFile) -> Sequence[Chunk] | None:
-    """The chunks, or None for a failure, which `broken_promises` reports."""
+    """Return the chunks, or None for a failure, which `broken_promises` reports."""
     try:
         return [chunk for chunk in _cut(chunker, file) if isinstance(chunk, Chunk)]
-    except BenchError:  # reported by broken_promises
+    except BenchError:
         return None
 
 

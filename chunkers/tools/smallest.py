@@ -1,4 +1,4 @@
-"""Reduction of a text that shows a fault: delta debugging (Zeller & Hildebrandt 2002), then plainer characters."""
+"""Reduce a text that shows a fault: delta debugging (Zeller & Hildebrandt 2002), then plainer characters."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import time
 from collections.abc import Callable, Sequence
 
 _PLAIN = "a\n "
-"""Characters that replace others where the fault stays."""
+"""Characters that replace others if the fault stays."""
 
 
 def smallest(
     text: str, fails: Callable[[str], bool], seconds: float = 1.5, clock: Callable[[], float] = time.monotonic
 ) -> str:
-    """A smaller text that still fails: lines are left out, then words, then characters; what is left is made plain.
+    """Return a smaller text that still fails: lines are removed, then words, then characters; the rest is made plainer.
 
-    Round after round, until nothing more can go or `seconds` are over; the smallest text found by then is returned. It
-    is never empty.
+    This is repeated until nothing more can go or `seconds` are over. The result is never empty.
     """
     search = _Search(fails, clock() + seconds, clock)
     before = ""
@@ -38,7 +37,7 @@ class _Search:
         return self._clock() > self._deadline
 
     def fewer(self, parts: Sequence[str]) -> Sequence[str]:
-        """The parts without those that the fault does not need, tried in runs of halving length."""
+        """Remove the parts that the fault does not need, in runs of halving length."""
         size = max(1, len(parts) // 2)
         while not self.is_over():
             index, left = 0, len(parts)
@@ -54,7 +53,7 @@ class _Search:
         return parts
 
     def plainer(self, text: str) -> str:
-        """The text with every character replaced by a plainer one, where the fault stays."""
+        """Replace every character by a plainer one if the fault stays."""
         for index, char in enumerate(text):
             for plain in _PLAIN[: _PLAIN.find(char)] if char in _PLAIN else _PLAIN:
                 if self.is_over():

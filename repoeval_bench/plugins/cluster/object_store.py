@@ -1,6 +1,6 @@
-"""Objects at a URL: on a file system that machines share, in a bucket, wherever fsspec reads and writes.
+"""Objects at a URL that fsspec reads and writes: on a file system that machines share, in a bucket, ….
 
-An object is written whole. What a store holds is not trusted: callers check digests.
+An object is written whole. The content of a store is not trusted: callers check digests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from repoeval_bench.core.files import sha256_text, write_atomic
 from repoeval_bench.runs.parts import is_url
 
 TRIES = 5
-"""Times that an object is read or written until the store has failed."""
+"""Attempts to read or write an object."""
 
 _LONGEST_PAUSE = 4.0  # seconds
 
@@ -29,7 +29,7 @@ class StoreError(BenchError):
 
 
 class ObjectStore:
-    """The objects below a URL, by relative name. Failures are tried again, then they are a StoreError."""
+    """The objects below a URL, by relative name. A failure is tried again, and in the end is a StoreError."""
 
     def __init__(self, url: str) -> None:
         require(f"a store such as {url}", "fsspec")
@@ -39,7 +39,7 @@ class ObjectStore:
         if not is_url(url):
             raise UsageError(f"{url} is not the address of a store; give one such as file:///shared or s3://BUCKET")
         if scheme := re.match(r"(file|local)://(?!/)", url):
-            # It would be a folder below the one that a command is called in: another one on each machine.
+            # A relative folder depends on where the command is called, so it would be another one on each machine.
             rest = url[scheme.end() :]
             raise UsageError(f"{url} has no whole path; write {scheme[0]}/{rest}, or {scheme[0]}{Path.cwd() / rest}")
         try:
@@ -48,7 +48,7 @@ class ObjectStore:
             raise UsageError(
                 f"{url} is not the address of a store ({error}); give one such as file:///shared"
             ) from error
-        except Exception as error:  # implementations of fsspec raise what they like, some of them where they connect
+        except Exception as error:  # implementations of fsspec raise anything, some of them when they connect
             raise StoreError(f"the store {url} cannot be reached ({in_one_line(error)})") from error
         self._local = type(self._system).__name__ == "LocalFileSystem"
 
@@ -59,28 +59,28 @@ class ObjectStore:
         return hash(self.url)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return what makes it again, in another process."""
+        """Make it again from its URL in another process."""
         return ObjectStore, (self.url,)
 
     def names(self, folder: str) -> list[str]:
-        """The names of the objects below a folder, sorted; none where it is not there."""
+        """Return the names of the objects below a folder, sorted; none if there is no such folder."""
         return sorted(self.states(folder))
 
     def states(self, folder: str) -> dict[str, str]:
-        """Name -> a digest of what the store says of each object below a folder: its size, time, ETag."""
+        """Return name -> a digest of what the store says of each object below a folder: its size, time, ETag."""
         self._system.invalidate_cache()
         start = len(self._path(""))
         entries = ((str(entry["name"])[start:], entry) for entry in self._files(self._path(folder)))
         return {name: sha256_text(repr(sorted(entry.items()))) for name, entry in entries if "/." not in f"/{name}"}
 
     def check_writable(self) -> None:
-        """Fail before hours of work, not after: a StoreError unless objects can be put there; none is left."""
+        """Raise a StoreError unless objects can be written, before hours of work; the object written is removed."""
         self.write(_PROBE, b"\n", replace=True)
         with suppress(FileNotFoundError):  # another process has looked at the same moment
             self._tried("written", _PROBE, lambda: self._system.rm_file(self._path(_PROBE)))
 
     def _files(self, folder: str) -> Iterator[dict[str, Any]]:
-        # fsspec's own `find` passes over folders that cannot be listed at the moment.
+        # fsspec's own `find` silently skips folders that cannot be listed at the moment.
         try:
             entries = self._tried("read", folder, lambda: self._system.ls(folder, detail=True))
         except FileNotFoundError:
@@ -92,12 +92,12 @@ class ObjectStore:
                 yield from self._files(entry["name"])
 
     def read(self, name: str) -> bytes:
-        """An object's bytes, whatever they are; a FileNotFoundError where it is not there."""
+        """Return an object's bytes; a FileNotFoundError if there is none."""
         content: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
         return content
 
     def tail(self, name: str, length: int) -> bytes:
-        """The last bytes of an object, all of a shorter one; a FileNotFoundError where it is not there."""
+        """Return the last bytes of an object, at most all; a FileNotFoundError if there is none."""
         path = self._path(name)
 
         def read() -> bytes:
@@ -110,17 +110,17 @@ class ObjectStore:
         return last
 
     def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
-        """Store an object; one of the same name and length is there already and stays, unless it is to be replaced.
+        """Store an object; without `replace`, one of the same name and length stays.
 
-        Without `replace` the name must decide the content, as a digest does: another length is that of a cut object.
+        Without `replace` the name must determine the content, as a digest does: another length means a broken object.
         """
         path = self._path(name)
 
-        def written() -> None:
+        def write() -> None:
             if replace or self._size(path) != len(content):
                 self._write(path, content)
 
-        self._tried("written", name, written)
+        self._tried("written", name, write)
 
     def _write(self, path: str, content: bytes) -> None:
         try:
@@ -129,7 +129,7 @@ class ObjectStore:
             else:
                 self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
                 self._system.pipe_file(path, content)
-        except FileNotFoundError as error:  # where there is no such bucket: no answer, other than of a reader
+        except FileNotFoundError as error:  # there is no such bucket; `_tried` takes this error for a reader's answer
             raise OSError(str(error)) from error
         if (size := self._size(path)) != len(content):
             raise OSError(f"{len(content)} bytes were written and {size} are there")
@@ -146,7 +146,7 @@ class ObjectStore:
         return f"{self._root.rstrip('/')}/{name}"
 
     def _tried(self, verb: str, name: str, work: Callable[[], Any]) -> Any:
-        """Return what the work gives; a FileNotFoundError is an answer, and is not tried again."""
+        """Return the result of the work, in several attempts; a FileNotFoundError is an answer and not tried again."""
         from tenacity import Retrying, retry_if_not_exception_type, stop_after_attempt, wait_random_exponential
 
         try:
@@ -158,7 +158,7 @@ class ObjectStore:
             )(work)
         except FileNotFoundError:
             raise
-        except Exception as error:  # implementations of fsspec raise what they like
+        except Exception as error:  # implementations of fsspec raise anything
             raise StoreError(
                 f"{name} of the store {self.url} cannot be {verb} after {TRIES} tries ({in_one_line(error)}); run the "
                 "same command again when the store answers"

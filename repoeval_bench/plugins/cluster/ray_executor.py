@@ -1,8 +1,8 @@
 """Jobs on a Ray cluster: a task for each run, and actors that hold the embedding model.
 
-A task needs one core. A job sends texts without a vector to an actor, on its own machine if there is one. It stores the
-answers in its machine's vector cache. Ray gives the task's core away while it waits. A task or an actor whose process
-or machine is lost is started again. The only file that knows Ray.
+A task needs one core. A job sends texts without a vector to an actor, on its own machine if there is one, and stores
+the answers in its machine's vector cache. While it waits, Ray gives its core to another task. A task or an actor whose
+process or machine is lost is started again. Only this file imports Ray.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Role
 
 STORE_BYTES = 128 * 2**20
-"""Of Ray's object store, where Ray is started here: requests, texts and vectors pass through it, and none stays."""
+"""Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays."""
 
 TEXTS = 2048
 """Texts that are sent to an actor at once."""
 
 AHEAD = 4
-"""Jobs that are handed to Ray for each core: enough to keep it busy, few enough for the caller's memory."""
+"""Jobs that Ray gets ahead for each core: enough to keep it busy, few enough for the caller's memory."""
 
 _SECONDS_TO_ANSWER = 10
 
 TRIES = 10
-"""Times that a run is begun whose worker is lost each time, as the system does where memory runs out."""
+"""Attempts at a run whose worker is lost each time, as when the system ends it for lack of memory."""
 
 
 class RayCluster:
-    """Jobs as Ray tasks; a context that leaves no process behind that it started.
+    """Run jobs as Ray tasks; a context that ends every process that it started.
 
     Without an `address` Ray is started on this machine, on all its cores unless `cores` are given. Its dashboard, its
-    logs and its usage statistics are off. An actor is on each machine, or, where it has GPUs, on each of them. `store`
-    is a URL at which vectors are shared.
+    logs and its usage statistics are off. There is an actor for each GPU, and one for each machine without a GPU.
+    `store` is a URL at which vectors are shared.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class RayCluster:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def map(self, jobs: Sequence[Job]) -> Iterator[Finished]:
-        """Yield what each job returns, in their order; one whose worker is lost too often has that as its error."""
+        """Yield the result of each job, in their order; a job whose worker is lost too often has that as its error."""
         import ray
 
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
@@ -113,22 +113,22 @@ class RayCluster:
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         running: dict[Any, int] = {}
         done: dict[int, Finished] = {}
-        handed = 0
+        n_started = 0
         try:
             for index in range(len(jobs)):
                 while index not in done:
-                    while handed < len(jobs) and len(running) < ahead:
-                        running[run.remote(jobs[handed], self._placed)] = handed
-                        handed += 1
+                    while n_started < len(jobs) and len(running) < ahead:
+                        running[run.remote(jobs[n_started], self._placed)] = n_started
+                        n_started += 1
                     for reference in ray.wait(list(running))[0]:
                         done[running.pop(reference)] = _result(reference)
                 yield done.pop(index)
         finally:
-            for reference in running:  # nobody waits for these any more
+            for reference in running:  # the caller has stopped iterating
                 ray.cancel(reference)
 
     def _start_actors(self) -> Placed:
-        """The actors, each on its machine, started when the first job needs a model."""
+        """Start the actors, each on its machine; called when the first job needs a model."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -151,7 +151,7 @@ class RayCluster:
 
 
 def _check_answers(address: str) -> None:
-    """An OSError where nothing listens at `host:port`; Ray itself would wait ten minutes."""
+    """Raise an OSError if nothing listens at `host:port`; Ray itself would wait ten minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if is_whole(port):
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
@@ -166,7 +166,7 @@ def _result(reference: Any) -> Finished:
 
     try:
         finished: Finished = ray.get(reference)
-    except ray.exceptions.RayTaskError as error:  # it was not begun: a job's own errors are part of what comes back
+    except ray.exceptions.RayTaskError as error:  # it was not begun: a job's own errors are part of its result
         return failed(f"its machine cannot begin it ({in_one_line(error.cause)}); install the same there")
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
@@ -176,12 +176,12 @@ def _result(reference: Any) -> Finished:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The actors by (node's id, name), and which of them a worker asks: always the same, one of its own node if any."""
+    """The actors by (node's id, name). A worker always asks the same one, of its own node if there is one."""
 
     names: tuple[tuple[str, str], ...]
 
     def __call__(self, encoder: TextEncoder) -> TextEncoder:
-        """The encoder, or where it has a model of its own to load, one that asks an actor."""
+        """Return the encoder itself, or for one that would load a model, an encoder that asks an actor."""
         if not isinstance(encoder, SentenceTransformerEncoder):
             return encoder
         import ray
@@ -194,7 +194,7 @@ class Placed:
 
 
 class ActorEncoder(Unchecked):
-    """An encoder whose tokenizer is here, and whose model is in an actor; the vectors are the same."""
+    """An encoder whose tokenizer is here, and whose model is in an actor."""
 
     def __init__(self, encoder: SentenceTransformerEncoder, actor: Any) -> None:
         self._encoder, self._actor = encoder, actor
@@ -208,15 +208,15 @@ class ActorEncoder(Unchecked):
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), the longest texts first.
 
-        An EmbeddingError where the actor's machine computes other vectors than this one would.
+        An EmbeddingError if the actor's machine would compute other vectors than this one.
         """
         import ray
 
         if not self._checked:
-            there: Mapping[str, Any] = ray.get(self._actor.identity.remote(self.spec))
-            if there != dict(self.identity):
+            identity: Mapping[str, Any] = ray.get(self._actor.identity.remote(self.spec))
+            if identity != dict(self.identity):
                 raise EmbeddingError(
-                    f"machines of the cluster compute {self.spec} differently ({dict(self.identity)} here, {there} "
+                    f"machines of the cluster compute {self.spec} differently ({dict(self.identity)} here, {identity} "
                     "where the model is); name the embedder with precision=fp32"
                 )
             self._checked = True
@@ -228,7 +228,7 @@ class ActorEncoder(Unchecked):
 
 
 class ModelActor:
-    """An actor: the models that were asked for, each loaded once; it reads through its machine's vector cache."""
+    """An actor that loads each requested model once, and reads through its machine's vector cache."""
 
     def __init__(self, home: Path | None, store: str | None = None) -> None:
         self._home = home
@@ -236,11 +236,11 @@ class ModelActor:
         self._embedders: dict[str, Embedder] = {}
 
     def identity(self, spec: str) -> dict[str, Any]:
-        """Return what decides a vector beside prompt and text."""
+        """Return what determines a vector besides prompt and text."""
         return dict(self._embedder(spec).identity)
 
     def encode(self, spec: str, texts: list[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim), in the order of `texts`."""
+        """Embed texts; float32 (n, dim), in their order."""
         vectors = self._embedder(spec).encode(texts, role)
         if self._shared is not None:
             self._shared.flush()

@@ -1,7 +1,7 @@
 """Finished runs in a store at a URL: an object for each, written whole, so that no reader sees half of one.
 
-A run's folder is packed without the times of its files, in the order of their names. An object that holds this run
-stays. One that was cut off, is broken, or is a run of other code is replaced.
+A run's folder is packed in the order of its files' names, without their times. An object that already has this run
+stays. One that was cut off, is broken, or has a run of other code is replaced.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOLDER = "runs"
 """Folder of the runs in a store."""
 
 _FETCHED = ".fetched"
-"""File in a folder of runs that is a cache of a store: the object's state for each run when it was fetched."""
+"""File in the cache folder of a store: run id -> state of the object when it was fetched."""
 
 _ENDING = ".zip"
 _END, _END_BYTES = b"PK\x05\x06", 22  # how the last record of an archive without a comment begins, and its length
@@ -54,7 +54,7 @@ class StoredResults(Results):
         return self.store.url
 
     def find(self, run_id: str) -> RunView | None:
-        """Return a run of exactly this code, from here or the store; afterwards it is in both."""
+        """Return a run of exactly this code, from this folder or the store; afterwards it is in both."""
         run = current_run(self.out / run_id)
         if run is None:
             return current_run(self.out / run_id) if fetch_run(run_id, self.store, self.out) else None
@@ -63,7 +63,7 @@ class StoredResults(Results):
         return run
 
     def open(self, run_id: str) -> RunView:
-        """Return a run that may be another machine's."""
+        """Return a run, from the store if it is not in this folder."""
         if current_run(self.out / run_id) is None:
             fetch_run(run_id, self.store, self.out)
         return RunView(self.out / run_id)
@@ -83,7 +83,7 @@ class StoredResults(Results):
             raise UsageError(f"{self.name} holds no runs; make some with --out {self.name}")
 
     def check_writable(self) -> None:
-        """A StoreError unless objects can be put into the store."""
+        """Raise a StoreError unless objects can be put into the store."""
         self.store.check_writable()
 
     def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
@@ -104,17 +104,17 @@ class StoredResults(Results):
         before, states = self._fetched(), run_states(self.store)
         for run_id in before.keys() - states.keys():
             shutil.rmtree(self.out / run_id, ignore_errors=True)
-        there = {run_id for run_id in before if before[run_id] == states.get(run_id) and self._has(run_id)}
-        missing = sorted(states.keys() - there)
+        current = {run_id for run_id in before if before[run_id] == states.get(run_id) and self._has(run_id)}
+        missing = sorted(states.keys() - current)
         broken = []
         try:
             for run_id in progress(missing, desc="fetch runs", unit="runs"):
                 if fetch_run(run_id, self.store, self.out):
-                    there.add(run_id)
+                    current.add(run_id)
                 else:
                     broken.append(run_id)
         finally:
-            write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(there)}))
+            write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(current)}))
         self._fetch_records(self.store)
         if broken:
             NOTICES.info(
@@ -139,7 +139,7 @@ class StoredResults(Results):
         return (self.out / run_id / MANIFEST).is_file()
 
     def _fetched(self) -> dict[str, str]:
-        """Id -> state of the runs that were fetched; empty if this is not known."""
+        """Return run id -> state when it was fetched; empty if this is not known."""
         try:
             states = json.loads((self.out / _FETCHED).read_bytes())
         except (OSError, ValueError):
@@ -148,7 +148,7 @@ class StoredResults(Results):
 
 
 def results_of_store(url: str, folder: Path) -> StoredResults:
-    """The results of a store, with a folder as their cache from now on; a UsageError if either cannot be used."""
+    """Return the results of a store, and mark a folder as their cache; a UsageError if either cannot be used."""
     results = StoredResults(folder, ObjectStore(url))
     with os_errors_as(UsageError, f"{folder}, in which {url} is cached, cannot be written", "choose another --home"):
         if not (folder / OF_STORE).is_file():
@@ -157,13 +157,13 @@ def results_of_store(url: str, folder: Path) -> StoredResults:
 
 
 def folder_of_runs(url: str) -> Path | None:
-    """Return the folder of a file URL if run folders lie in it, as no store has them; else None."""
+    """Return the folder of a file URL if it has run folders, which no store has; else None."""
     folder = Path(url.removeprefix("file://")) if url.startswith("file:///") else None
     return folder if folder and any(folder.glob(f"[!.]*/{MANIFEST}")) else None
 
 
 def run_states(store: ObjectStore) -> dict[str, str]:
-    """The ids of the runs in a store, sorted, each with its object's state; see `ObjectStore.states`."""
+    """Return run id -> state of its object in a store, sorted; see `ObjectStore.states`."""
     states = sorted(store.states(FOLDER).items())
     return {
         name.removeprefix(f"{FOLDER}/").removesuffix(_ENDING): state for name, state in states if name.endswith(_ENDING)
@@ -171,7 +171,7 @@ def run_states(store: ObjectStore) -> dict[str, str]:
 
 
 def put_run(folder: Path, store: ObjectStore) -> None:
-    """Put a run's folder into a store; what is there under its id is replaced."""
+    """Put a run's folder into a store, and replace an object of the same id."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.iterdir()):
@@ -183,7 +183,7 @@ def put_run(folder: Path, store: ObjectStore) -> None:
 
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
-    """Return whether a run is in a store and whole; then its folder is in `out` in one step."""
+    """Fetch a run's folder into `out` in one step; return whether the store has the run, and has it whole."""
     with _run_of_store(run_id, store, out) as fetched:
         if fetched is not None:
             publish(fetched, out)
@@ -194,7 +194,7 @@ def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
 def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None]:
     """Yield the folder of a store's run, beside the runs in `out`; None if the store has none, or a broken one."""
     try:
-        # Objects in folders below are not runs of ours.
+        # Objects in deeper folders are no runs.
         files = None if "/" in run_id else _unpacked(store.read(_name(run_id)))
     except FileNotFoundError:
         files = None
@@ -210,13 +210,13 @@ def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path |
 
 
 def _holds(store: ObjectStore, folder: Path) -> bool:
-    """Return whether a store holds the run in a folder, times apart; the object is read."""
+    """Return whether a store has the run of a folder, apart from file times; reads the whole object."""
     with _run_of_store(folder.name, store, folder.parent) as stored:
         return stored is not None and not differing(folder, stored)
 
 
 def _ends(run_id: str, store: ObjectStore) -> bool:
-    """Return whether a run's object is in a store and not cut off: it has the end of an archive."""
+    """Return whether a run's object is in a store and not cut off; reads only the end of the archive."""
     try:
         return store.tail(_name(run_id), _END_BYTES).startswith(_END)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A machine's vector cache in front of the store that machines share: read through, and written once."""
+"""A machine's vector cache in front of a store that machines share: it reads through, and writes each vector once."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class SharedVectorCache(VectorCache):
-    """A `VectorCache` that takes what it lacks from a store, a block at a time, and puts there what is new.
+    """A `VectorCache` that takes missing entries from a store, a block at a time, and puts new entries there.
 
-    What is new waits for a full block, or for `flush`. A notice names a broken block once, and left out.
+    New entries wait for a full block, or for `flush`. A broken block is skipped, and a notice names it once.
     """
 
     def __init__(self, folder: Path, store: ObjectStore) -> None:
@@ -39,14 +39,14 @@ class SharedVectorCache(VectorCache):
         self._waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
-        """Those of the keys that have an entry, here by now."""
+        """Return the keys that have an entry; those of the store are in this cache afterwards."""
         requested = list(keys)
-        here = super().present(requested)
-        taken = self._take([key for key in requested if key not in here])
-        return here | (super().present(taken) if taken else set())
+        cached = super().present(requested)
+        taken = self._take([key for key in requested if key not in cached])
+        return cached | (super().present(taken) if taken else set())
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
-        """The value of each key, None where neither this cache nor the store has one."""
+        """Return the value of each key; None if neither this cache nor the store has one."""
         requested = list(keys)
         values = super().read(requested)
         if self._take([key for key, value in zip(requested, values, strict=True) if value is None]):
@@ -55,12 +55,12 @@ class SharedVectorCache(VectorCache):
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
         """Store all values here; those that are new wait to be put into the store."""
-        there = super().present(values) if kind in SHARED else set()
+        cached = super().present(values) if kind in SHARED else set()
         super().write(values, kind, identity)
         if kind not in SHARED:
             return
         group = self._waiting[kind, identity]
-        group |= {key: value for key, value in values.items() if key not in there}
+        group |= {key: value for key, value in values.items() if key not in cached}
         if len(group) >= ENTRIES:
             self._put(kind, identity)
 
@@ -74,7 +74,7 @@ class SharedVectorCache(VectorCache):
             write_block(self._store, kind, identity, group)
 
     def _take(self, keys: list[bytes]) -> list[bytes]:
-        """Take the blocks over that hold such keys; the keys that may be here now."""
+        """Copy the blocks that have such keys into this cache; return the keys that may be in it now."""
         if not keys:
             return []
         for name in block_names(self._store):
@@ -86,7 +86,7 @@ class SharedVectorCache(VectorCache):
             if (hit := np.isin(requested, heads)).any():
                 hits |= hit
                 self._take_block(name)
-                self._heads[name] = _heads([])  # all of it is here now
+                self._heads[name] = _heads([])  # the whole block is in this cache now
         return [key for key, hit in zip(keys, hits, strict=True) if hit]
 
     def _heads_of(self, name: str) -> NDArray[np.uint64]:
@@ -109,5 +109,5 @@ class SharedVectorCache(VectorCache):
 
 
 def _heads(keys: list[bytes]) -> NDArray[np.uint64]:
-    """The first eight bytes of each key: enough to find a block, and a quarter of the memory."""
+    """Return the first eight bytes of each key: enough to find a block, in a quarter of the memory."""
     return np.frombuffer(b"".join(key[:8] for key in keys), dtype=np.uint64)

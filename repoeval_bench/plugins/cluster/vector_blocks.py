@@ -1,8 +1,8 @@
-"""Vectors in a store that machines share: sealed blocks of many, each written once and never changed.
+"""Vectors in a store that machines share: sealed blocks of many vectors, each written once and never changed.
 
-A block is two objects, named by digests of both: `.keys`, written last, and `.block`, the header, the keys, the lengths
-and the values with their seals. So a machine reads only the keys of blocks whose vectors it has. The database of a
-cache never lies in such a store; each machine keeps its own.
+A block is two objects, named by the digests of both. `.block` has the header, the keys, the lengths and the values with
+their seals. `.keys` has the keys again and is written last, so that a machine need not read a block whose vectors it
+has. The database of a cache is never in such a store; each machine keeps its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER = "vectors"
 """Folder of the blocks in a store."""
 
 SHARED: tuple[Kind, ...] = ("vector", "tokens", "read", "score")
-"""Kinds that are shared. Completions are not: they are somebody's answers, and are paid for."""
+"""Kinds that are shared. Completions are not: somebody has paid for them."""
 
 ENTRIES = 4096
 """Entries of a block: 6 MB of vectors of 384 numbers."""
@@ -35,11 +35,11 @@ _FORMAT = 1
 
 
 class BrokenBlockError(Exception):
-    """A block is not what its name says."""
+    """The content of a block does not match its name."""
 
 
 def block_names(store: ObjectStore) -> list[str]:
-    """The names of the blocks that are whole, without ending."""
+    """Return the names of the complete blocks, without ending."""
     names = store.names(FOLDER)
     return [name.removeprefix(f"{FOLDER}/").removesuffix(_KEYS) for name in names if name.endswith(_KEYS)]
 
@@ -47,7 +47,7 @@ def block_names(store: ObjectStore) -> list[str]:
 def write_block(store: ObjectStore, kind: Kind, identity: str, values: Mapping[bytes, bytes]) -> None:
     """Put a block of entries of one kind and one model into a store."""
     header = {"format": _FORMAT, "kind": kind, "identity": identity, "entries": len(values)}
-    # The order decides the name: machines that have computed the same write the same block.
+    # Sorted, so that machines with the same entries write the same block under the same name.
     ordered = sorted(values.items())
     keys = b"".join(key for key, _ in ordered)
     lengths = struct.pack(f"<{len(ordered)}I", *(len(value) for _, value in ordered))
@@ -59,7 +59,7 @@ def write_block(store: ObjectStore, kind: Kind, identity: str, values: Mapping[b
 
 
 def read_keys(store: ObjectStore, name: str) -> list[bytes]:
-    """The keys of a block, in order; a BrokenBlockError where they are not those that were written."""
+    """Read the keys of a block, in order; a BrokenBlockError if they are not those that were written."""
     content = store.read(f"{FOLDER}/{name}{_KEYS}")
     if _digest(content) != name.rpartition("/")[2].partition(".")[0]:
         raise BrokenBlockError("its keys do not match its name")
@@ -67,7 +67,7 @@ def read_keys(store: ObjectStore, name: str) -> list[bytes]:
 
 
 def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, bytes]]:
-    """(kind, identity, key -> value) of a block; its bytes are those that were written, or a BrokenBlockError."""
+    """Read (kind, identity, key -> value) of a block; a BrokenBlockError if its bytes are not those written."""
     block = store.read(f"{FOLDER}/{name}{_BLOCK}")
     if _digest(block) != name.rpartition(".")[2]:
         raise BrokenBlockError("its bytes do not match its name")

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
 
 Context = Literal["none", "retrieved"]
-"""What is shown above the code."""
+"""The context above the code."""
 
 STEP = "complete"
-"""The step of timings.jsonl: its seconds, and requests that were sent."""
+"""Name of the step in timings.jsonl, which has its seconds and the number of requests sent."""
 
 
 class CompletionRequest(Request):
@@ -83,7 +83,7 @@ def prompts_of(
 
 
 def languages_of(benchmark: Benchmark) -> dict[str, Language]:
-    """Return the language of each file with a task, by its name; a UsageError where it is not known."""
+    """Return file name -> language, of each file with a task; a UsageError if a language is not known."""
     files = benchmark.by_name
     languages = {}
     for name in dict.fromkeys(task.file for task in benchmark.tasks):
@@ -95,7 +95,7 @@ def languages_of(benchmark: Benchmark) -> dict[str, Language]:
 
 
 def check_request(request: CompletionRequest) -> Model:
-    """Return the model of a request; a UsageError where there is none, or a package is missing."""
+    """Return the model of a request; a UsageError if it names none, or a package is missing."""
     require("complete", "rapidfuzz")
     if not request.model:
         raise UsageError("no model was named; give --model openai:NAME,base_url=…")
@@ -114,7 +114,7 @@ def complete(
 ) -> RunView:
     """Complete every task of a run, and store the completions with their measures as a run of its own in `out`.
 
-    `benchmark` is what `benchmark_of` gives, `created` an ISO 8601 time. Answers are cached in `home`.
+    `benchmark` is the result of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`.
     """
     model = check_request(request)
     if done := run.manifest.completion:
@@ -160,9 +160,9 @@ def complete(
 
 
 def complete_again(run: RunView, settings: Completed, base: RunView, benchmark: Benchmark, *, into: Path) -> RunView:
-    """Return `base`, which only retrieves, completed with a run's stored texts, for `verify` to compare.
+    """Complete `base`, which only retrieves, with a run's stored texts, for `verify` to compare.
 
-    A ResultError unless these are one for each task, in the order of the tasks.
+    A ResultError unless there is one text for each task, in the order of the tasks.
     """
     require("complete", "rapidfuzz")
     rows = list(run.rows(COMPLETIONS, CompletionRow))
@@ -175,21 +175,21 @@ def complete_again(run: RunView, settings: Completed, base: RunView, benchmark: 
 
 
 def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:
-    """Return the measures of the texts, in the order of the rows; each row is of another task of `benchmark`."""
+    """Score the texts, in the order of the rows; each row belongs to another task of `benchmark`."""
     tasks, files = {task.task_id: task for task in benchmark.tasks}, benchmark.by_name
     stored = {name: parse(files[name], language) for name, language in languages_of(benchmark).items()}
     written = {}
     for row in rows:
         task = tasks[row.query_id]
-        as_it_is = stored[task.file]
-        # An empty completion has no name, and the file need not be parsed with it.
-        changed = replace(as_it_is.file, text=spliced(as_it_is.file.text, task.body, row.text))
-        completed = parse(changed, as_it_is.language) if row.text else as_it_is
+        original = stored[task.file]
+        # An empty completion has no names, so its file need not be parsed.
+        changed = replace(original.file, text=spliced(original.file.text, task.body, row.text))
+        completed = parse(changed, original.language) if row.text else original
         written[row.query_id] = WrittenCompletion(
             text=row.text,
             truth=task.ground_truth,
             names=_names(completed, task.body.start, row.text),
-            true_names=_names(as_it_is, task.body.start, task.ground_truth),
+            true_names=_names(original, task.body.start, task.ground_truth),
         )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
     return score_run({}, qrels, TEXT_MEASURES, ScoringContext(written=written))
@@ -233,7 +233,7 @@ def _save(
 
 
 def _queries(run: RunView, rows: Sequence[CompletionRow], scores: RunScores) -> list[QueryRow]:
-    """Return the rows of the completed queries, with their measures of texts and how much was shown."""
+    """Return the rows of the completed queries, with the measures of their texts and the number of fragments shown."""
     columns = {name: values.tolist() for name, values in scores.values.items()}
     by_id = {row.query_id: row for row in run.query_rows()}
     queries = []

@@ -1,8 +1,8 @@
 """The end of a completion: the stops that a server is sent, and the lines of its answer that count.
 
 Targets of level `function` end where the indentation does: at the first non-blank line that is indented less than the
-target's first line. Of the levels `line` and `api` as many non-blank lines are kept as the ground truth has (RepoCoder
-scores no more either). Stops are never within what would be kept, so that they save tokens and change no score.
+target's first line. For the levels `line` and `api` as many non-blank lines are kept as the ground truth has, as
+RepoCoder does. Stops lie outside the kept lines, so they save tokens and change no score.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)(?:^```|\Z)", re.DOTALL | re.MULTILIN
 
 
 def indentation(text: str) -> str:
-    """The blanks before the first non-blank line's first sign; empty where there is none."""
+    """Return the indentation of the first non-blank line; empty if there is none."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     return first[: len(first) - len(first.lstrip())]
 
@@ -30,7 +30,7 @@ def indentation(text: str) -> str:
 def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
     """Return the server's stop texts, at most four: code in the first column, if the target has none.
 
-    Nothing in a chat, where the first line may have lost its indentation.
+    A chat gets none, because the first line of its answer may lack its indentation.
     """
     if chat or task.level != "function" or not indentation(task.ground_truth):
         return ()
@@ -38,10 +38,10 @@ def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
 
 
 def cut(answer: str, task: Task, *, chat: bool) -> str:
-    """The lines of an answer that are in the target, each with a line end; empty for none.
+    """Return the lines of an answer that belong to the target, each with a line end.
 
-    If a chat's answer begins with a fence, it is what is in the fence. Its first line is indented like the target's,
-    because servers strip what they send.
+    Of a chat's answer that begins with a fence, only the text in the fence counts. Its first line is indented like the
+    target's, because servers strip what they send.
     """
     if chat:
         answer = _from_chat(answer, indentation(task.ground_truth))

@@ -1,11 +1,11 @@
-"""RepoCoder's prompt: what was retrieved as comments, the best nearest to the code, and then the code itself.
+"""RepoCoder's prompt: the retrieved fragments as comments, the best nearest to the code, and then the code itself.
 
 Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its code. Differences: the comment mark is
 that of the task's language. Tokens are counted by a rule and not by a model's tokenizer. Without a fragment there is no
 heading.
 
-As in RepoCoder, a chunk of the task's own file is shown only if it ends where the prompt begins, or before. Then it
-contains neither the target, nor what follows it, nor what the prompt shows anyway.
+As in RepoCoder, a chunk of the task's own file is shown only if it ends before the prompt begins. So it contains
+neither the target, nor the code after it, nor lines of the prompt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LAYOUT = "repocoder 1"
 """Version of the layout, part of the identity of every completed run."""
 
 MOST_FRAGMENTS = 10
-"""Fragments that RepoCoder shows at most."""
+"""The most fragments that RepoCoder shows."""
 
 _RULER = "-" * 50
 _HEADING = ("Here are some relevant code fragments from other files of the repo:", _RULER)
@@ -47,8 +47,8 @@ class Fragment(NamedTuple):
 class Prompt:
     """The text that a model continues. `shown` are the ids of the fragments in it, the best first.
 
-    `context_tokens` are those of the fragments with their heading, `tokens` those of all. `hidden` fragments were
-    passed over because they are beside the target.
+    `context_tokens` counts the fragments with their heading, `tokens` the whole text. `hidden` counts the fragments of
+    the task's own file that were not shown.
     """
 
     text: str
@@ -61,8 +61,8 @@ class Prompt:
 def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int) -> Prompt:
     """Return the prompt of a task: the lines above its target, under the fragments that fit the budget of tokens.
 
-    `ranked` are the fragments for it, best first. Up to 10 are shown. One that does not fit is passed over, and a
-    smaller one behind it may be shown.
+    `ranked` are the fragments for it, best first. Up to 10 are shown. A fragment that does not fit is skipped, and a
+    smaller one of a lower rank may be shown.
     """
     visible = [fragment for fragment in ranked if fragment.file != task.file or fragment.end <= task.context_start]
     hidden = len(ranked) - len(visible)
@@ -87,13 +87,13 @@ def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int
 
 
 def count_tokens(text: str) -> int:
-    """Tokens by the rule of `dataset.build.prompts`; a ruler is one, as for models that were trained on code."""
+    """Count tokens by the rule of `dataset.build.prompts`; a ruler is one token, as for models trained on code."""
     return len(tokens_of(text.replace(_RULER, "-")))
 
 
 @lru_cache(maxsize=32_768)
 def _block(path: str, text: str, comment: str) -> tuple[str, int]:
-    """A fragment as comments, and its tokens. Queries of one repository look at the same chunks."""
+    """Return a fragment as comments, and its tokens; cached, because queries of a repository share chunks."""
     block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), comment)
     return block, count_tokens(block)
 
@@ -105,7 +105,7 @@ def _commented(lines: Sequence[str], comment: str) -> str:
 def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment]]:
     """Return query_id -> the fragments that were retrieved for it, best first.
 
-    A ResultError where the run stored no sources or has no ranking of a task, a UsageError where hits are expanded.
+    A ResultError if the run stored no sources or has no ranking of a task, a UsageError if its hits are expanded.
     """
     if run.metrics.expand:
         raise UsageError(
@@ -123,9 +123,11 @@ def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment
             if entry.file is None or entry.lines is None or entry.file not in inspection.sources:
                 raise ResultError(f"{run.folder}: chunk {entry.chunk_id!r} has no source in the run; run it again")
             source, chars = inspection.sources[entry.file], spans.get(entry.chunk_id)
-            # Documents that the protocol fixes are not chunks of the run; theirs are whole lines.
+            # Documents that the protocol fixes are whole lines, and not among the chunks of the run.
             text = source.line_text(entry.lines) if chars is None else source.slice(chars)
             fragments.append(Fragment(entry.chunk_id, entry.file, text, entry.lines.end))
-    if lost := [task.task_id for task in tasks if task.task_id not in ranked]:
-        raise ResultError(f"{run.folder} has no ranking of {count(len(lost), 'task')}, such as {lost[0]}; run it again")
+    if missing := [task.task_id for task in tasks if task.task_id not in ranked]:
+        raise ResultError(
+            f"{run.folder} has no ranking of {count(len(missing), 'task')}, such as {missing[0]}; run it again"
+        )
     return ranked

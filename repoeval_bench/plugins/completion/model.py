@@ -1,6 +1,6 @@
 """A language model behind a server that speaks OpenAI's completions or chat API, greedy: `openai:NAME,base_url=…`.
 
-Each distinct request is sent once, ever: answers are cached one by one, so an interrupted command goes on.
+Each distinct request is sent only once: every answer is cached when it arrives, so a repeated command resumes.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 MAX_TOKENS: Mapping[str, int] = {"function": 500, "line": 100, "api": 100}
-"""Level -> tokens that an answer may have by default."""
+"""Level -> default limit of an answer, in tokens."""
 
 INSTRUCTION = (
     "You continue source code. Answer with the lines that come next and nothing else: no explanation, no code fence, "
     "and nothing that is already there. Keep the indentation. Stop where the function, statement or line is complete."
 )
-"""The system message of a chat. Another one needs another `layout.LAYOUT`, which names a run."""
+"""The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id."""
 
 ANSWER_BYTES = 4 * 2**20
-"""Bytes that an answer may hold."""
+"""The largest answer, in bytes."""
 
 OPTIONS: Mapping[str, Option] = {
     "base_url": Option(None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")),
@@ -63,7 +63,7 @@ class _Message(BaseModel):
 
 
 class _Choice(BaseModel):
-    """The API of completions gives `text`, that of chats a `message`."""
+    """A choice: the API of completions gives `text`, that of chats a `message`."""
 
     text: str | None = None
     message: _Message | None = None
@@ -71,7 +71,7 @@ class _Choice(BaseModel):
 
 
 class _Content(BaseModel):
-    """An answer's content, as far as it is read."""
+    """The fields of an answer that are read."""
 
     choices: list[_Choice] = Field(min_length=1)
 
@@ -87,7 +87,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A model as it was named. `max_tokens` is None where the level decides."""
+    """A model as it was named. `max_tokens` is None if the task's level decides."""
 
     name: str
     base_url: str
@@ -97,7 +97,7 @@ class Model:
 
     @property
     def spec(self) -> str:
-        """Return the spec that names it again; how long is waited decides no answer and is left out."""
+        """Return the spec that names it again, without the timeout, which changes no answer."""
         named = {"base_url": self.base_url, "api": self.api}
         return format_spec(
             "openai", named | ({} if self.max_tokens is None else {"max_tokens": self.max_tokens}), self.name
@@ -110,7 +110,7 @@ class Model:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Return what decides an answer beside the request; the server's weights are not known and may change."""
+        """Return what determines an answer besides the request; the server's weights are not known and may change."""
         return {
             "model": self.name,
             "base_url": self.base_url,
@@ -126,7 +126,7 @@ class Model:
 
 
 class CompletionServer:
-    """Ask one model, request by request; `clock` is what `ApiServer` takes of time."""
+    """Ask one model, request by request; `clock` are the arguments for time of `ApiServer`."""
 
     def __init__(self, model: Model, **clock: Any) -> None:
         self._model = model
@@ -142,7 +142,7 @@ class CompletionServer:
         self._server = ApiServer(model.base_url, api, timeout=model.timeout, **clock)
 
     def ask(self, request: ModelRequest, again: Callable[[], None] = no_pause) -> Answer:
-        """Return the model's answer; a CompletionError where there is none that can be used."""
+        """Return the model's answer; a CompletionError if there is none that can be used."""
         content = self._server.post(self._body(request), _Content, most=ANSWER_BYTES, again=again)
         choice = content.choices[0]
         text = (choice.message.content if choice.message else None) if self._model.chat else choice.text
@@ -163,7 +163,7 @@ class CompletionServer:
 
 
 def parse_model(text: str) -> Model:
-    """Return the model that a spec names, options checked; a SpecError says what is not possible and repeats no key."""
+    """Return the model that a spec names; a SpecError says what is impossible in it, without repeating a key."""
     spec = Spec.parse(text)
     if spec.name != "openai":
         raise SpecError(nearest("model", spec.name, ["openai"], "write openai:NAME,base_url=http://HOST:PORT/v1"))
@@ -185,8 +185,7 @@ def answer_all(
 ) -> tuple[dict[ModelRequest, Answer], int]:
     """Return the answer to every distinct request, and how many were sent.
 
-    An answer is taken from the cache where it is there, and a new one is cached when it arrives. A CompletionError
-    where a request fails for good.
+    Cached answers are used, and a new answer is cached when it arrives. A CompletionError if a request fails for good.
     """
     distinct = list(dict.fromkeys(requests))
     identity = json.dumps(model.identity, sort_keys=True)
@@ -205,7 +204,7 @@ def answer_all(
         def ask(request: ModelRequest, again: Again) -> tuple[ModelRequest, Answer]:
             return request, server.ask(request, again)
 
-        # No request has a cost here, so none is refused for it.
+        # The cost of requests is not limited here.
         pool = RequestPool[ModelRequest, tuple[ModelRequest, Answer]](
             most=lambda _: 0.0, spent=lambda *_: 0.0, too_dear=lambda *_: CompletionError("")
         )

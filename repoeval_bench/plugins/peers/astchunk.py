@@ -37,12 +37,12 @@ class AstchunkChunker(Peer):
 
     @property
     def unused(self) -> frozenset[str]:
-        """Return what astchunk does when it is asked for alone."""
+        """Return the options that are off, as they are by default in astchunk."""
         off = {"chunk_overlap": not self.chunk_overlap, "chunk_expansion": not self.chunk_expansion}
         return frozenset(name for name, is_off in off.items() if is_off)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
-        """The whole lines that astchunk names, with its headers where they are asked for."""
+        """Return the whole lines that astchunk names, with its headers if these are requested."""
         text = file.text
         language = library_language(file, _NAMES.get(self.language, self.language), _NAMES, self.name)
         pieces = _library(self.max_chunk_size, language).chunkify(

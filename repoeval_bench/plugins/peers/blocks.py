@@ -1,10 +1,10 @@
 """Definitions between a least and a largest size, nested ones too: a block rule of editors' indexers.
 
 Roo Code (RooCodeInc/Roo-Code, src/services/code-index/processors/parser.ts and constants/index.ts) and Kilo Code have
-this parser. It takes what a syntax query matches, from 50 characters up to 1,000 and a tolerance of 15 %. Here sizes
-are non-whitespace characters with the tolerance in them, blocks are whole lines, and the definitions of all ten
-languages replace the query. Roo Code's queries match more in some (`try` and `import` in Python, every arrow function
-in TypeScript).
+this parser. It takes the matches of a syntax query that have from 50 to 1,000 characters, with a tolerance of 15 %.
+Here sizes are non-whitespace characters with the tolerance in them, blocks are whole lines, and the definitions of all
+ten languages replace the query. In some languages Roo Code's queries match more (`try` and `import` in Python, every
+arrow function in TypeScript).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 class BlocksChunker(Sized):
     """Each definition from `min_nws` up to `max_nws`, nested ones too; a larger one gives its syntax node's children.
 
-    A child is cut by the same rule, whatever it is; a leaf that is too large is cut by lines. So is a file without a
-    definition. What is smaller than `min_nws`, and what is in no definition of other files, is in no chunk: the rule
-    loses it. A method is in the block of its class too, if the class fits. When lines are cut, a rest below a fifth of
-    the size takes lines from the piece before. A single line above the size is a chunk of its own.
+    Every child is cut by the same rule; a leaf that is too large is cut by lines. So is a file without a definition. In
+    other files the rule loses code outside definitions, and everywhere blocks smaller than `min_nws`: they are in no
+    chunk. A method is in the block of its class too, if the class fits. When lines are cut, a rest below a fifth of the
+    size takes lines from the piece before. A single line above the size is a chunk of its own.
     """
 
     name: ClassVar[str] = "blocks"
@@ -47,7 +47,7 @@ class BlocksChunker(Sized):
         check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The blocks in order of their start, outer ones first; none where nothing is large enough.
+        """Return the blocks in order of their start, outer ones first; none if nothing is large enough.
 
         LanguageError where the file's language is not known or its grammar is not installed.
         """
@@ -73,18 +73,18 @@ class BlocksChunker(Sized):
     def _blocks(
         self, parsed: Parsed, nodes: list[tuple[LineSpan, Node]], before: Sequence[int], nws: Sequence[int]
     ) -> set[LineSpan]:
-        """The blocks of a tree; a stack replaces recursion, for nesting can be deeper than Python's."""
+        """Return the blocks of a tree; a stack replaces recursion, because nesting can be deeper than Python's."""
         blocks: set[LineSpan] = set()
         seen: set[tuple[int, LineSpan]] = set()
         while nodes:
             lines, node = nodes.pop()
-            if (node.id, lines) in seen:  # a definition is among the children of each that is around it, too
+            if (node.id, lines) in seen:  # a nested definition comes again as a child of the outer one
                 continue
             seen.add((node.id, lines))
             if nws[lines.end] - nws[lines.start] < self.min_nws:
                 continue
             if len(lines) == 1 or before[lines.end] - before[lines.start] <= self.limit:
-                # A part of a line is as large as it is, not as its line.
+                # A block within a line has the size of its own text, not of the line.
                 if len(lines) > 1 or count_nws(parsed.text(node)) >= self.min_nws:
                     blocks.add(lines)
                 continue
@@ -95,7 +95,7 @@ class BlocksChunker(Sized):
         return blocks
 
     def _by_lines(self, lines: LineSpan, before: Sequence[int]) -> list[LineSpan]:
-        """Lines packed up to the size, the last piece no smaller than a fifth of it where that can be."""
+        """Pack lines up to the size; the last piece has at least a fifth of it if possible."""
         sizes = [before[line + 1] - before[line] for line in lines]
         starts = [lines.start + start for start in pack(sizes, self.limit)]
         least = self.limit // 5

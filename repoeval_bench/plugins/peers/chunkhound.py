@@ -2,8 +2,8 @@
 
 Unit of `max_chunk_size` and `min_chunk_size`: non-whitespace characters, this project's unit. Definitions, comments,
 imports and blocks are found by queries, larger ones halved by lines, and small neighbours merged. A chunk here is the
-whole lines that it names; ChunkHound's own texts join what it merges and leave out what is between. A line that no
-query finds is in no chunk.
+whole lines that ChunkHound names; its own texts join merged pieces without the code between them. A line that no query
+finds is in no chunk.
 
 The package brings 1.6 GB of databases and clients with it, so no other extra of this tool includes it.
 """
@@ -36,7 +36,7 @@ class ChunkhoundChunker(Peer):
         """Return the whole lines that the package names."""
         language = library_language(file, "auto", SAME_NAMES, self.name)
         pieces = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
-        # It counts an empty line behind the file's last line end: of two chunks, one alone may hold that line.
+        # It counts an empty line after the file's last line end, and a chunk may consist of that line.
         rows = [(int(chunk.start_line), int(chunk.end_line)) for chunk in pieces]
         if any(not 1 <= first <= last <= file.n_lines + 1 for first, last in rows):
             return None

@@ -1,8 +1,9 @@
-"""Definitions, nested ones too, what is between them, and windows over what is too large: ck's rule.
+"""Definitions, nested ones too, the gaps between them, and windows over those that are too large: ck's rule.
 
-The rule is in BeaconBay/ck, ck-chunk/src/lib.rs and query_chunker.rs of version 0.7. Its chunks are what a syntax query
-matches, and the gaps between. Above 400 estimated tokens they are windows of 90 % of that, each repeating 80 tokens. A
-token counts as 4.5 characters, so the size is 1,800 here. The definitions of all ten languages replace the query.
+The rule is in BeaconBay/ck, ck-chunk/src/lib.rs and query_chunker.rs of version 0.7. Its chunks are the matches of a
+syntax query, and the gaps between them. A chunk above 400 estimated tokens becomes windows of 90 % of that, each
+repeating 80 tokens. A token counts as 4.5 characters, so the size is 1,800 here. The definitions of all ten languages
+replace the query.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Span = tuple[int, int]
 class CkChunker(Cutter):
     """Each definition with its lines, a method in its class's chunk too; the lines between; windows of the large ones.
 
-    A window has nine tenths of `chunk_size`, of which two ninths of a window's characters repeat the one before.
-    Every line is in a chunk.
+    A window has nine tenths of `chunk_size` characters, and two ninths of them repeat the window before. Every line is
+    in a chunk.
     """
 
     name: ClassVar[str] = "ck"
@@ -65,7 +66,7 @@ class CkChunker(Cutter):
 
 
 def _gaps(spans: Iterable[Span], length: int) -> Iterator[Span]:
-    """Yield what no span covers."""
+    """Yield the spans of text that no given span covers."""
     covered = 0
     for start, end in sorted(spans):
         if start > covered:

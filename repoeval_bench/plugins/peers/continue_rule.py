@@ -1,8 +1,8 @@
 """Whole classes and functions, and collapsed forms of those that are too large: Continue's rule.
 
 The rule is in continuedev/continue, core/indexing/chunk/code.ts (read at commit 03040a0). A file or a definition below
-the size is a chunk. A larger class gives a form whose methods' bodies are "...", and a larger function its head. What
-is in them follows by the same rule. The size is that of the embedding model, at most 512 tokens. In a file that is too
+the size is a chunk. A larger class gives a form whose methods' bodies are "...", and a larger function its head. Their
+contents follow by the same rule. The size is that of the embedding model, at most 512 tokens. In a file that is too
 large, the rule loses all code outside definitions.
 """
 
@@ -32,8 +32,8 @@ _BODIES = frozenset({"block", "statement_block"})
 class ContinueChunker(Sized):
     """Files and definitions below `max_nws`; a larger one collapsed, and then what is in it.
 
-    A collapsed chunk has the lines of its whole definition, and its embedded text is the shorter form. It is credited
-    with those lines and charged for them. A method is in its class's chunk too, if the class fits.
+    A collapsed chunk has the lines of its whole definition, and its embedded text is the shorter form. All those lines
+    count, for the gold in them and for the budget. A method is in its class's chunk too, if the class fits.
     """
 
     name: ClassVar[str] = "continue"
@@ -58,7 +58,7 @@ class ContinueChunker(Sized):
         ]
 
     def _definitions(self, parsed: Parsed, ruler: Ruler) -> Iterator[tuple[Node, str]]:
-        """Yield nodes with their collapsed form, "" for one that fits; a stack, as nesting can pass Python's own."""
+        """Yield nodes with their collapsed form ("" if they fit); a stack, as nesting can be deeper than Python's."""
         nodes = [parsed.root]
         while nodes:
             node = nodes.pop()
@@ -71,7 +71,7 @@ class ContinueChunker(Sized):
             nodes += [child for _, _, child in parsed.children(node)][::-1]
 
     def _collapsed_class(self, node: Node, parsed: Parsed) -> str:
-        """Return a class with `...` for the bodies of its methods; the last methods go, too, while it is too long."""
+        """Return a class with `...` for its methods' bodies; the last methods are dropped while it is too long."""
         body = next((child for child in node.children if child.type in _CLASS_BODIES), None)
         methods = [child for child in body.children if child.type in _METHODS] if body else []
         cuts = [(child, next((part for part in child.children if part.type in _BODIES), None)) for child in methods]

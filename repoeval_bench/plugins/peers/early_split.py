@@ -1,9 +1,9 @@
 """Whole lines up to a size, ended early at blank lines, comments and declarations: a line rule of a code assistant.
 
 Sourcegraph embedded files in this way for Cody (sourcegraph/sourcegraph-public-snapshot,
-internal/codeintel/context/split.go). A chunk ends after 256 tokens, after 224 before such a line, and a file below 384
-is not cut. A token is four bytes there; here these are shares of the size. The words are those of the source, and none
-is Python's.
+internal/codeintel/context/split.go). A chunk ends after 256 tokens, or after 224 if such a line follows, and a file
+below 384 is not cut. A token is four bytes there; here these are shares of the size. The words are those of the source;
+it has none of Python's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from repoeval_bench.core.options import OrNone, Whole, option
 from repoeval_bench.core.source import Chunk, SourceFile
 
 _WORDS = ("//", "#", "/*", "func", "var", "const", "fn", "public", "private", "type")
-"""Beginnings of a comment or a declaration, at the start of a line."""
+"""Words and marks at the start of a line that begin a comment or a declaration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class EarlySplitChunker(Sized):
     """Whole lines until `max_nws` is passed, or 7/8 of it in front of a blank line, a comment or a declaration.
 
     The line that passes the size is in the chunk, so a chunk can be larger by less than a line. A file below one and a
-    half sizes is one chunk. Every line is in exactly one chunk. Blind to syntax: `type` starts a declaration wherever a
-    line starts so.
+    half sizes is one chunk. Every line is in exactly one chunk. Blind to syntax: every line that starts with `type`
+    counts as a declaration.
     """
 
     name: ClassVar[str] = "early-split"

@@ -1,7 +1,7 @@
 """Bytes up to the last end of a line before a size, the end of each chunk repeated by the next: grepai's rule.
 
-grepai cuts so (yoanbernabeu/grepai, indexer/chunker.go, read at commit 0c8d575): 512 "tokens" of four bytes, 50 of them
-repeated. A chunk can so begin within a line. Here it begins with a character; a byte within one is in the chunk before.
+grepai cuts in this way (yoanbernabeu/grepai, indexer/chunker.go, read at commit 0c8d575): 512 "tokens" of four bytes,
+50 of them repeated. So a chunk can begin within a line. Here no chunk begins within a character.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from repoeval_bench.core.source import Chunk, SourceFile
 
 @dataclass(frozen=True, slots=True)
 class GrepaiChunker(Cutter):
-    """Up to `chunk_size` bytes, ended at the last line end in them, each from `chunk_overlap` before that end on."""
+    """Up to `chunk_size` bytes, ended at the last line end; the next chunk starts `chunk_overlap` before that end."""
 
     name: ClassVar[str] = "grepai"
     chunk_size: int = option(2048, "bytes of a chunk, whitespace included", Whole(1, LARGEST))
@@ -40,7 +40,7 @@ class GrepaiChunker(Cutter):
         """Return the chunks in order; none for a file without a non-blank line."""
         content = file.text.encode("utf-8", "surrogatepass")
         ends = list(accumulate(len(char.encode("utf-8", "surrogatepass")) for char in file.text))
-        # An overlap that begins within the file's first character is no chunk of its own: keys, so that each is once.
+        # Two byte spans can have the same characters; as keys they give one chunk.
         spans = {(bisect_right(ends, start), bisect_right(ends, end)): None for start, end in self._bytes(content)}
         return cut_spans(file, list(spans))
 

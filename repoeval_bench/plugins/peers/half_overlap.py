@@ -1,8 +1,8 @@
 """Whole lines up to a size, each chunk from the middle of the one before: a window rule of a code search engine.
 
 bloop cut in this way (BloopAI/bloop, server/bleep/src/semantic/chunk.rs and semantic.rs), from 50 up to 256 tokens.
-Here the least size is a fifth of the other, too, and chunks are whole lines; bloop cuts within lines that leave a
-quarter free.
+Here too the least size is a fifth of the largest. Chunks are whole lines; bloop cuts within a line if the lines before
+it leave a quarter of the size free.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from repoeval_bench.core.spans import LineSpan
 class HalfOverlapChunker(Sized):
     """As many whole lines as fit in `max_nws`, then again from the line nearest to the middle of their size.
 
-    The next chunk starts within the last three quarters of the one before, or behind it where no line does. What is
-    smaller than a fifth of the size is in no chunk: the rule loses small files. A single line above the size is a chunk
+    The next chunk starts within the last three quarters of the one before, or after it if no line starts there. A chunk
+    smaller than a fifth of the size is left out, so the rule loses small files. A single line above the size is a chunk
     of its own.
     """
 
@@ -49,7 +49,7 @@ def _windows(before: Sequence[int], limit: int) -> Iterator[LineSpan]:
 
 
 def _middle(before: Sequence[int], first: int, last: int) -> int:
-    """The line behind the first quarter that starts nearest to the middle, of two the earlier one; `last` for none."""
+    """Return the line after the first quarter that starts nearest to the middle (in a tie the earlier), or `last`."""
     size = before[last] - before[first]
     inside = [line for line in range(first + 1, last) if 4 * (before[line] - before[first]) >= size]
     return min(inside, key=lambda line: abs(2 * (before[line] - before[first]) - size), default=last)

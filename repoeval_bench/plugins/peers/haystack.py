@@ -1,11 +1,11 @@
 """Haystack's PythonCodeSplitter (haystack-ai 3.4.1): whole functions and methods, merged up to a number of lines.
 
 Unit of `max_effective_lines` and `min_effective_lines`: 45 characters, whitespace included, which Haystack takes for a
-line of code. A chunk of methods gets their class's first lines as its header, as Haystack puts them before its text. A
-function of more than three sizes is cut every `max_effective_lines` real lines, with five repeated. Python only.
+line of code. A chunk of methods has the first lines of their class as its header, as in Haystack's texts. A function of
+more than three sizes is cut every `max_effective_lines` real lines, with five repeated. Python only.
 
-Haystack refuses a file that Python does not parse. A function whose body is blank, because a task asks for it, has a
-`pass` there while Haystack looks at it.
+Haystack refuses a file that Python does not parse. So a body that is blanked because it is the task's target gets a
+`pass` for Haystack.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class HaystackChunker(Peer):
 
 
 def _with_bodies(text: str) -> str:
-    """Return a text with `pass` in the first line of each body that is blank; what is wrong otherwise stays so."""
+    """Return a text with `pass` in the first line of each blank body; other syntax errors stay."""
     while True:
         try:
             ast.parse(text)
         except IndentationError as error:
             head = re.search(r"expected an indented block after .* on line (\d+)", error.msg)
             lines = text.splitlines(keepends=True)
-            # A head goes on to the line of its colon, and what follows it is where Python did not find a body.
+            # A head may have several lines; the blank lines before the error are where Python found no body.
             last = next((row for row in range(error.lineno or 0, 0, -1) if lines[row - 1 : row] == ["\n"]), 0)
             while last > 1 and lines[last - 2] == "\n":
                 last -= 1
@@ -88,7 +88,7 @@ def _with_bodies(text: str) -> str:
 
 
 def _parts(lines: Sequence[str], documents: Sequence[Any], size: int) -> Iterator[tuple[int, int, str, str]]:
-    """Yield first line, end, header and own text of each document: they follow each other and leave no line out."""
+    """Yield first line, end, header and own text of each document; together they have every line, in order."""
     end = oversized = 0
     for document in documents:
         content, meta = document.content, document.meta
@@ -99,7 +99,7 @@ def _parts(lines: Sequence[str], documents: Sequence[Any], size: int) -> Iterato
             end = first + len(content.splitlines())
             yield first, end, "", content
         else:
-            # The text goes on to the end of its last unit; what is longer is in front.
+            # Haystack's text ends with the document's own lines; anything before them is the header.
             first, end = end, meta["end_line"]
             own = sum(map(len, lines[first:end]))
             yield first, end, content[: len(content) - own], content[len(content) - own :]
@@ -108,7 +108,7 @@ def _parts(lines: Sequence[str], documents: Sequence[Any], size: int) -> Iterato
 @cache
 def _library(most: int, least: int) -> Any:
     os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
-    # It warns of each function that it cuts by lines; docs/chunkers.md says that it does.
+    # It warns of each function that it cuts by lines; docs/chunkers.md documents that.
     logging.getLogger("haystack").setLevel(logging.ERROR)
     splitter = import_module("haystack.components.preprocessors").PythonCodeSplitter
     return splitter(max_effective_lines=most, min_effective_lines=least)

@@ -1,7 +1,7 @@
 """Whole lines up to a size, cut where the fewest definitions are open: a rule of an editor's index.
 
 Zed's semantic index cut in this way (zed-industries/zed, crates/semantic_index/src/chunking.rs), from 1,024 to 8,192
-bytes. Here the least size is an eighth of the other, too.
+bytes. Here too the least size is an eighth of the largest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LeastNestedChunker(Sized):
 
 
 def _depths(file: SourceFile, defined: Sequence[Definition]) -> list[int]:
-    """Return how many definitions each border between lines is in; one border more than lines."""
+    """Return for each border between lines how many definitions it lies in; there is one border more than lines."""
     steps = [0] * (file.n_lines + 1)
     for definition in defined:
         if definition.lines.end - definition.above > 1:
@@ -54,12 +54,12 @@ def _depths(file: SourceFile, defined: Sequence[Definition]) -> list[int]:
 
 
 def _starts(before: Sequence[int], depths: Sequence[int], limit: int) -> list[int]:
-    """First lines of chunks; the last ones may have nothing but blank lines behind them, or no line."""
+    """Return the first lines of chunks; only blank lines, or none, may follow the last ones."""
     starts = [0]
     start = end = depth = 0  # of the chunk, and of the border that it would end at
     for border in range(1, len(before)):
         while before[border] - before[start] > limit:
-            if before[end] == before[start]:  # no border is left to choose: in front of the line, or behind it
+            if before[end] == before[start]:  # no border is left: cut before this line, or after it
                 end = border - 1 if before[border - 1] > before[start] else border
             starts.append(end)
             start = end

@@ -1,10 +1,10 @@
 """semantic-text-splitter, the Rust crate text-splitter: whole syntax nodes, else whole words, merged up to a size.
 
-Its size is what a callback says of a text; here that is `max_nws`, this project's unit, or `max_tokens`. Blanks at the
-ends of a chunk are left out, as it does by default.
+A callback measures its sizes; here they are `max_nws`, this project's unit, or `max_tokens`. Blanks at the ends of a
+chunk are left out, as by default.
 
-The time of its CodeSplitter grows with about the third power of the nesting: minutes for thousands of levels. Deeper
-brackets than any code has are refused; a chain of a thousand `else if` is not, and takes long.
+The time of its CodeSplitter grows with about the third power of the nesting: minutes for thousands of levels. Brackets
+nested deeper than in any real code are refused; a chain of a thousand `else if` is not, and takes long.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SemanticTextSplitterChunker(Peer, Sized):
             raise SpecError(f"chunker {self.name}: kind=text reads no grammar; leave language out, or take kind=code")
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Return where the library's texts begin, in characters, and how long they are."""
+        """Return the spans of the library's texts, in characters."""
         language = resolve_language(file, self.language).name if self.kind == "code" else ""
         if language and (levels := _levels(file.text)) > _MOST_LEVELS:
             raise ChunkError(

@@ -1,8 +1,8 @@
 """Semble's chunker (semble 0.7.0, `semble.chunking.core`), by its own package and without its model.
 
 Unit of `chunk_size`: UTF-8 bytes, whitespace included. Syntax nodes that fit are merged with their next siblings,
-larger ones are opened, and what comes of it is merged again. A leaf is never cut, so a long string is a chunk of any
-size. A chunk begins and ends with a node: what stands between two chunks is in none, and most of that is blank.
+larger ones are opened, and their parts are merged again. A leaf is never cut, so a long string is a chunk of any size.
+A chunk begins and ends with a node; the text between two chunks, mostly blanks, is in none.
 """
 
 from __future__ import annotations

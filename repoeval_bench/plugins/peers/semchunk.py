@@ -1,7 +1,7 @@
 """semchunk: splits a text at the longest run of newlines, else of tabs, else of blanks, else at punctuation.
 
-It is made for prose and knows no language. Its size is what a counter says of a text; here that is `max_nws`, this
-project's unit, or `max_tokens`. Chunks end where a blank or a line ended, which is left out of both.
+It is made for prose and knows no language. A counter measures its sizes; here they are `max_nws`, this project's unit,
+or `max_tokens`. Chunks are separated by blanks or line ends, which are in no chunk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SemchunkChunker(Peer, Sized):
     name: ClassVar[str] = "semchunk"
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """The offsets that the library reports."""
+        """Return the offsets that the library reports."""
         pieces = _library(self.limit, self.tokenizer if self.max_tokens else None)(file.text, offsets=True)
         spans: Sequence[tuple[int, int]] = pieces[1]
         return spans
@@ -32,5 +32,5 @@ class SemchunkChunker(Peer, Sized):
 
 @cache
 def _library(size: int, tokenizer: str | None) -> Any:
-    # What it remembers of sizes would hold every text that was ever counted.
+    # Its memory of sizes would hold every text that was ever counted.
     return import_module("semchunk").chunkerify(counter(tokenizer), size, memoize=False)

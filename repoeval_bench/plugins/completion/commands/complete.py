@@ -1,4 +1,4 @@
-"""`complete`: let a language model write the tasks of stored runs with the chunks that these retrieved."""
+"""`complete run`: let a language model complete the tasks of stored runs with the retrieved chunks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run_command(
 
 
 def _table(runs: Sequence[RunView]) -> Table:
-    """Return a row for each completed run: headline means, fragments shown, answers that were cut off."""
+    """Tabulate for each completed run the headline means, the fragments shown, and the answers that were cut off."""
     measures = [name for name in TEXT_MEASURES if any(name in run.metrics.micro for run in runs)]
     rows = []
     notes = []
