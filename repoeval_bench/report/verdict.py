@@ -47,6 +47,9 @@ _INTERVALS = 2
 _SIZES = 6
 """A note gives the sizes of up to this many runs one by one, and the range of more."""
 
+_MATCHED = 1.05 / 0.95
+"""The ratio that sizes can have after --match-size, which brings each within 5 % of one target."""
+
 _LONGEST = 28
 """Most characters of a run's name in the verdict, so that it fits in four lines."""
 
@@ -262,8 +265,9 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
         named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
         if len(sizes) > _SIZES:
             named = f"{min(sizes):.0f} to {max(sizes):.0f}"
-        remedy = _size_remedy({of_run.chunker for of_run in metrics})
-        lines.append(f"mean chunk: {named} characters; size alone changes scores; {remedy}")
+        is_matched = max(sizes) <= _MATCHED * min(sizes)
+        remedy = "" if is_matched else f"; {_size_remedy({of_run.chunker for of_run in metrics})}"
+        lines.append(f"mean chunk: {named} characters; size alone changes scores{remedy}")
         lines.append(CHARACTERS_NOTE)
     cautions = [copy_note(metrics[0].gold_in_query)]
     with suppress(UsageError):  # an imported run's protocol has no text of ours
