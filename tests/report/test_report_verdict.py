@@ -100,8 +100,10 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
 @pytest.mark.parametrize(("mean", "advised"), [(110.0, False), (111.0, True)])
 def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean, advised):
     """Matched sizes are within 5 % of a target, so two of them may be 1.05 / 0.95 apart."""
-    sizes = [{"mean": size, "median": 1, "p95": 1} for size in (100.0, mean)]
-    runs = [made(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bc", sizes, strict=True)]
+    runs = [
+        made(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": size, "median": 1, "p95": 1})
+        for name, spec, size in (("b", "ast:max_nws=1500", 100.0), ("c", "fixed:max_nws=900", mean))
+    ]
     (note,) = (line for line in verdict(runs).notes if "size alone" in line)
     assert ("--match-size" in note) is advised
 

@@ -41,7 +41,7 @@ def test_the_page_has_every_row_its_verdict_and_the_commands():
     page = format_page("mini", results, 6)
     assert "BM25 differs by -0.0120 from the published 0.932." in page
     assert "| k1 0.9 | theirs | 0.9300 | [0.4000, 0.6000] | -0.0020 |" in page
-    assert "Compared with the first row: k1 0.9 +0.0100; both +0.0145. With the" in page
+    assert "Compared with the first row:\n\n| setting | difference |\n|---|---|\n| k1 0.9 | +0.0100 |\n" in page
     assert "own code, +0.0025 remains." in page
     assert "From 500 to 900, nDCG@10 and lines found change for ast by +0.000 and +0.000, for fixed by" in page
     assert "0 of 16 cells are" in page

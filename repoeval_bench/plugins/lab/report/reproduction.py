@@ -45,7 +45,7 @@ def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> 
         "",
         *_wide(rows, "causes", "what is changed", MEASURES),
         *_effects([row for row in rows if row.table == "causes" and row.measure == "ndcg@10"]),
-        "## What size alone buys",
+        "## The effect of size alone",
         "",
         "Protocol `code-chunk`, BM25, so that no model's window has an effect. nDCG over chunks depends on the size; "
         "lines found are measured at equal budgets.",
@@ -136,15 +136,12 @@ def _size_effect(rows: Sequence[PublishedRow]) -> list[str]:
 
 
 def _bm25(rows: Sequence[PublishedRow]) -> list[str]:
-    """Tabulate settings of BM25 that may be behind the published row, with a sentence on the effect of each."""
+    """Tabulate settings of BM25 that may be behind the published row, and the effect of each."""
     if not rows:
         return []
     base, published = rows[0].measured or 0.0, rows[0].published or 0.0
-    changes = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in rows[1:]]
-    left = (rows[-1].measured or 0.0) - published
-    explained = f" With the settings of CodeRAG-Bench's own code, {left:+.4f} remains."
-    if rows[0].status is Status.NOT_JUDGED:
-        explained = ""
+    rest = (rows[-1].measured or 0.0) - published
+    is_judged = rows[0].status is not Status.NOT_JUDGED
     return [
         f"BM25 differs by {base - published:+.4f} from the published {published:.3f}. "
         "With the documented settings of others:",
@@ -157,8 +154,13 @@ def _bm25(rows: Sequence[PublishedRow]) -> list[str]:
         ),
         "",
         *_commands(rows),
-        f"Compared with the first row: {'; '.join(changes)}.{explained}",
+        "Compared with the first row:",
         "",
+        "| setting | difference |",
+        "|---|---|",
+        *(f"| {row.setting} | {(row.measured or 0.0) - base:+.4f} |" for row in rows[1:]),
+        "",
+        *([f"With the settings of CodeRAG-Bench's own code, {rest:+.4f} remains.", ""] if is_judged else []),
     ]
 
 
