@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
-    SegmentComparison,
     SegmentMean,
     distribution,
     find,
@@ -21,7 +20,7 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.segments import comparison_table, few_note, heterogeneity_lines
+from repoeval_bench.report.segments import few_note, heterogeneity_lines
 from support.runs import query_scores, write_run
 
 
@@ -135,22 +134,6 @@ def test_intervals_over_few_clusters_are_named():
     note = few_note(found)
     assert [name for name in ("five", "few", "many") if f"by = {name}" in note] == ["few"]
     assert few_note(found[::2]) == ""
-
-
-@pytest.mark.parametrize(("clustered_by", "heading"), [("query", "clusters"), ("file", "files")])
-def test_the_column_of_clusters_is_a_word(clustered_by, heading):
-    """An imported run's queries are each for itself."""
-    empty = SegmentComparison(
-        baseline="a",
-        treatment="b",
-        measure="mrr",
-        over="micro",
-        clustered_by=clustered_by,
-        difference=0.0,
-        segments=(),
-        heterogeneity=(),
-    )
-    assert comparison_table(empty).columns[3].name == heading
 
 
 def test_distribution_says_what_the_mean_hides():

@@ -34,6 +34,7 @@ def test_info(home):
     (model,) = result["models"]
     assert (model["vectors"], model["others"]) == (1000, 1)
     assert model["identity"]["max_length"] == 256
+    assert "0 entries" in succeed("cache", "info", home=home / "none").out
 
 
 def test_verify_and_delete(home):

@@ -94,3 +94,15 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path)
             "1 query only in b (such as x)",
         ):
             assert piece in sentence, (command, sentence)
+
+
+def test_one_query_shows_nothing(tmp_path):
+    """No interval and no verdict; no command that compares or splits runs needs more."""
+    a, b = (
+        write_run(tmp_path / name, {"mrr": [value]}, files=["f.py"], imported=True).folder
+        for name, value in (("a", 0.2), ("b", 1.0))
+    )
+    assert "not significant" in succeed("compare", a, b).out
+    assert "changed in 1 of 1 query" in succeed("diff", a, b, "-m", "mrr").out
+    assert "[too few files]" in succeed("segments", a, b, "-m", "mrr", "--by", "repo").out
+    assert "The worst 1 of 1 query by MRR" in succeed("logs", "diagnose", a).out

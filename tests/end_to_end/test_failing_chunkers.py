@@ -153,19 +153,6 @@ def test_the_others_are_compared(ask, name, further):
     assert "1 other run failed and is not compared" in " ".join(done.out.split())
 
 
-def test_the_others_are_evaluated_and_json_has_the_reason(ask):
-    """Under `left_out`, as where a chunker does not know a language."""
-    done = ask("eval --json", ours("Nothing"), "ast", ours("Breaks"), "fixed")
-    told_at_the_end(done, "Nothing", "Breaks", of=4)
-    *rows, nothing, breaks = json.loads(done.out)
-    assert [row["chunker"].partition(":")[0] for row in rows] == ["ast", "fixed"]
-    assert (nothing["protocol"], breaks["protocol"]) == ("body", "body")
-    assert REASONS["Nothing"] in nothing["left_out"]
-    assert REASONS["Breaks"] in breaks["left_out"]
-    said = [line for line in done.err.splitlines() if line.startswith("left out: ")]
-    assert len(said) == 2
-
-
 @pytest.mark.parametrize("command", ["compare", "sweep --sizes 200", "run", "recommend --sizes 200", "lab sensitivity"])
 def test_whatever_a_chunker_raises_ends_its_own_run_alone(ask, importable, tmp_path, command):
     """And whenever it does: while it cuts, with chunks that are none, or at the end."""

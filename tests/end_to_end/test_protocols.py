@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.precision import choose_precision
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
-from support.command import json_of, one_sentence
+from support.command import one_sentence
 from support.runs import read_rows
 
 AST = "ast:max_nws=400"
@@ -15,10 +15,21 @@ BM25 = ("--retriever", "bm25")
 AUTO = choose_precision("auto", "cpu")
 
 
-@pytest.mark.parametrize("protocol", ["context", "body", "context+exclusion=body", "context+exclusion=repocoder"])
+SEEN = {
+    "context+exclusion=body": lambda task, place: place["chunk_id"].endswith(f"#{task.task_id}"),
+    "context+exclusion=prompt": lambda task, place: place["start_line"] >= task.body.start,
+    "context+exclusion=repocoder": lambda task, place: place["end_line"] <= max(0, task.body.start - 20),
+}
+"""Protocol -> whether a task's query may see a chunk of the task's own file."""
+
+
+@pytest.mark.parametrize("protocol", ["context", "body", *SEEN])
 def test_line_measures_equal_brute_force(evaluated, mirror, warm_home, tmp_path, protocol):
-    """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files."""
-    evaluated("-c", AST, *BM25, "--protocol", protocol, "--set", "few_gold")
+    """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files.
+
+    No chunk that the protocol hides is in the log.
+    """
+    evaluated("-c", "fixed:max_nws=60", *BM25, "--protocol", protocol, "--set", "few_gold")
     (folder,) = (tmp_path / "results").iterdir()
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
@@ -31,6 +42,8 @@ def test_line_measures_equal_brute_force(evaluated, mirror, warm_home, tmp_path,
         mine = dict(nws)
         if protocol.endswith("exclusion=body"):
             mine[file] = [0 if line in task.body else size for line, size in enumerate(nws[file])]
+        own = [each for each in entry["topk"] if each["file"] == file]
+        assert all(SEEN.get(protocol, lambda *_: True)(task, place) for place in own)
         chunks = [(each["file"], each["start_line"], each["end_line"], 0) for each in entry["topk"]]
         span = [(file, gold.start, gold.end)]
         scores = rows[entry["query_id"]]["measures"]
@@ -99,44 +112,9 @@ def test_linemap_judges_every_chunker_on_the_baselines_chunks(evaluated, tmp_pat
     assert mapped["micro"] == direct["micro"]
 
 
-def test_what_is_excluded_is_not_retrieved(evaluated, mirror, warm_home, tmp_path):
-    """prompt, repocoder and body: no chunk that the page hides is in the run log, and judgements are over the rest."""
-    benchmark = load_benchmark(str(mirror), home=warm_home)
-    tasks = {task.task_id: task for task in benchmark.tasks}
-    for policy in ("prompt", "repocoder", "body"):
-        out = ("--out", tmp_path / policy)
-        asked = ("--set", f"exclusion={policy}", "--set", "few_gold")
-        metrics = evaluated("-c", "fixed:max_nws=60", *BM25, *asked, *out)
-        assert metrics["protocol"] == f"context+exclusion={policy}"
-        (folder,) = (tmp_path / policy).iterdir()
-        for entry in read_rows(folder / "retrieved.jsonl.gz"):
-            task = tasks[entry["query_id"]]
-            for each in entry["topk"]:
-                if each["file"] != f"{task.repo}/{task.path}":
-                    continue
-                if policy == "prompt":
-                    assert each["start_line"] >= task.body.start
-                elif policy == "repocoder":
-                    assert each["end_line"] <= max(0, task.body.start - 20)
-                else:
-                    assert each["chunk_id"].endswith(f"#{task.task_id}")
-
-
 def test_long_texts_are_read_by_policy(evaluated):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
     metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=tail", "--limit", "4")
     assert metrics["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
     metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=mean,long_chunks=mean", "--limit", "4")
     assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
-
-
-def test_a_cell_of_the_grid_is_what_eval_measures(evaluated, mirror, warm_home):
-    """The grid's difference is that of two runs of eval under the cell's protocol."""
-    asked = ("-c", AST, "-c", "fixed:max_nws=400", *BM25, "--no-match", "--source", mirror)
-    cells = json_of("lab", "sensitivity", *asked, home=warm_home)
-    for protocol in ("body", "linemap+query=tail:20"):
-        runs = [evaluated("-c", c, *BM25, "--protocol", protocol) for c in (AST, "fixed:max_nws=400")]
-        mean = runs[0]["headline"]
-        for measure in ("ndcg@10", "line_recall_auc"):
-            (cell,) = [c for c in cells if (c["protocol"], c["measure"]) == (protocol, measure)]
-            assert cell["difference"] == pytest.approx(runs[0][mean][measure] - runs[1][mean][measure], abs=1e-12)

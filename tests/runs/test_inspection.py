@@ -64,13 +64,6 @@ def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
         assert own == {chunk_id for chunk_id in ranked if chunk_id.endswith(f"#{query_id}".replace(" ", "%20"))}
 
 
-def test_the_same_run_writes_the_same_bytes(benchmark, stored, tmp_path):
-    """The compressed files carry no time."""
-    second = evaluated(benchmark, tmp_path)
-    for name in (SOURCES, CHUNKS, QUERIES):
-        assert (stored.folder / name).read_bytes() == (second.folder / name).read_bytes()
-
-
 def test_a_run_without_them_has_none_and_a_broken_file_is_named(run):
     """An older run is not an error; a truncated file is one, in one sentence."""
     (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])

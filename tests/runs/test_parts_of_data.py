@@ -82,14 +82,6 @@ def test_a_sample_of_tasks_that_are_not_uses_has_the_fingerprint_of_its_tasks(be
     assert part_of(select(_fewer_uses(benchmark, task.task_id), body), 8).fingerprint == sample.fingerprint
 
 
-def test_other_gold_makes_other_runs(benchmark, tmp_path):
-    """`recommend` takes no stored run of other gold."""
-    first = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path, **ASKED)
-    task = next(task for task in part_of(select(benchmark, USES), 8).tasks if len(task.uses) > 1)
-    second = recommend(_fewer_uses(benchmark, task.task_id), protocols=("uses",), tasks=8, out=tmp_path, **ASKED)
-    assert not set(first.runs) & set(second.runs)
-
-
 def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark, pack, tmp_path):
     """Under every kind of gold; what is not scored and what was not drawn make up the others."""
     found = recommend(benchmark, protocols=("uses", "docstring", "body"), tasks=8, out=tmp_path, **ASKED)

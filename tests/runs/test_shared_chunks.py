@@ -1,14 +1,11 @@
 """Several settings over the same files: one chunker's runs in one job, the same as each made alone."""
 
-import shutil
-
 import pytest
 
-from repoeval_bench.runs import planning, store
+from repoeval_bench.runs import planning
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner, evaluate
-from repoeval_bench.runs.view import RunView
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
 NAMES = ("body", "linemap", "context+exclusion=body")
@@ -57,27 +54,3 @@ def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(planning, "build_corpus", counted)
     made(benchmark, asked, CHUNKERS[1:], tmp_path)
     assert sum(spec.startswith("ast") for spec in cut) == 1
-
-
-def test_an_interrupted_evaluation_makes_what_is_missing(settings, tmp_path, monkeypatch):
-    """Runs that are there are taken as they are, whichever chunker and setting they are of."""
-    benchmark, asked = settings
-    first = made(benchmark, asked, CHUNKERS[:1], tmp_path)
-    shutil.rmtree(first[1][0].folder)
-    # Runs are taken from this very code only; a checkout that was changed has none.
-    monkeypatch.setattr(
-        "repoeval_bench.runs.results.current_run", lambda folder: RunView(folder) if folder.is_dir() else None
-    )
-    stored = []
-    save = store.save
-
-    def counted(outcome, *args, **options):
-        stored.append((outcome.config.chunker, outcome.config.protocol.name))
-        return save(outcome, *args, **options)
-
-    monkeypatch.setattr(store, "save", counted)
-    runs = made(benchmark, asked, CHUNKERS, tmp_path)
-    assert [of_setting[0].run_id for of_setting in runs] == [of_setting[0].run_id for of_setting in first]
-    (lost, *others) = stored
-    assert lost == (runs[1][0].metrics.chunker, NAMES[1])
-    assert others == [(runs[0][1].metrics.chunker, name) for name in NAMES]
