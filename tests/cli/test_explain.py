@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from repoeval_bench.cli.explain import all_names, explain_command
+from repoeval_bench.cli.explain import explain_command
 from repoeval_bench.cli.listing import LISTS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, Measure
@@ -62,12 +62,6 @@ def test_whatever_a_list_prints_is_explained(what):
         except UsageError as error:
             unknown.append(str(error))
     assert unknown == []
-
-
-def test_near_names_are_of_all_lists():
-    """A name that is offered for an unknown one can be explained itself."""
-    for name in all_names():
-        assert explain(name)
 
 
 @pytest.mark.parametrize(

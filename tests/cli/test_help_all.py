@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.cli import app
 from repoeval_bench.runs.request import RunRequest
-from support.command import bench, one_sentence, succeed
+from support.command import bench, one_sentence
 
 MOST_OPTIONS = 22
 
@@ -26,10 +26,6 @@ def test_every_field_of_a_run_is_an_option_or_set(name):
 @pytest.fixture
 def arguments(mirror, tmp_path):
     return ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
-
-
-def test_a_field_is_set(arguments):
-    succeed(*arguments, "--set", "exclusion=body", "--set", "few_gold")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from repoeval_bench import compare
@@ -70,23 +69,3 @@ def test_colours_are_for_terminals(stored, tmp_path):
     piped = bench(*words).out
     assert "\x1b" not in piped
     assert ESCAPE.sub("", coloured).split("\n\n")[0] == piped.split("\n\n")[0]
-
-
-def test_a_pair_can_be_read_the_other_way_round(tmp_path):
-    """Reversing is what comparing in the other order gives, and twice reversed is the same."""
-    rng = np.random.default_rng(4)
-    files, repos = [f"f{i // 2}" for i in range(80)], [f"r{i // 10}" for i in range(80)]
-    base = rng.uniform(0.2, 0.6, 80)
-    made = [
-        write_run(tmp_path / name, {"ndcg@10": values.tolist()}, files=files, repos=repos, headline_measure="ndcg@10")
-        for name, values in (("a", base), ("b", base + rng.normal(0.03, 0.05, 80)))
-    ]
-    (forth,), (back,) = compare(made), compare(made[::-1])
-    turned = forth.reversed()
-    assert turned.reversed() == forth
-    for ours, theirs in ((turned, back), (turned.on_new_repositories, back.on_new_repositories)):
-        assert ours.difference == pytest.approx(theirs.difference)
-        assert ours.ci == pytest.approx(theirs.ci, abs=0.002)
-    assert (turned.verdict, turned.wins, turned.losses) == (back.verdict, back.wins, back.losses)
-    assert (turned.by_file.low, turned.by_file.high) == pytest.approx((back.by_file.low, back.by_file.high))
-    assert turned.effect_size == pytest.approx(back.effect_size)

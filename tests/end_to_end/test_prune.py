@@ -7,6 +7,7 @@ import pytest
 from repoeval_bench.cli.cache import show_size
 from support.codebase import LEDGER_PY
 from support.command import bench, json_of, one_sentence, succeed
+from support.runs import change
 
 
 @pytest.fixture(scope="module")
@@ -65,20 +66,15 @@ def test_bytes_that_another_run_shares_are_not_freed(recommended):
     assert alone < sum(path.stat().st_size for path in first.iterdir())
 
 
-def test_runs_of_an_earlier_schema_can_be_removed(results):
-    """Its files have other names, which no run has today; no other command reads it."""
+@pytest.mark.parametrize("earlier", [False, True])
+def test_unfinished_runs_and_one_by_name(results, earlier):
+    """A run of an earlier schema is one: its files have other names, and no other command reads it."""
     first, second = sorted(path.parent for path in results.glob("*/manifest.json"))
-    for name in ("run.trec.gz", "qrels.trec", "per_query.jsonl"):
-        (first / name).write_text("old\n")
-    manifest = first / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 4', '"schema": 3'))
-    succeed("runs", "--prune", "unfinished", "--yes", "--out", results)
-    assert (first.exists(), second.exists()) == (False, True)
-
-
-def test_unfinished_runs_and_one_by_name(results):
-    first, second = sorted(path.parent for path in results.glob("*/manifest.json"))
-    (first / "manifest.json").unlink()
+    if earlier:
+        (first / "per_query.jsonl").write_text("old\n")
+        change(first / "manifest.json", lambda manifest: manifest.update(schema=3))
+    else:
+        (first / "manifest.json").unlink()
     succeed("runs", "--prune", "unfinished", "--yes", "--out", results)
     assert (first.exists(), second.exists()) == (False, True)
     succeed("runs", "--prune", second.name, "--yes", "--out", results)

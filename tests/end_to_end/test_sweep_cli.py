@@ -3,11 +3,8 @@
 import re
 
 import pytest
-from click.testing import CliRunner
 
-from repoeval_bench.cli.sweep import sweep_command
-from repoeval_bench.core.errors import UsageError
-from support.command import json_of, succeed
+from support.command import bench, json_of, one_sentence, succeed
 
 AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
@@ -15,9 +12,7 @@ BM25 = ("--retriever", "bm25")
 
 def refused(*arguments):
     """The sentences of the usage error; nothing is fetched before it."""
-    done = CliRunner().invoke(sweep_command, [*map(str, arguments), *BM25])
-    assert isinstance(done.exception, UsageError), done.output
-    first, *more = str(done.exception).split("\n  ")
+    first, *more = one_sentence(bench("sweep", *arguments, *BM25), 2).split("\n  ")
     return more or [first]
 
 

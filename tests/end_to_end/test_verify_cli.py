@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.chunkers.registry import CHUNKERS
 from support.command import bench, one_sentence, succeed
-from support.runs import change, read_rows, write_rows
+from support.runs import change, write_run
 
 PROTOCOLS = ("context", "code-chunk", "coderag", "body", "linemap", "docstring", "context+exclusion=body+scope=pooled")
 """Every kind of documents, scope, exclusion and task; `uses` has no table for the mini benchmark."""
@@ -99,15 +99,10 @@ def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, verify, mirro
     assert f"is {name}, and {mirror} is not a pack; name its folder with --source" in done.err
 
 
-def test_an_imported_run_is_refused(two_runs, verify, tmp_path):
+def test_an_imported_run_is_refused(verify, tmp_path):
     """Its chunks cannot be cut again."""
-    gold = tmp_path / "gold.jsonl"
-    rows = read_rows(two_runs.fixed / "retrieved.jsonl.gz")
-    write_rows(gold, ({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]} for row in rows))
-    words = ("logs", "import", two_runs.fixed / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "imported")
-    succeed(*words, home=two_runs.home)
-    (folder,) = [path for path in (tmp_path / "imported").iterdir() if path.is_dir()]
-    assert "was imported" in one_sentence(verify(folder), 2)
+    imported = write_run(tmp_path / "imported", {"mrr": [1.0, 0.5]}, imported=True)
+    assert "was imported" in one_sentence(verify(imported.folder), 2)
 
 
 @pytest.mark.full_data

@@ -50,8 +50,6 @@ def test_a_fact_is_a_number_where_every_reader_takes_it_as_one(tmp_path):
         ("a.csv", "query_id,x\nq0,1e999\n", "a.csv:2: x is inf, not a finite number"),
         ("a.csv", "query_id,x\nq0," + "9" * 5000 + "\n", "a.csv:2: x is inf, not a finite number"),
         ("a.jsonl", '{"query_id": "q0", "": 1}', "a.jsonl:1: a fact has no name"),
-        ("a.jsonl", '{"query_id": "q0", "x": ' + "9" * 50 + "}", "a.jsonl:1: a whole number of at most 2^53"),
-        ("a.jsonl", "[" * 5000, "a.jsonl:1: not valid JSON (recursion limit exceeded"),
     ],
 )
 def test_broken_facts_name_file_and_line(tmp_path, name, text, message):
