@@ -51,17 +51,6 @@ def test_a_chunker_without_a_size_says_so(spec: str) -> None:
     assert match.reason
 
 
-def test_a_chunker_of_ones_own_without_a_size_is_named_in_full(tmp_path, monkeypatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "sizeless.py").write_text(
-        "from repoeval_bench import Chunk, CharSpan\n\n"
-        "def whole(file):\n    return [Chunk.cut(file, CharSpan(0, len(file.text)))]\n"
-    )
-    match = match_size("py:sizeless:whole", 150, FILES)
-    assert (match.matched, match.nominal) == (False, None)
-    assert "py:sizeless:whole" in match.reason
-
-
 def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None:
     match = match_size("fixed", 1e6, FILES)
     assert not match.matched

@@ -10,9 +10,8 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.dataset.install import installed_sets
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, TaskSet, task_sets
+from repoeval_bench.dataset.repoeval import LEVELS, TaskSet, task_sets
 from support import minirepo
 from support.written import task
 
@@ -162,13 +161,6 @@ def test_the_home_is_named_by_argument_by_environment_or_lies_in_the_checkout(tm
     monkeypatch.delenv("REPOEVAL_HOME")
     assert data_home().parts[-2:] == ("data", "cache")
     assert (data_home().parents[1] / "Makefile").is_file()
-
-
-def test_sets_of_two_sources_never_share_a_folder(tmp_path):
-    first, second = (minirepo.build_mirror(tmp_path / name) for name in ("a", "b"))
-    minirepo.write_manifest(second, "other")
-    assert load_benchmark(str(first), home=tmp_path).name != load_benchmark(str(second), home=tmp_path).name
-    assert len({found.root for found in installed_sets(tmp_path, DEFAULT)}) == 2
 
 
 TASK = task(path="a.py", prompt="p", ground_truth="x = 1\n")

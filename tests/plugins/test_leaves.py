@@ -19,7 +19,7 @@ SAMPLE = (
     "tests/core/test_registry.py",
     "tests/core/test_spec.py",
     "tests/cli/test_examples.py",
-    "tests/metrics/test_definitions.py",
+    "tests/metrics/test_brute_force.py",
     "tests/retrieval/test_ranking.py",
     "tests/protocols/test_queries_qrels.py",
     "tests/runs/test_view.py",

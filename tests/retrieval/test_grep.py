@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.grep import GrepRetriever, keywords_of
 
 ROOM = Path(__file__).resolve().parents[2] / "repoeval_bench" / "retrieval"
@@ -115,8 +114,3 @@ def test_exactly_the_lines_with_a_keyword_are_listed_once(text, question, rank):
 def test_keywords_are_words_of_three_letters_that_are_no_stop_words():
     assert keywords_of("Is it the URL? url_for(x), the URL") == ["url", "url_for"]
     assert keywords_of("a an of") == []
-
-
-def test_it_is_found_by_its_spec():
-    chosen = choose_retriever("grep:rank=files")
-    assert chosen.spec == "grep:rank=files,keywords=8,hits=200"

@@ -225,6 +225,7 @@ def test_a_retriever_prints_every_option():
     assert choose_retriever("bm25").spec == "bm25:k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever("bm25:b=0.5").spec == "bm25:k1=1.2,b=0.5,tokenizer=code"
     assert choose_retriever("dense").spec == "dense"
+    assert choose_retriever("grep:rank=files").spec == "grep:rank=files,keywords=8,hits=200"
     assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5,k1=1.2,b=0.75,tokenizer=code"
     nested = choose_retriever("rerank:overlap,first=bm25+k1=0.9")
@@ -260,18 +261,6 @@ def line_map(scored, documents, file, scores, k=9):
 
 def cut(file, *bounds):
     return tuple(Chunk.cut(file, file.chars_of(LineSpan(*pair))) for pair in bounds)
-
-
-def test_linemap_by_hand():
-    """A line covered twice takes the larger score, an uncovered one the smallest; blank lines count for nothing."""
-    file = SourceFile("r", "p.py", "a\nb\n\nd\ne\nf\n")  # line 2 is blank
-    scored = cut(file, (0, 2), (1, 4), (3, 4))
-    documents = cut(file, (0, 3), (3, 6))
-    # Lines: a 0.2, b max(0.2, 0.8), d max(0.8, 0.5), e and f the minimum 0.2.
-    assert line_map(scored, documents, file, [0.2, 0.8, 0.5]) == (
-        (documents[0].chunk_id, 0.5),
-        (documents[1].chunk_id, 0.4),
-    )
 
 
 def test_bm25_can_leave_headers_out():
