@@ -2,20 +2,21 @@
 
 The public names are loaded on first use, so that importing the package costs no torch, faiss or numpy:
 
-- `load_benchmark` finds the data, and `build_pack` makes a benchmark of any code (`BuildRequest` says of what);
-  `evaluate` makes a run, `plan_run` only chunks and asks;
-- `RunRequest` has every option of a run, with its default and its meaning;
-- `compare` says which differences between runs are real, `choose` which run to take;
-- `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `gate` (of limits that `read_gates`
-  reads) say what runs mean, each as a record;
+- `load_benchmark` loads the data, and `build_pack` makes a benchmark of any code (a `BuildRequest`);
+- `evaluate` makes a run, `plan_run` only its chunks and queries; `RunRequest` has every option of a run, with its
+  default and its meaning;
+- `compare` says which differences between runs are real, `choose` which run to use, and `recommend` which chunker to
+  use for your code (`ProcessPool` makes its runs in parallel);
+- `find_run` reads a stored run; `diff`, `segment`, `compare_segments` and `gate` (with limits of `read_gates`) analyse
+  runs, each with a record as the result;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
 - `benchmark_of` loads a stored run's tasks;
-- `plot` gives one figure of a report as a matplotlib figure;
+- `plot` returns one figure of a report as a matplotlib figure;
 - `export_beir` writes runs as data sets for BEIR and MTEB;
-- `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `ProcessPool`
-  makes the runs of `recommend` side by side;
-- what the leaves have (`import_run`, `sensitivity`, …) is in `repoeval_bench.plugins` (docs/plug-ins.md);
-- `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
+- `make_chunker` makes the chunker that a spec names, `make_embedder` an embedder with the vector cache;
+- functions of the leaves (`import_run`, `sensitivity`, …) are in `repoeval_bench.plugins` (docs/plug-ins.md);
+- `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are the types of data that chunkers and scripts
+  use.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ _PUBLIC = {
     "segment": "api.stored_runs:segment",
     "verify": "api.verification:verify",
 }
-"""Public name -> where it is defined."""
+"""Public name -> `module:name` of its definition."""
 
 __all__ = [
     "Benchmark",

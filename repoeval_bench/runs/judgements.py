@@ -1,4 +1,4 @@
-"""A corpus judged: what is relevant to a query, what it may not see, and what the measures look up beside it."""
+"""Judge a corpus: relevance to each query, excluded chunks, and the context that measures need."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCorpus:
-    """qrels: over what a query may see. excluded: query_id -> what it may not. gold: query_id -> its gold.
+    """The judgements of a corpus: `qrels` without excluded chunks, and the `context` of measures.
 
-    line_nws: `repo/path` -> non-whitespace characters of each line.
+    `excluded` is query_id -> the chunks that it may not see, `gold` query_id -> its gold, `line_nws` is `repo/path` ->
+    non-whitespace characters of each line.
     """
 
     qrels: Qrels
@@ -47,10 +48,10 @@ def judge_corpus(
     line_nws: Lines | None = None,
     expand: str = NOTHING,
 ) -> JudgedCorpus:
-    """Judge every chunk by the protocol, and collect what `measures` need.
+    """Judge every chunk by the protocol, and collect the context that `measures` need.
 
-    `line_nws` spares a caller who judges often the counting (`count_lines` of these files, or of more). `expand` is the
-    rule by which a hit brings further lines.
+    `line_nws` is the result of `count_lines` for these files, or more, for a caller who judges often. `expand` is the
+    rule by which a hit brings more lines.
     """
     line_nws = line_nws or count_lines(benchmark, protocol)
     gold = {task.task_id: gold_of(task, protocol) for task in benchmark.tasks}
@@ -68,7 +69,7 @@ def judge_corpus(
 
 
 def count_lines(benchmark: Benchmark, protocol: Protocol) -> Lines:
-    """Count the non-whitespace characters of each line, `repo/path` -> counts, in each task's copy of its file too."""
+    """`repo/path` -> the non-whitespace characters of each line, also for each task's blanked copy of its file."""
     copies: dict[str, Place] = {}
     if protocol.blanks:
         free = protocol.exclusion == "free"
@@ -83,8 +84,8 @@ def count_lines(benchmark: Benchmark, protocol: Protocol) -> Lines:
 class _Seen:
     """Gold and files as the queries see them: `gold` and its `definitions` by query, `chunks` and `line_nws` by file.
 
-    A task's file with blanked lines is a file of its own, for that query alone: its lines cost and count differently.
-    Lines that are read free are as blank ones there.
+    A task's blanked copy of its file is a file of its own, for that query alone, as its lines have other sizes. Lines
+    that the query reads at no cost count as blank there.
     """
 
     gold: Mapping[str, Gold]
@@ -151,7 +152,7 @@ def _context(corpus: Corpus, seen: _Seen, qrels: Qrels, needs: frozenset[str], e
 def _gold_lines(
     qrels: Qrels, places: Mapping[str, ChunkPlace], seen: _Seen
 ) -> dict[str, dict[str, frozenset[tuple[str, int]]]]:
-    """Return query_id -> chunk_id -> the sub-topics that it covers: the non-blank lines of the gold that it holds."""
+    """Return query_id -> chunk_id -> the sub-topics that it covers: the non-blank gold lines in it."""
     return {
         query_id: {
             chunk_id: frozenset(

@@ -1,7 +1,7 @@
-"""The run log as a contract: a query and what a system retrieved for it, in a run made here and in another's log.
+"""The format of run logs, of runs made here and of other systems: each row is a query and what was retrieved for it.
 
-`LogRow` is the one source: `check_row` checks what a run writes. A run made here stores `StoredRow`s, whose rankings
-are columns: a chunk is named once in the file, and by its number after that. `read_log` reads both.
+`LogRow` defines it, and `check_row` checks the rows that a run writes. A run made here stores `StoredRow`s, whose
+rankings are columns: the file names a chunk once, and then uses its number. `read_log` reads both.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PlacedRecord(Record):
 
     @property
     def lines(self) -> LineSpan | None:
-        """Its lines; None where it names none."""
+        """Its lines; None if it names none."""
         if self.start_line is None or self.end_line is None:
             return None
         return LineSpan(self.start_line, self.end_line)
@@ -63,7 +63,7 @@ class LoggedChunk(PlacedRecord):
 
 
 class Retrieved(PlacedRecord):
-    """One chunk that was retrieved. Lines are 0-based and half-open; `file` is repository/path."""
+    """A retrieved chunk. Lines are 0-based and half-open; `file` is repository/path."""
 
     rank: Annotated[Count, Field(ge=1)]
     chunk_id: Name
@@ -83,14 +83,14 @@ class ChunkerOfLog(Record):
 
 
 class Latency(Record):
-    """Milliseconds per step."""
+    """Milliseconds of each step."""
 
     retrieve: _Milliseconds | None = None
     rerank: _Milliseconds | None = None
 
 
 class LogRow(Record):
-    """One query and what one system retrieved for it. What a contract does not name belongs in `extra`."""
+    """One query and the chunks that one system retrieved for it. Other data belongs in `extra`."""
 
     query_id: Name
     system: Name
@@ -133,14 +133,14 @@ class LogRow(Record):
 
 
 _Ranked = Field(max_length=1_000_000)
-"""At most so many chunks are in one ranking, so that a forged list does not take minutes to read."""
+"""The most chunks in one ranking, so that a forged list does not take minutes to read."""
 
 
 class StoredRow(LogRow):
     """A row as a run stores it, without `topk`.
 
-    Chunks count from 0 through the file, in the order of all `new_chunks`, each of which stands in the row that has it
-    first. `chunks` are the numbers of those retrieved, best first, and `scores` their scores.
+    Chunks are numbered from 0 through the file; `new_chunks` are those that appear first in this row. `chunks` are the
+    numbers of the retrieved ones, best first, and `scores` their scores.
     """
 
     topk: list[Retrieved] = Field(default_factory=list, max_length=0)
@@ -149,10 +149,10 @@ class StoredRow(LogRow):
     scores: Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], _Ranked]
 
     def hits(self, known: list[LoggedChunk], ids: set[str]) -> list[Hit]:
-        """Return what was retrieved, best first; `known` are the chunks of the rows above, and get this row's.
+        """Return the retrieved chunks, best first; adds this row's new chunks to `known` and `ids`, of the rows above.
 
-        So do their `ids`. A ValueError where columns differ in length, a chunk is named or ranked twice, or chunks do
-        not count as they are first retrieved.
+        ValueError if columns differ in length, if a chunk is named or ranked twice, or if new chunks are not numbered
+        in the order in which they are retrieved.
         """
         first = len(known)
         known += self.new_chunks
@@ -171,13 +171,13 @@ class StoredRow(LogRow):
 
 
 Hit = tuple[LoggedChunk | Retrieved, float]
-"""A chunk that was retrieved, and its score."""
+"""A retrieved chunk and its score."""
 
 
 def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
-    """(line number, row, what it ranks, best first) of every row of a log; a JsonFaultError of the first broken one.
+    """(line number, row, its hits, best first) of every row of a log; JsonFaultError at the first broken one.
 
-    `in_full` gives a row its `topk`.
+    `in_full` adds the `topk` of a row.
     """
     known: list[LoggedChunk] = []
     ids: set[str] = set()
@@ -195,7 +195,7 @@ def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
 
 
 def _row(line: bytes) -> LogRow:
-    """Return a stored row if its own keys say so: `extra` and parameters may hold the same ones."""
+    """Parse a row, as a stored one if its top-level keys say so: `extra` and parameters may contain the same keys."""
     if b'"new_chunks"' in line:
         try:
             return parse(line, StoredRow)
@@ -207,7 +207,7 @@ def _row(line: bytes) -> LogRow:
 
 
 def in_full(row: LogRow, hits: Iterable[Hit]) -> LogRow:
-    """Return the row with its `topk`, as every log has it."""
+    """Return a row with its `topk`, as in logs of other systems."""
     if not isinstance(row, StoredRow):
         return row
     topk = [
@@ -219,13 +219,13 @@ def in_full(row: LogRow, hits: Iterable[Hit]) -> LogRow:
 
 
 class Moment(NamedTuple):
-    """A point in time, in UTC (what names no zone is taken for UTC); `whole_day` where no time of day is known."""
+    """A point in time, in UTC (also without a named zone); `whole_day` if no time of day is known."""
 
     time: datetime
     whole_day: bool
 
     def is_after(self, other: Moment) -> bool:
-        """Return whether this is later; where either has no time of day, days are compared."""
+        """Return whether this is later; if either has no time of day, days are compared."""
         if self.whole_day or other.whole_day:
             return self.time.date() > other.time.date()
         return self.time > other.time
@@ -255,7 +255,7 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
-    """Return the rank of the first result that shares a line with the gold; None where none is known to."""
+    """Return the rank of the first result that shares a line with the gold; None if none is known to."""
     files = {location.file for location in gold}
     for hit in ranked:
         if hit.file in files and hit.file is not None and hit.lines is not None:

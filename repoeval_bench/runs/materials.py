@@ -1,4 +1,4 @@
-"""Materials of runs over the same data: the benchmark, loaded once, and each embedder, located once."""
+"""The materials that runs over the same data share: the benchmark, loaded once, and each embedder, located once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A request without its chunker, the tasks that it scores, and its embedder; None where nothing needs vectors."""
+    """A request without its chunker, the tasks that it scores, and its embedder; None if nothing needs vectors."""
 
     request: RunRequest
     selected: Benchmark
@@ -39,11 +39,11 @@ class Setting:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """Return what is the same for all chunkers."""
+        """Return the inputs that are the same for all chunkers."""
         return make_inputs(self.selected, self.protocol)
 
     def is_cut_like(self, other: Setting) -> bool:
-        """Return whether a chunker gives both the same, so that their runs can be made together."""
+        """Return whether a chunker cuts the same chunks for both, so that their runs can be made together."""
         mine, its = self.request, other.request
         return (
             (mine.match_size, mine.header, mine.skip_errors) == (its.match_size, its.header, its.skip_errors)
@@ -54,10 +54,10 @@ class Setting:
 
 
 class Materials:
-    """The data of requests, without some repositories, and what runs over it share.
+    """The data of requests, `without` some repositories, and what runs over it share.
 
-    Data is fetched when it is first used. An `embedder` that is given replaces every request's. `placed` says where
-    encoders compute, see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by `share`.
+    Data is fetched on first use. A given `embedder` replaces that of every request. `placed` decides where encoders
+    compute, see `make_embedder`. Vectors are shared with the store of `results`, new ones by `share`.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Materials:
         return load_benchmark(**fields, without=self._without, home=self.home)
 
     def embedder(self, setting: RunRequest) -> Embedder | None:
-        """Return the embedder of a setting, None where nothing needs vectors."""
+        """Return the embedder of a setting; None if nothing needs vectors."""
         if not setting.needs_vectors:
             return None
         if self._embedder is not None:
@@ -99,7 +99,7 @@ class Materials:
         return self._embedders[spec]
 
     def setting(self, request: RunRequest, sample: int | None = None) -> Setting:
-        """Return a request without its chunker with what its runs share; of its tasks at most `sample` are drawn."""
+        """Return the setting of a request without its chunker; at most `sample` of its tasks are drawn."""
         if (request, sample) not in self._settings:
             protocol = request.resolved_protocol()
             same = (
@@ -114,21 +114,17 @@ class Materials:
 
     @property
     def texts_embedded(self) -> int:
-        """Texts whose vectors were computed so far."""
+        """The number of texts whose vectors were computed so far."""
         return sum(embedder.texts_embedded for embedder in self._embedders.values())
 
     def share(self) -> None:
-        """Put what was computed into the store, if there is one."""
+        """Put new vectors into the store, if there is one."""
         if self._shared is not None:
             self._shared.flush()
 
 
-def make_chunkers(
-    benchmark: Benchmark,
-    chunkers: Sequence[str | Chunker | None],
-    request: RunRequest,
-) -> list[Chunker]:
-    """Return the chunkers of these specs, with matched sizes and headers as the request says."""
+def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest) -> list[Chunker]:
+    """Return the chunkers of these specs, with the request's matched sizes and headers."""
     protocol = request.resolved_protocol()
     cutters = [make_parts(protocol, chunker)[0] for chunker in chunkers]
     if request.match_size:
@@ -141,7 +137,7 @@ def make_chunkers(
 
 
 def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
-    """Name -> each chunker that no file may stop, with its header, of the size that it has by itself."""
+    """Name -> chunker, with its header and before sizes are matched, of each request that does not skip errors."""
     return {
         request.chunker: with_headers([make_parts(request.resolved_protocol(), request.chunker)[0]], request.header)[0]
         for request in requests
@@ -150,12 +146,12 @@ def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
 
 
 def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
-    """Repositories whose tasks are passed over where a limit takes the first N, so that each request scores some."""
+    """Repositories whose tasks do not count towards a limit of the first N, so that each request scores some."""
     return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 
 
 def log_unread(requests: Sequence[RunRequest]) -> None:
-    """Log which embedders change nothing, if no run of these needs vectors."""
+    """Log the embedders that have no effect, as none of these runs needs vectors."""
     if any(request.needs_vectors for request in requests):
         return
     if named := dict.fromkeys(f"--embedder {request.embedder}" for request in requests if request.embedder != EMBEDDER):

@@ -1,4 +1,4 @@
-"""Names of stored runs: a folder, an id or a part of it, a chunker, an age, or the runs that were compared last."""
+"""Find stored runs by a folder, an id or a part of it, a chunker, an age, or as those that were compared last."""
 
 from __future__ import annotations
 
@@ -17,37 +17,28 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.parts import RESULTS, shown_results
-from repoeval_bench.runs.records import (
-    COMPLETIONS,
-    MANIFEST,
-    METRICS,
-    PER_QUERY,
-    QRELS,
-    RETRIEVED,
-    TIMINGS,
-    Record,
-)
+from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, Record
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
 NEWEST = "latest"
-"""The run that was made last; `@2` is the one before it."""
+"""The name of the newest run; `@2` is the one before it."""
 
 COMPARED = "compared.json"
 """The file of a results folder that names the runs which were compared last."""
 
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
-"""Files by one of which a folder is known to be of a run, finished or not."""
+"""A folder with one of these files is that of a run, finished or not."""
 
 OWN = {MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
-"""The files that a run's folder may hold."""
+"""The files that a run's folder may contain."""
 
 _SHOWN = 3
-"""Run ids that an error names; a folder may hold hundreds."""
+"""The most run ids that an error names; a folder may have hundreds."""
 
 
 def stored_runs(results: Path) -> list[RunView]:
-    """Return the runs of a folder, the newest first; one that is broken, or of another version, is left out."""
+    """Return the runs of a folder, the newest first, without broken ones and those of another version."""
     runs = []
     for path in results.glob(f"*/{MANIFEST}"):
         try:
@@ -59,9 +50,9 @@ def stored_runs(results: Path) -> list[RunView]:
 
 
 def runs_beside(run: RunView) -> Iterator[RunView]:
-    """Yield the runs in the same folder over the same data and chunks under the same protocol, by name.
+    """Yield the runs in the same folder with the same data, chunker and protocol, by name, `run` included.
 
-    `run` is among them; one that is broken, of another version, or another run's ranking with completions is not.
+    Runs that are broken or of another version are left out, and so are completions of other runs.
     """
     ours = run.metrics
     for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")):
@@ -71,16 +62,16 @@ def runs_beside(run: RunView) -> Iterator[RunView]:
         except ResultError:
             continue
         if theirs.completion and other.run_id != run.run_id:
-            continue  # the same ranking as that of the run which it completes
+            continue  # it has the ranking of the run that it completes
         same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
         if same and theirs.dataset.fingerprint == ours.dataset.fingerprint:
             yield other
 
 
 def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:
-    """Return the folders in `results` that hold a part of a run, by name, with what is wrong with each.
+    """Return the folders in `results` with a part of a run: name -> what is wrong with it.
 
-    `stored` are those of `stored_runs`; what they read is not read again.
+    `stored` are the runs of `stored_runs`, if they are known, which are then not read again.
     """
     opened = {run.folder: run for run in stored}
     unfinished = {}
@@ -98,7 +89,7 @@ def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, 
 def find_run(name: str, results: Path) -> RunView:
     """Find a run by folder, id, age (`latest`, `@2`), chunker, or a part of its id that no other has.
 
-    A name that fits none or several is a UsageError, a run of another version a ResultError.
+    UsageError if the name fits no run or several, ResultError if the run is of another version.
     """
     for folder in (Path(name), results / name):
         if (folder / MANIFEST).is_file():
@@ -111,9 +102,9 @@ def find_run(name: str, results: Path) -> RunView:
         raise UsageError(
             f"no run {name!r}: {shown_results(results)} has no runs yet; make one with repoeval-bench eval"
         )
-    usual = _plain(_of_chunker(name, results), results)
-    if len(usual) == 1:
-        return RunView.open(results / usual[0])
+    exact = _plain(_of_chunker(name, results), results)
+    if len(exact) == 1:
+        return RunView.open(results / exact[0])
     ways: list[Callable[[], list[str]]] = [
         lambda: [run_id for run_id in known if run_id.startswith(name) or run_id.endswith(name)],
         lambda: [run.run_id for run in stored_runs(results) if is_chunker(name, _chunker(run))],
@@ -140,7 +131,7 @@ def find_runs(names: Iterable[str], results: Path) -> list[RunView]:
 
 
 def check_finished(folder: Path) -> None:
-    """Raise a UsageError unless a folder holds a finished run, which has a manifest."""
+    """Raise a UsageError unless a folder is a finished run, which has a manifest."""
     if not folder.exists():
         raise UsageError(f"{folder} is not there; name a run's folder")
     if not folder.is_dir():
@@ -160,9 +151,9 @@ def check_name(run: RunView) -> None:
 
 
 def check_folder(run: RunView) -> None:
-    """Raise a ResultError unless a run's folder has its name, and holds a run's own files and nothing else.
+    """Raise a ResultError unless a run's folder has its name, and contains a run's own files and nothing else.
 
-    A link could name any file of whoever copies the folder.
+    A link is refused too: it could name any file of the user who copies the folder.
     """
     check_name(run)
     other = sorted(
@@ -174,7 +165,7 @@ def check_folder(run: RunView) -> None:
 
 
 def _check_folder(name: str, results: Path) -> None:
-    """Raise a UsageError where a name is a folder that holds no run or is not there, and no chunker."""
+    """Raise a UsageError if a name is no chunker but a folder that does not exist, or has no run in it."""
     for folder in (Path(name), results / name):
         if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
             check_finished(folder)
@@ -183,7 +174,7 @@ def _check_folder(name: str, results: Path) -> None:
 
 
 def full_spec(name: str) -> str | None:
-    """Return a chunker's spec with the defaults of all options that the name leaves out; None of any other name."""
+    """Return a chunker's spec with the defaults of all options that the name leaves out; None for any other name."""
     try:
         return make_chunker(name).spec
     except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
@@ -191,13 +182,13 @@ def full_spec(name: str) -> str | None:
 
 
 def _of_chunker(name: str, results: Path) -> list[str]:
-    """Return the runs of exactly the chunker that a name means."""
+    """Return the ids of the runs with exactly the chunker that a name means."""
     spec = full_spec(name)
     return [run.run_id for run in stored_runs(results) if _chunker(run) == spec] if spec else []
 
 
 def _plain(run_ids: list[str], results: Path) -> list[str]:
-    """Return the one of several runs that was not completed by a model, where there is one; else all of them."""
+    """Return the only run of several that has no completions, if there is one; else all of them."""
     if len(run_ids) < 2:
         return run_ids
     plain = [run_id for run_id in run_ids if "completion" not in _parts(results / run_id)]
@@ -205,7 +196,7 @@ def _plain(run_ids: list[str], results: Path) -> list[str]:
 
 
 def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
-    """Return the run itself, or what `find_run` finds in `results` under a name or a path."""
+    """Return a run, or find it in `results` by its name or path (`find_run`)."""
     return given if isinstance(given, RunView) else find_run(str(given), results)
 
 
@@ -220,7 +211,7 @@ def is_chunker(typed: str, full: str) -> bool:
 
 
 def _chunker(run: RunView) -> str:
-    """Return the run's chunker; of an imported run, which has none of ours, nothing that a spec could fit."""
+    """Return the run's chunker; "" for an imported run, which fits no spec."""
     config = run.manifest.config
     return config.chunker if config else ""
 
@@ -235,7 +226,7 @@ def _by_age(name: str, results: Path) -> RunView:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return a sentence, and a line for each run that a name fits, with its difference to the others."""
+    """Return the message about a name that fits several runs, with a line for each run and what sets it apart."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
     keys = dict.fromkeys(key for of_run in parts.values() for key in of_run)
     differing = [key for key in keys if len({of_run.get(key) for of_run in parts.values()}) > 1]
@@ -249,7 +240,7 @@ def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
 
 
 def _parts(folder: Path) -> dict[str, object]:
-    """Return the request of a run, by name; nothing of a broken one."""
+    """Return the parts of a run's request, by name; nothing for a broken run."""
     try:
         manifest = RunView.open(folder).manifest
     except ResultError:
@@ -280,20 +271,24 @@ class _Compared(Record):
 
 
 def remember(runs: Sequence[RunView], out: Path) -> None:
-    """Note the runs in the results folder, by id where they are in it; where none is, it is not theirs."""
+    """Write the names of compared runs to the results folder, unless all are in other folders.
+
+    A run in the folder is named by its id, another one by its path.
+    """
+    folders = [run.folder.resolve() for run in runs]
     here = out.resolve()
-    if all(run.folder.resolve().parent != here for run in runs):
+    if all(folder.parent != here for folder in folders):
         return
-    names = [run.run_id if run.folder.resolve().parent == here else str(run.folder.resolve()) for run in runs]
+    names = [folder.name if folder.parent == here else str(folder) for folder in folders]
     try:
         write_atomic(out / COMPARED, pretty(_Compared(runs=names)))
     except OSError as error:
-        # Stored runs are compared all the same; only `report` needs their names.
+        # Only `report` needs the names.
         NOTICES.info(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
 
 
 def recall(out: Path) -> list[RunView]:
-    """Return the runs that were compared last; a UsageError where there are none, or one of them is gone."""
+    """Return the runs that were compared last; UsageError if there are none, or one of them was removed."""
     path = out / COMPARED
     if not path.is_file():
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The model of a request: fields that are options, read from any source with all mistakes at once."""
+"""The base model of requests: its fields are options, and one error lists all mistakes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class FieldOption:
     """Names and help of a field.
 
     The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
-    key in a benchmark file, its name where empty. `combined`: a file may name several, and every combination is run.
-    `words`: the values are given in one word, separated by blanks or commas. `variable` is an environment variable with
-    the value. `rare`: few people need it, so it is set by `--set FIELD=VALUE`, and `--help-all` lists it.
+    key in a benchmark file, its name if empty. `combined`: a file may give several values, and every combination is
+    run. `words`: one word of the command line gives all values, separated by blanks or commas. `variable` is an
+    environment variable with the value. `rare`: few users need it, so it is set by `--set FIELD=VALUE`, and
+    `--help-all` lists it.
     """
 
     meaning: str
@@ -34,11 +35,11 @@ class FieldOption:
     rare: bool = False
 
     def spelling(self, name: str) -> str:
-        """Return the words by which the command line names a field."""
+        """Return the spelling of a field's option on the command line."""
         return f"--set {name}" if self.rare else self.spelled or f"--{name.replace('_', '-')}"
 
     def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
-        """Return the words that give a field its value on the command line; `short`: in one letter where it has one."""
+        """Return the words that set a field on the command line; `short`: by an option of one letter, if it has one."""
         if self.rare:
             return ["--set", name if value is True else f"{name}={value}"]
         spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
@@ -57,20 +58,19 @@ class Request(BaseModel):
 
     @classmethod
     def options(cls) -> dict[str, FieldOption]:
-        """Field -> its option, in the order in which help lists them; a field without one is set in Python alone."""
+        """Field -> its option, in the order of the help; a field without an option can be set in Python only."""
         extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
         return {name: extra["option"] for name, extra in extras.items() if extra}
 
     @classmethod
     def of_data(cls) -> frozenset[str]:
-        """Return the fields that say which data is read."""
+        """Return the fields that decide which data is read."""
         return frozenset()
 
     def words(self, *shown: str, short: bool = True) -> list[str]:
-        """Return the options of a command line that ask for this: those beside their defaults, and the `shown` ones.
+        """Return the command line's options for this request: those that differ from their defaults, and `shown` ones.
 
-        They are `short`, and what a run is comes before the data it is over; else they are spelled and ordered as help
-        has them.
+        If `short`, options of one letter are used, and the data comes last; else spelling and order are those of help.
         """
         usual, names = type(self)(), list(self.options())
         if short:
@@ -86,15 +86,15 @@ class Request(BaseModel):
     def of(cls, fields: Mapping[str, Any], *, typed: bool = False) -> Self:
         """Return the request with these fields; a UsageError names all that are unknown or not possible.
 
-        It names fields, or, where they were `typed` on a command line, their options.
+        It names fields, or their options if they were `typed` on a command line.
         """
-        # What is given twice counts once.
+        # A repeated value counts once.
         values = {
             name: tuple(dict.fromkeys(value)) if isinstance(value, list | tuple) else value
             for name, value in fields.items()
         }
         for name, value in values.items():
-            # One name may be given where several are taken.
+            # A single value may stand for a tuple of one.
             if (
                 isinstance(value, str)
                 and name in cls.model_fields
@@ -128,6 +128,6 @@ def option(
     lt: float | None = None,
     **names: Any,
 ) -> Any:
-    """Return a field with its default, its option (`names` are further fields of `FieldOption`) and its bounds."""
+    """Return a field with its default, its option (`names` are other fields of `FieldOption`) and its bounds."""
     extra: Any = {"option": FieldOption(meaning=meaning, metavar=metavar, **names)}
     return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)

@@ -1,4 +1,4 @@
-"""Parts of a run, made from their names: chunkers, embedder, retriever, measures."""
+"""Make the parts of a run from their specs: chunkers, embedder, retriever, measures."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ RESULTS = Path("results")
 """Folder in which run folders are written by default."""
 
 PACKS, VERIFIED = "packs", "verified"
-"""Beside the runs: the packs that `recommend` makes of code, and what was verified."""
+"""Folders beside the runs: the packs that `recommend` makes of code, and records of verification."""
 
 OF_STORE = ".store"
-"""In a folder of runs that is a cache of a store: the URL of the store."""
+"""The file with a store's URL, in a folder of runs that is a cache of the store."""
 
 
 def is_url(text: str) -> bool:
@@ -41,7 +41,7 @@ def is_url(text: str) -> bool:
 
 
 def store_url(out: Path) -> str | None:
-    """Return the URL of the store of which a folder of runs is a cache; None for any other folder."""
+    """Return the URL of the store whose cache a folder of runs is; None for any other folder."""
     try:
         return (out / OF_STORE).read_text("utf-8").strip()
     except OSError:
@@ -49,26 +49,26 @@ def store_url(out: Path) -> str | None:
 
 
 def shown_results(out: Path) -> str:
-    """Return a folder of runs as a person gives it: of a store the URL."""
+    """Return a folder of runs as users name it: the URL of a store, else the folder."""
     return store_url(out) or str(out)
 
 
 def out_words(out: Path) -> list[str]:
-    """Return the words that give a folder of runs, or its store, to a command; none for the usual one."""
+    """Return the words that name a folder of runs, or its store, to a command; none for the default."""
     return [] if out == RESULTS else ["--out", shown_results(out)]
 
 
 def shown_place(run: Path) -> str:
-    """Return the place of a run for a person: its folder, or its store and its name there."""
+    """Return the location of a run as users name it: its folder, or its store and its name there."""
     url = store_url(run.parent)
     return f"{url} as {run.name}" if url else str(run)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An embedder (None where nothing needs vectors) and retrievers.
+    """An embedder (None if nothing needs vectors) and retrievers.
 
-    Where they are sent to another process their specs are, and each is made there once.
+    Pickled, they are their specs, from which another process makes each once.
     """
 
     embedder: Embedder | None
@@ -76,7 +76,7 @@ class Parts:
     home: Path | None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how to make them again."""
+        """Pickle the specs."""
         retrievers = tuple(retriever.spec for retriever in self.retrievers)
         return _rebuilt, (self.embedder.spec if self.embedder else None, retrievers, self.home)
 
@@ -101,10 +101,10 @@ def make_embedder(
     placed: Callable[[TextEncoder], TextEncoder] | None = None,
     cache: VectorCache | None = None,
 ) -> CachedEmbedder:
-    """Return the embedder that a spec names, reading through the vector cache in `home`.
+    """Return the embedder that a spec names, with the vector cache in `home`.
 
-    A notice says where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder with the same
-    vectors if another process holds the model; `cache` replaces the one in `home`.
+    A notice says if vectors, or a model that is made here, cannot be stored. `placed` replaces the encoder by one that
+    computes the same vectors in another process; `cache` replaces the one in `home`.
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -115,7 +115,7 @@ def make_embedder(
 
     model, policies = choose_embedder(spec)
     encoder = find_encoder(str(model), data_home(home) / "models")
-    if encoder.limit is None and set(policies.values()) != {"head"}:  # of a model that is known only once it is found
+    if encoder.limit is None and set(policies.values()) != {"head"}:  # the limit is known only now
         raise changes_nothing(encoder.spec)
     if model.params.get("device") == AUTO:
         NOTICES.info(device_note(encoder.spec))
@@ -125,7 +125,7 @@ def make_embedder(
 
 
 def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the specs whose packages are installed; a line names what each of the others needs."""
+    """Return the specs whose packages are installed; a notice says what each of the others needs."""
     present = []
     for spec in specs:
         try:
@@ -138,16 +138,16 @@ def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:
-    """Return the default measures under a gold: where it is definitions, those of definitions come first."""
+    """Return the default measures for a gold; if it is definitions, measures of definitions come first."""
     from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES
 
     return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
 
 
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:
-    """Return the measures' canonical names, each once; the default ones of the gold for none.
+    """Return the measures' canonical names, each once; without names, the default measures of the gold.
 
-    A UsageError where one looks deeper than the `k` results that are ranked: its value would be another measure's.
+    UsageError if one looks deeper than the `k` results that are ranked: its value would be that of another measure.
     """
     from repoeval_bench.metrics import Measure
 
@@ -166,14 +166,14 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
 
 
 def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool:
-    """Return whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
+    """Return whether a run embeds anything: its retriever or one of its measures may need vectors."""
     from repoeval_bench.metrics import inputs_of
 
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(measures or ())
 
 
 def choose_retriever(spec: str, protocol: Protocol | None = None) -> ResolvedRetriever:
-    """Return the retriever that a spec names, without its model; a UsageError where the protocol cannot use it."""
+    """Return the retriever that a spec names, without its model; UsageError if the protocol cannot use it."""
     from repoeval_bench.retrieval import choice
 
     retriever = choice.choose_retriever(spec)
@@ -185,15 +185,10 @@ def choose_retriever(spec: str, protocol: Protocol | None = None) -> ResolvedRet
     return retriever
 
 
-def make_retriever(
-    spec: str,
-    protocol: Protocol | None = None,
-    *,
-    home: Path | None = None,
-) -> ResolvedRetriever:
-    """Return the chosen retriever, with the model of a reranker found and verified.
+def make_retriever(spec: str, protocol: Protocol | None = None, *, home: Path | None = None) -> ResolvedRetriever:
+    """Return the retriever that a spec names, with the model of a reranker located and verified.
 
-    The scores of pairs are kept in the vector cache in `home`. A notice says where it cannot keep anything.
+    The scores of pairs are stored in the vector cache in `home`. A notice says if nothing can be stored there.
     """
     retriever = choose_retriever(spec, protocol)
     if not retriever.model:
@@ -207,9 +202,9 @@ def make_retriever(
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
-    """(what makes the chunks, what makes the documents they are judged on if that is another) under a protocol.
+    """(chunker, a second chunker if the protocol judges its documents instead of the chunks, else None).
 
-    A chunker under a protocol whose documents are fixed, or none under another, is a UsageError.
+    UsageError for a chunker under a protocol whose documents are fixed, and for no chunker under any other.
     """
     from repoeval_bench.chunkers._adapters import as_chunker
     from repoeval_bench.chunkers.registry import make_chunker
@@ -232,9 +227,9 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 def skipped_for_language(
     benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1, *, skippable: bool = True
 ) -> dict[str, str]:
-    """Name -> why a chunker is left out: it does not know the language of a file.
+    """Name -> the reason why a chunker is skipped: it does not know the language of a file.
 
-    Where fewer than `least` would be left the reasons are a LanguageError. They offer to leave out files unless
+    If fewer than `least` would be left, the reasons are a LanguageError. They offer to leave out files unless
     `skippable` is False.
     """
     from repoeval_bench.chunkers.tools.known_languages import unknown_language
@@ -249,17 +244,17 @@ def skipped_for_language(
 
 
 def skipped_line(chunker: str, reason: str) -> str:
-    """Return the notice about a chunker that is skipped."""
+    """Return the notice about a skipped chunker."""
     return f"left out: {chunker}: {reason}"
 
 
 def match_sizes(
     benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol, *, skip_errors: bool = False
 ) -> list[SizeMatch]:
-    """Set each chunker's size so that its mean nws is within 5 % of the baseline's on the protocol's files.
+    """Set each chunker's size so that its chunks' mean size is within 5 % of the baseline's on the protocol's files.
 
-    The chunker that is the baseline at another size is the baseline. Where a chunker cannot come that near, its match
-    says why, as where it fails.
+    Sizes are in non-whitespace characters. The baseline's own chunker gets the baseline's size. If a chunker fails, or
+    cannot come that near, its match has the reason.
     """
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
@@ -273,14 +268,14 @@ def match_sizes(
     for spec in named:
         try:
             matches.append(match_size(spec, target, files, skip_errors=skip_errors))
-        except ChunkError as error:  # it ends the chunker's own run, and of several that alone
+        except ChunkError as error:  # it ends this chunker's run alone
             own = make_chunker(spec).spec
             matches.append(SizeMatch(spec=own, nominal=None, realised=0.0, target=target, reason=str(error)))
     return matches
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
-    """Return the chunkers with headers of a kind; those with another of their own are unchanged."""
+    """Return the chunkers with headers of a kind; a chunker with another kind of its own is unchanged."""
     if header == "none":
         return list(chunkers)
     from repoeval_bench.chunkers.headers import KINDS, HeadedChunker

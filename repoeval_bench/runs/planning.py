@@ -1,4 +1,4 @@
-"""Plans of runs, made without a model: the tasks that are scored, the queries, and the chunks."""
+"""Plan runs without a model: the tasks that are scored, the queries, and the chunks."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The texts that a run will embed, made without a model, so that they can be shown first.
+    """The texts that a run will embed, known without a model, so that they can be shown first.
 
-    `corpus` is what the chunker made and the retriever ranks. `documents` is what is judged: the same, unless the
-    protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for the plans made
-    with it. `usage` is what that used (tokens, as a server counts them), empty if not known.
+    `corpus` are the chunks, which the retriever ranks. `documents` are the chunks that are judged: the same, unless the
+    protocol judges every chunker on one baseline's chunks. `encoded` counts the texts that were embedded for this plan
+    and those made with it; `usage` is the cost (tokens, as a server counts them), empty if not known.
     """
 
     benchmark: Benchmark
@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """The files of a run as chunks: the chunker's (`plain`), those to rank, those to judge, and the seconds.
+    """The chunks of a run: the chunker's own (`plain`), those to rank, those to judge, and the seconds that it took.
 
     `plain` does not depend on the protocol; see `Plan` for the others.
     """
@@ -77,11 +77,10 @@ class Cut:
 class Inputs:
     """The tasks that a protocol selects, their files and queries, and the facts of each task.
 
-    They are the same for all chunkers of a comparison, so they are made once, and once in each other process.
+    They are the same for all chunkers of a comparison, so each process makes them once.
 
-    `facts` is task_id -> fact -> value, `lines` is as `count_lines` makes it.
-    `gold_in_query` is query_id -> share of its gold's non-blank lines that are in the query. `sources` is every file
-    with its text, as a run stores them.
+    `facts` is task_id -> fact -> value, `lines` is the result of `count_lines`. `gold_in_query` is query_id -> share of
+    its gold's non-blank lines that are in the query. `sources` is the content of the stored file of sources.
     """
 
     benchmark: Benchmark
@@ -106,7 +105,7 @@ def _remade(packed: bytes) -> Inputs:
 
 
 def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...], chunker: str, cut: Cut) -> Plan:
-    """Return the plan over files that are cut."""
+    """Return the plan of a run whose files are cut."""
     return Plan(
         benchmark=selected,
         protocol=protocol,
@@ -119,7 +118,7 @@ def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...],
 
 
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
-    """Return the inputs that all chunkers share, from the tasks of `select`."""
+    """Return the inputs that all chunkers share; `selected` is the result of `select`."""
     queries = make_queries(selected.tasks, protocol.query)
     facts = task_facts(selected)
     if protocol.of_definitions:
@@ -145,9 +144,9 @@ def cut_files(
     skip_errors: bool = False,
     corpus: Corpus | None = None,
 ) -> Cut:
-    """Cut the files of the tasks of `select`; `corpus` has the chunks that the chunker made of these files before.
+    """Cut the files of the selected tasks; a `corpus` of the chunker's own chunks spares cutting them again.
 
-    `cutters` make the chunks and, where the protocol judges all chunkers on one chunker's chunks, the documents.
+    `cutters` are the two chunkers of `make_parts`.
     """
     started = perf_counter()
     chunker, baseline = cutters
@@ -165,14 +164,14 @@ def cut_files(
 
 
 def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
-    """Return at most `sample` of the tasks, spread over the files; questions of a user's file are all kept."""
+    """Return at most `sample` of the tasks, spread over the files; all questions, if they are a user's own."""
     return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
-    """Return the repositories and tasks that the protocol scores; a DatasetError if it scores none.
+    """Return the repositories and tasks that the protocol scores; DatasetError if it scores none.
 
-    Documents are dropped: their questions are made here, and each worker would get a copy.
+    The benchmark's documents are dropped after their questions are made, as each worker would get a copy.
     """
     selected = _scored(benchmark, protocol)
     return replace(selected, documents={}) if selected.documents else selected
@@ -206,9 +205,9 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
-    """Return whether further processes are worth their start.
+    """Return whether there is enough to cut to start more processes.
 
-    Each chunker cuts every file, and a task's file once more, without the lines to be written.
+    Each chunker cuts every file, and for each task its file again without the lines to write.
     """
     sizes = {file.name: len(file.text) for files in benchmark.files.values() for file in files}
     n_chars = sum(sizes.values()) + sum(sizes.get(task.file, 0) for task in benchmark.tasks)

@@ -1,4 +1,4 @@
-"""Mistakes in requests, all of them at once, as far as neither data nor a model is needed to see them."""
+"""Find all mistakes in requests at once, as far as that needs neither data nor a model."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.expansion import Expansion
 from repoeval_bench.runs.config import DEPTH
-from repoeval_bench.runs.parts import (
-    choose_measures,
-    choose_retriever,
-    contradicts,
-    make_parts,
-    with_headers,
-)
+from repoeval_bench.runs.parts import choose_measures, choose_retriever, contradicts, make_parts, with_headers
 from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
@@ -41,7 +35,7 @@ _PACK = re.compile(r"[\w.-]+@[\w.-]+\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A sentence, the field it is about, and which of the field's values where it has several."""
+    """A message, the field that it is about, and which of the field's values if it has several."""
 
     option: str
     value: str | None
@@ -49,21 +43,21 @@ class Problem:
 
 
 class Problems:
-    """`with problems.about(option):` around a check keeps its usage error; `check` raises what was kept, as one."""
+    """Collects usage errors: `with problems.about(option):` around a check catches them, `check` raises all as one."""
 
     def __init__(self) -> None:
         self.mistakes: list[Problem] = []
 
     @contextmanager
     def about(self, option: str, value: str | None = None, *, where: str = "") -> Iterator[None]:
-        """Keep the usage error of a block as a mistake in this option; its sentence begins with `where`."""
+        """Collect the usage error of a block as a mistake in this option; the message begins with `where`."""
         try:
             yield
         except UsageError as error:
             self.mistakes.append(Problem(option, value, f"{where}: {error}" if where else str(error)))
 
     def check(self) -> None:
-        """Raise a UsageError with every mistake that was kept, if there is any."""
+        """Raise one UsageError with all mistakes, if there are any."""
         if self.mistakes:
             raise UsageError(all_mistakes(problem.sentence for problem in self.mistakes))
 
@@ -71,7 +65,7 @@ class Problems:
 def check_requests(
     requests: Sequence[RunRequest], home: Path | None, problems: Problems, *, loaded: bool = False
 ) -> None:
-    """Collect the mistakes in requests that are to be run together; `loaded`: their data is, and says what is wrong."""
+    """Collect the mistakes in requests that run together; `loaded`: their data is loaded, and needs no check."""
     for setting, members in by_setting(requests).items():
         protocol = check_setting(setting, problems)
         if not loaded:
@@ -81,7 +75,7 @@ def check_requests(
 
 
 def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
-    """Collect the mistakes outside data and chunker; return the protocol, None if it is invalid."""
+    """Collect the mistakes in fields other than data and chunker; return the protocol, None if it is invalid."""
     protocol = _check_protocol(request, problems)
     _check_ranking(request, protocol, problems)
     _check_match_size(request, protocol, problems)
@@ -94,7 +88,7 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
-    """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
+    """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
     from repoeval_bench.dataset.build.plain import is_code_folder, without_tasks
     from repoeval_bench.dataset.obtain import known_repositories, task_set_at
 
@@ -141,7 +135,7 @@ def _check_protocol(request: RunRequest, problems: Problems) -> Protocol | None:
 
 
 def check_pack(name: str) -> None:
-    """Raise a UsageError where a name is not a definition's, or a shipped pack's of another edition."""
+    """Raise a UsageError if a name is not NAME@VERSION, or names a shipped pack in another version."""
     if shipped.edition_of(name):
         return
     known = list(shipped.editions())
@@ -159,7 +153,7 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, problems: Pro
             raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
     for name in request.measures:
         with problems.about("measures", name):
-            # An impossible depth is reported already: it says nothing about the measures.
+            # An impossible depth was reported above and is no mistake of the measures.
             choose_measures([name], request.k if request.k > 0 else sys.maxsize)
     if not request.measures and request.k > 0:
         with problems.about("k"):
@@ -172,7 +166,7 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, problems: Pro
 
 
 def check_embedder(request: RunRequest, problems: Problems, *, needed: bool) -> None:
-    """Collect what is wrong with an embedder, or missing where vectors are `needed`."""
+    """Collect the mistakes in an embedder; it must be installed if vectors are `needed`."""
     from repoeval_bench.embedding.choice import check_installed, choose_embedder
 
     with problems.about("embedder", request.embedder):
@@ -185,7 +179,7 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
     chunkers: list[Chunker] = []
     for request in members:
         if request.chunker is None and protocol is None:
-            continue  # whether an unknown protocol wants a chunker is not known
+            continue  # an unknown protocol may need no chunker
         with problems.about("chunker", request.chunker):
             chunkers.append(make_parts(protocol or Protocol.parse(RunRequest().protocol), request.chunker)[0])
     with problems.about("chunker"):
@@ -194,7 +188,7 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
 
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
-    """Raise a UsageError if a chunker is there twice, in any spelling."""
+    """Raise a UsageError if a chunker is named twice, in any spelling."""
     if repeated := sorted(spec for spec, n in Counter(chunker.spec for chunker in chunkers).items() if n > 1):
         raise UsageError(f"{', '.join(repeated)} is named twice; name each chunker once")
 
@@ -202,10 +196,10 @@ def check_distinct(chunkers: Iterable[Chunker]) -> None:
 def _check_headers(
     chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, problems: Problems
 ) -> None:
-    """Keep where a header for all chunkers is unknown, has none to go with, or contradicts a chunker's own."""
+    """Collect a header that is unknown, not possible with the protocol, or contradicts that of a chunker."""
     if request.header == "none":
         return
-    from repoeval_bench.chunkers.headers import KINDS  # it reads syntax trees, which nothing else here needs
+    from repoeval_bench.chunkers.headers import KINDS  # imports syntax trees, which nothing else here needs
 
     with problems.about("header"):
         if request.header not in KINDS:
@@ -235,14 +229,14 @@ def _check_match_size(request: RunRequest, protocol: Protocol | None, problems: 
 
 
 def check_sizes(sizes: Sequence[int], problems: Problems) -> None:
-    """Collect a size that no chunk can have."""
+    """Collect a size that is not possible."""
     with problems.about("sizes"):
         if wrong := [size for size in sizes if size < 1]:
             raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
 
 
 def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Problems) -> list[RunRequest]:
-    """Return each request at each nominal size of its chunker, as it is where none is given; keep what has no size."""
+    """Return each request at each nominal size of its chunker; unchanged without sizes, or if the chunker has none."""
     if not sizes:
         return list(requests)
     setting = requests[0]
@@ -260,7 +254,7 @@ def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Pro
     check_sizes(sizes, problems)
     sizes, resized_requests = [*dict.fromkeys(size for size in sizes if size > 0)], []
     for request in requests:
-        resized = [request]  # where it has no size: reported here, or with all that is wrong with chunkers
+        resized = [request]  # stays if the chunker has no size, which is reported here or with the chunkers
         with problems.about("chunker", request.chunker):
             if request.chunker is not None:
                 resized = [request.model_copy(update={"chunker": resize(request.chunker, size)}) for size in sizes]

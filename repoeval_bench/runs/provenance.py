@@ -1,4 +1,4 @@
-"""Provenance of a run: versions, commit, machine. Written into the manifest, never into a score."""
+"""Provenance of a run: versions, commit, machine. It is stored in the manifest and changes no score."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PACKAGES = (
     "tree-sitter-language-pack",
     "tree-sitter-python",
 )
-"""The packages whose version can move a number."""
+"""The packages whose version can change a number."""
 
 
 @cache
@@ -48,20 +48,20 @@ def versions() -> dict[str, str | None]:
 
 
 class _Sender:
-    """State of the code, as the process that sent a job has it."""
+    """The state of the code in the process that sent a job."""
 
     state: CodeState | None = None
 
 
 def adopt(state: CodeState) -> None:
-    """State from now on what the process that sent a job does: its code is the same, though a commit came between."""
+    """Use the state of the process that sent a job from now on: the code is the same, though there is a new commit."""
     _Sender.state = state
 
 
 def code_state() -> CodeState:
-    """Return the commit this code is at and whether files differ from it; both None outside a git checkout.
+    """Return the commit of this code and whether files differ from it; both None outside a git checkout.
 
-    Read once: what is changed on disk later is not the code that runs.
+    It is read once, as later changes on disk do not change the running code.
     """
     return _Sender.state or _own_state()
 
@@ -72,27 +72,27 @@ def _own_state() -> CodeState:
 
 
 def state_of(folder: Path) -> CodeState:
-    """Return the state of the package in a checkout, as git has it."""
+    """Return git's state of the package in a checkout."""
     unknown = CodeState(commit=None, dirty=None)
     if not (folder / ".git").exists():
         return unknown
     try:
         commit = _git(folder, "rev-parse", "HEAD")
         dirty = bool(_git(folder, "status", "--porcelain", "--", "repoeval_bench", "chunkers"))
-    except (OSError, subprocess.CalledProcessError):  # no git, or a checkout git will not read
+    except (OSError, subprocess.CalledProcessError):  # no git, or a checkout that git does not read
         return unknown
     return CodeState(commit=commit, dirty=dirty)
 
 
 def code_digest(folder: Path | None = None) -> str:
-    """SHA-256 over the paths and contents of the Python files of this package, or another, as they are on disk now."""
+    """SHA-256 over the paths and contents of the Python files of this package, or of `folder`, as they are now."""
     root = str(folder or Path(__file__).resolve().parents[1])
     files = []
     for folder_path, _, names in os.walk(root, followlinks=True):  # in a checkout the chunkers are a link
         for name in names:
-            # A hidden file is not a module; editors leave such links to nowhere beside what they change.
+            # A hidden file is not a module; editors leave hidden broken links beside the files that they change.
             if name.endswith(".py") and not name.startswith("."):
-                path = os.path.join(folder_path, name)  # noqa: PTH118 - every job asks, and a Path takes as long as its stat
+                path = os.path.join(folder_path, name)  # noqa: PTH118 - called for every job, and a Path is slow
                 files.append((path, os.stat(path)))  # noqa: PTH116
     return _digest(root, tuple(sorted((path, status.st_mtime_ns, status.st_size) for path, status in files)))
 
@@ -109,6 +109,6 @@ def _digest(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    # A command that is killed meanwhile leaves no lock in the checkout.
+    # Without locks, a command that is killed leaves none in the checkout.
     command = ["git", "--no-optional-locks", *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""Removing runs, and the packs that were built for them, from a folder of results: nothing else in it is touched."""
+"""Remove runs, and the packs that were built for them, from a folder of results, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from repoeval_bench.runs.records import FORMER
 from repoeval_bench.runs.results import writing_to
 
 ALL, UNFINISHED = "all", "unfinished"
-"""Every run, with the packs that `recommend` built; the runs that no command can read."""
+"""Names of all runs with the packs that `recommend` built, and of the runs that no command can read."""
 
 _KNOWN = {*OWN, *FORMER}
 
@@ -25,7 +25,7 @@ _SHOWN = 3
 def prunable(out: Path, names: Sequence[str]) -> list[Path]:
     """Return the folders in `out` that the names stand for: `all`, `unfinished`, or a run's name; each once.
 
-    UsageError: a run is not in `out`, one holds what no run does, or `out` is the cache of a store.
+    UsageError if a run is not in `out`, if one contains other files, or if `out` is the cache of a store.
     """
     if url := store_url(out):
         raise UsageError(f"{out} is the cache of {url}, from which runs would come back; delete them there")
@@ -36,9 +36,9 @@ def prunable(out: Path, names: Sequence[str]) -> list[Path]:
 
 
 def prune(folders: Sequence[Path], out: Path) -> None:
-    """Remove folders of `prunable`, each in one step, so that half of one is never taken for a run.
+    """Remove folders of `prunable`, each in one step, so that a half-removed one is never taken for a run.
 
-    What was compared last is forgotten where one of its runs is gone.
+    The names of the runs that were compared last are removed too if a run of `out` is.
     """
     with writing_to(out):
         for folder in folders:

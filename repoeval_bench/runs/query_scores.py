@@ -1,4 +1,4 @@
-"""Scores of a run as columns, one entry per query: what every comparison, segment and gate is computed from."""
+"""Scores of a run as columns, one entry per query, from which comparisons, segments and gates are computed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QueryScores:
-    """Queries of a run in stored order, with what statistics need of each.
+    """The queries of a run in stored order, with the data that statistics need of each.
 
-    `repos` are the groups of the macro mean. Tests flip signs by `clusters`, which `clustered_by` names: a field of the
-    gold or the log, else the gold's files, else `query`. A query without a known cluster is `Alone`. `gold_files` are
-    the files of each query's gold, empty where none is known. `values` is measure -> float64 (n_queries,). `facts` is
-    name -> one fact per query; if the gold's `language` was not stored, it is read from `gold_files`. `query_sha256` is
-    the hash of each query's text, None if it was not stored.
+    `repos` are the groups of the macro mean. Tests flip signs by `clusters`; `clustered_by` says where they come from:
+    a field of the gold or the log, else `file` (the gold's files), else `query`. A query without a known cluster is
+    `Alone`. `gold_files` are the files of each query's gold, empty if they are not known. `values` is measure ->
+    float64 (n_queries,). `facts` is name -> one fact per query; if the gold's `language` was not stored, it is read
+    from `gold_files`. `query_sha256` is the hash of each query's text, None if it was not stored.
     """
 
     query_ids: tuple[str, ...]
@@ -46,9 +46,9 @@ class QueryScores:
 
     @classmethod
     def from_rows(cls, rows: Iterable[QueryRow]) -> Self:
-        """Columns of the rows of per_query.jsonl.gz.
+        """Build the columns from the rows of per_query.jsonl.gz.
 
-        Rows that are clustered by different fields, or do not have the same measures, are a ResultError.
+        ResultError if rows are clustered by different fields, or have different measures.
         """
         ids: list[str] = []
         repos: list[str] = []
@@ -107,7 +107,7 @@ class QueryScores:
             column = self.values.get(name)
             stored = [metrics.micro.get(name), metrics.macro.get(name)]
             if column is None or not len(self):
-                # Of no query every mean is written as 0.
+                # Without queries every mean is written as 0.
                 if column is None or any(stored):
                     wrong.append(name)
                 continue
@@ -146,13 +146,13 @@ class QueryScores:
 
 
 def _languages(files: Iterable[str]) -> str | None:
-    """Return the languages of these files, as `list languages` has them, by their names; None where none is known."""
+    """Return the names of these files' languages, as in `list languages`; None if none is known."""
     known = filter(None, map(language_of, files))
     return ", ".join(sorted({language.name for language in known})) or None
 
 
 def _columns(measures: Mapping[str, array[float]], n_rows: int) -> dict[str, FloatArray]:
-    """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
+    """Measure -> float64 (n_rows,); ResultError if one is missing from some of the rows."""
     for name, values in measures.items():
         if len(values) != n_rows:
             raise ResultError(f"{name} is scored for {len(values)} of {n_rows} queries; score the run again")
@@ -160,10 +160,10 @@ def _columns(measures: Mapping[str, array[float]], n_rows: int) -> dict[str, Flo
 
 
 def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
-    """Scores of the same queries, in one order and with the same clusters: what any of the runs knows of them.
+    """Scores of the same queries, in one order and with the same clusters: a cluster that one run knows holds for all.
 
-    If no order is given and those of the runs differ, it is that of ids. So it does not matter which run is the first.
-    Runs that disagree about a query's cluster or repository are a UsageError.
+    If no order is given and those of the runs differ, it is that of ids, so that the order of the runs does not matter.
+    UsageError if runs disagree about a query's cluster or repository.
     """
     orders = {run.query_ids for run in runs}
     ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))
@@ -180,7 +180,7 @@ def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) ->
 
 
 def disagreement(a: QueryScores, b: QueryScores) -> str:
-    """Describe how two runs differ in the clusters or repositories of their queries; empty where they do not."""
+    """Describe how two runs differ in the clusters or repositories of their queries; empty if they do not."""
     if a.clustered_by != b.clustered_by and "query" not in (a.clustered_by, b.clustered_by):
         return f"queries clustered by {a.clustered_by} against {b.clustered_by}"
     if a.query_ids == b.query_ids and (a.clusters, a.repos) == (b.clusters, b.repos):
@@ -188,16 +188,16 @@ def disagreement(a: QueryScores, b: QueryScores) -> str:
     sentences = []
     for what in ("clusters", "repos"):
         theirs = dict(zip(b.query_ids, getattr(b, what), strict=True))
-        apart = {
+        differing = {
             query_id: (ours, other)
             for query_id, ours in zip(a.query_ids, getattr(a, what), strict=True)
             if (other := theirs.get(query_id, ours)) != ours
             and not isinstance(ours, Alone)
             and not isinstance(other, Alone)
         }
-        if apart:
-            query_id, (ours, other) = min(apart.items())
+        if differing:
+            query_id, (ours, other) = min(differing.items())
             name = "cluster" if what == "clusters" else "repository"
-            queries = count(len(apart), "query")
+            queries = count(len(differing), "query")
             sentences.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
     return " and ".join(sentences)

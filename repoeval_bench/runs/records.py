@@ -1,11 +1,11 @@
 """Records of a run folder: one frozen model for each file or row, checked when it is written and when it is read.
 
-manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
+manifest.json      `Manifest`: configuration, versions, and the time (no other file but timings.jsonl has times)
 metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
 per_query.jsonl.gz `QueryRow`: a query's value and ceiling of every measure, and facts for segments
-completions.jsonl  `CompletionRow`: the answer of a model for a task, where the run was completed
-qrels.trec.gz      the judgements: unpacked, as trec_eval and ir_measures read them
-retrieved.jsonl.gz `log.StoredRow`: a query and its top k, the one ranking; of an imported run `log.LogRow`
+completions.jsonl  `CompletionRow`: a model's answer for a task, if the run was completed
+qrels.trec.gz      the judgements; unpacked, trec_eval and ir_measures read them
+retrieved.jsonl.gz `log.StoredRow`: a query and its ranking, the top k; in an imported run `log.LogRow`
 timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
 
@@ -33,13 +33,13 @@ QRELS = "qrels.trec.gz"
 TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
 FORMER = ("run.trec", "run.trec.gz", "qrels.trec", "per_query.jsonl")
-"""Files of earlier layouts, which are removed with their folder and read by nothing."""
+"""Files of earlier layouts, which no command reads; they are removed with their folder."""
 
 EMBED_STEP = "embed"
-"""The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""
+"""The step that computes the vectors of all runs of a command; each of these runs stores all of its seconds."""
 
 ROUNDING = 1e-9
-"""By how much a score may be above its ceiling: both are sums."""
+"""How far a score may be above its ceiling, as both are rounded sums."""
 
 Headline = Literal["micro", "macro"]
 
@@ -55,7 +55,7 @@ class Record(BaseModel):
 
 
 class SampleRecord(Record):
-    """Sample of tasks: at most `most` of the `of` that the protocol scores, files in turn, by a seed."""
+    """A random sample of at most `most` of the `of` tasks that the protocol scores; files take turns."""
 
     most: Count
     of: Count
@@ -64,7 +64,7 @@ class SampleRecord(Record):
 
 
 class PartRecord(Record):
-    """Part of the data that was requested: repositories by name, a limit of tasks, a sample of those scored."""
+    """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks."""
 
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
@@ -72,7 +72,7 @@ class PartRecord(Record):
 
 
 class DatasetRecord(Record):
-    """The data that a run is about; of imported data only its name, fingerprint, label and size are known.
+    """The data of a run; for imported runs, only its name, fingerprint, label and size are known.
 
     `part` is missing if all was requested.
     """
@@ -105,11 +105,11 @@ class ProtocolChoices(Record):
 
 
 class RunConfig(Record):
-    """Everything that decides a run's numbers: two runs with the same one have the same, and one folder.
+    """Everything that decides a run's numbers: two runs with the same configuration have one folder.
 
-    `embedder_identity` is what decides a vector (model, weights, maximum length, pooling, precision),
-    `retriever_identity` what decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
-    identity of the benchmark's definition, `name@version`. `expand` is what a hit brings beside its own lines.
+    `embedder_identity` is all that decides a vector (model, weights, maximum length, pooling, precision),
+    `retriever_identity` all that decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
+    identity of the benchmark's definition, `name@version`. `expand` is the rule by which a hit brings more lines.
     """
 
     dataset: str
@@ -128,7 +128,7 @@ class RunConfig(Record):
 
 
 class ImportSource(Record):
-    """Source of an imported run: file names, the kind of gold, and whether only logged chunks were judged."""
+    """The source of an imported run: file names, the kind of gold, and whether only logged chunks were judged."""
 
     log: str
     gold: str
@@ -137,10 +137,10 @@ class ImportSource(Record):
 
 
 class Completed(Record):
-    """Completion of the tasks of a run; `base` is the id of the run that only retrieves.
+    """The completion of a run's tasks by a model; `base` is the id of the run that only retrieves.
 
-    `layout` and `ending` are the versions of the prompt's and the hole's rules. `budget` is in tokens, `fragments` is
-    their limit. `measures` are those that were added to the base's.
+    `layout` and `ending` are the versions of the rules for the prompt and for the end of the completion. `budget` is in
+    tokens, `fragments` is the most chunks in a prompt. `measures` are those in addition to the base's.
     """
 
     base: str
@@ -155,7 +155,7 @@ class Completed(Record):
 
 
 class FirstStage(Record):
-    """First stage of a reranker: its retriever, its depth, and the id of the run that stops there."""
+    """The first stage of a reranker: its retriever, its depth, and the id of the run without reranking."""
 
     retriever: str
     k_raw: Count
@@ -163,7 +163,7 @@ class FirstStage(Record):
 
 
 class Counts(Record):
-    """Counts of a run; None where one is not known, 0 where nothing of the kind can happen."""
+    """Counts of a run; None if one is not known, 0 if it does not apply."""
 
     queries: Count
     queries_truncated: Count | None = None
@@ -190,12 +190,12 @@ class Counts(Record):
     pairs_truncated: Count = 0
 
     def stated(self) -> dict[str, int | None]:
-        """Name -> count, of the counts that the run states."""
+        """Name -> count, for the counts that the run stores."""
         return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
 
 
 class Sizes(Record):
-    """Sizes of chunks: mean, and nearest-rank median, 95th percentile and maximum."""
+    """Sizes of chunks: mean, maximum, and the median and 95th percentile by nearest rank."""
 
     mean: float
     median: Count
@@ -238,10 +238,10 @@ class Means(Averages):
 
 
 class Metrics(Record):
-    """The content of metrics.json. Sizes and ceilings of an imported run are not known.
+    """The content of metrics.json. An imported run has no sizes and no ceilings.
 
     `leak` is the share of the gold that is in the query, and the share of the top 10 that overlaps the prompt. An
-    imported run has the first alone, if queries and sources are known.
+    imported run has only the first, if queries and sources are known.
     """
 
     run_id: str
@@ -285,7 +285,7 @@ class Metrics(Record):
 
     @property
     def ranked_by(self) -> str:
-        """The retriever, and what a hit brings where that is more than itself."""
+        """The retriever, and the rule of expansion if there is one."""
         return f"{self.retriever} · expand {self.expand}" if self.expand else self.retriever
 
     @property
@@ -295,12 +295,12 @@ class Metrics(Record):
 
     @property
     def headline_ceilings(self) -> dict[str, float]:
-        """Measure -> the protocol's mean of the ceilings; empty where none are stored."""
+        """Measure -> the protocol's mean of the ceilings; empty if none are stored."""
         return {} if self.ceilings is None else self.ceilings.over(self.headline)
 
     @property
     def above_ceilings(self) -> list[str]:
-        """The measures of which a mean is above its ceiling's, which no ranking reaches."""
+        """The measures with a mean above that of the ceilings, which no ranking reaches."""
         if self.ceilings is None:
             return []
         of_repos = [(self.per_repo.get(repo, {}), means) for repo, means in self.ceilings.per_repo.items()]
@@ -315,21 +315,21 @@ class Metrics(Record):
 
     @property
     def gold_in_query(self) -> float:
-        """The share of the gold's lines that are in the query, the protocol's mean; 0 where it was not measured."""
+        """The share of the gold's lines that are in the query, by the protocol's mean; 0 if it was not measured."""
         return 0.0 if self.leak is None else self.leak.over(self.headline).get("gold_lines_in_query", 0.0)
 
     @property
     def shares_of_ceiling(self) -> dict[str, float]:
-        """Measure -> headline mean over its ceiling; 1 - share is what the retriever lost, 1 - ceiling the chunker.
+        """Measure -> headline mean / ceiling; the retriever lost 1 - share, the chunker 1 - ceiling.
 
-        A measure whose ceiling is 0 has no share and is left out.
+        A measure whose ceiling is 0 is left out.
         """
         means = self.headline_means
         return {name: means[name] / ceiling for name, ceiling in self.headline_ceilings.items() if ceiling > 0}
 
 
 class IndexCost(Record):
-    """Cost of the index of this index_version; the same in every row that gives it."""
+    """The cost of the index of an index_version; the same in every row that has it."""
 
     vectors: Count | None = None
     tokens: Annotated[Count, Field(description="Tokens that were embedded.")] | None = None
@@ -348,7 +348,7 @@ class CodeState(Record):
 
 
 class Manifest(Record):
-    """The content of manifest.json. A run made here has a `config`, an imported one what it was `imported` from."""
+    """The content of manifest.json. A run made here has a `config`, an imported run its source in `imported`."""
 
     schema_version: Literal[4] = Field(alias="schema")
     run_id: str
@@ -370,10 +370,10 @@ class Manifest(Record):
 
 
 class QueryRow(Record):
-    """A row of per_query.jsonl.gz. Queries of one `cluster` count together, else those whose gold shares a file.
+    """A row of per_query.jsonl.gz. Queries with the same `cluster` are one; without it, those that share a file are.
 
-    The gold is in `gold_files`, in `path` alone where they are not given. `cluster_by` names the field that `cluster`
-    is from; a row without a cluster is then by itself.
+    The gold is in `gold_files`, or in `path` alone if these are missing. `cluster_by` names the field that `cluster`
+    comes from; then a row without a cluster is in none.
     """
 
     query_id: str
@@ -384,7 +384,7 @@ class QueryRow(Record):
     cluster_by: str | None = None
     query_sha256: str | None = None
     n_relevant: Count
-    # Made by a factory: pydantic would copy a default deeply for each row, which took a third of the reading.
+    # A factory, as pydantic would deeply copy a default for each row: a third of the time to read.
     facts: dict[str, str | bool | Annotated[int, Field(ge=-EXACT, le=EXACT)] | float | None] = Field(
         default_factory=dict
     )
@@ -394,9 +394,9 @@ class QueryRow(Record):
 
 
 class TimeRow(Record):
-    """A row of timings.jsonl: the seconds of a step, or the milliseconds per step of a query.
+    """A row of timings.jsonl: the seconds of a step, or the milliseconds of each step of a query.
 
-    Of the step that embeds, `encoded` says how many texts were not cached, `usage` what a server says it used.
+    For the step `embed`, `encoded` counts the texts that were not cached, and `usage` is the cost that a server counts.
     """
 
     step: str | None = None
@@ -416,10 +416,10 @@ class TimeRow(Record):
 
 
 class CompletionRow(Record):
-    """A row of completions.jsonl. `text` are the lines that were kept of the answer.
+    """A row of completions.jsonl. `text` is the part of the answer that counts as the completion.
 
-    `fragments` are the ids of the chunks shown, the best first; `hidden` are chunks that were passed over, as they are
-    beside the hole. `finish` is the server's word for why the answer ended.
+    `fragments` are the ids of the chunks in the prompt, the best first; `hidden` counts chunks that were skipped, as
+    they are next to the lines to write. `finish` is the server's word for why the answer ended.
     """
 
     query_id: str

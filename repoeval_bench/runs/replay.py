@@ -1,4 +1,4 @@
-"""The data of a stored run loaded again, and the run made again from it, its ranking too where that can be."""
+"""Load the data of a stored run, and make the run again from it, with its ranking if possible."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ if TYPE_CHECKING:
 
 
 HARMLESS = {"minilm", "hash"}
-"""Embedders that neither run code of others nor ask a server."""
+"""Embedders that run no code from outside the package and ask no server."""
 
 ROUNDED = 1.01 * 10.0**-DIGITS
-"""Tolerance of scores that differ in their last bits: these may be rounded to two neighbours."""
+"""Tolerance for scores that differ in their last bits, and are rounded to two neighbouring values."""
 
 FUSED = 3e-4
-"""Tolerance where vectors decide ranks that are fused, or a model reads pairs: two neighbours that change places move
-a reciprocal rank by 1/61 - 1/62."""
+"""Tolerance for fused ranks of vectors, and for models that read pairs: if two neighbours swap, a reciprocal rank
+changes by 1/61 - 1/62."""
 
 HALF = 3e-3
 """Tolerance in half precision: twice what bf16 moved between two sets of a processor's instructions."""
 
 
 def stored_config(run: RunView) -> RunConfig:
-    """Return the configuration of a run; a UsageError for an imported one, whose chunks cannot be cut again."""
+    """Return the configuration of a run; UsageError for an imported run, whose chunks cannot be cut again."""
     config = run.manifest.config
     if config is None:
         raise UsageError(f"{run.run_id} was imported, so it cannot be made again from the data; import its log again")
@@ -72,22 +72,16 @@ def stored_config(run: RunView) -> RunConfig:
 
 
 def _packs_beside(run: RunView) -> list[Path]:
-    """Packs of the name of a run's data that `recommend` keeps beside the run."""
+    """Packs beside a run, built by `recommend`, with the name of the run's data."""
     packs = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.find(str(path)))]
     return [pack.root for pack in packs if run.manifest.dataset.name.startswith(f"pack-{pack.content.name}-")]
 
 
-def data_of(
-    run: RunView,
-    source: str,
-    *,
-    questions: str | None = None,
-    home: Path | None = None,
-) -> Benchmark:
-    """Return the data that a run is about, from a source, as the run's protocol selects it.
+def data_of(run: RunView, source: str, *, questions: str | None = None, home: Path | None = None) -> Benchmark:
+    """Load the data of a run from a source, and select the tasks that the run's protocol scores.
 
-    Its fingerprint is another where the source has other data. `questions` is a file of your own. Without a source, a
-    run over a shipped pack has that pack.
+    The fingerprint differs if the source has other data. `questions` is the user's file of questions. Without a source,
+    a run over a shipped pack gets that pack.
     """
     config, dataset = stored_config(run), run.manifest.dataset
     if source in {"", "auto"}:
@@ -118,13 +112,13 @@ def data_of(
 
 
 def combination_of(run: RunView) -> dict[str, str]:
-    """Return the level, context and tokenizer in the name of a run's data; nothing where it names none."""
+    """Return the level, context and tokenizer in the name of a run's data; nothing if it names none."""
     _, *names = run.manifest.dataset.name.rsplit("-", 3)
     return dict(zip(("level", "context", "tokenizer"), names, strict=False)) if len(names) == 3 else {}
 
 
 def code_named_by(config: RunConfig) -> list[str]:
-    """Return the specs of a run that would run code from outside the package, or ask a server, to make it again."""
+    """Return the specs for which making a run again would run code from outside the package, or ask a server."""
     specs = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
     if Spec.parse(config.chunker).name in {"py", "exec"}:
         specs.append(config.chunker)
@@ -137,7 +131,7 @@ def code_named_by(config: RunConfig) -> list[str]:
 
 
 def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
-    """Return the configuration of a run; a UsageError where it names code of others that is not `allowed`."""
+    """Return the configuration of a run; UsageError if it names code from outside or a server that is not `allowed`."""
     stored = stored_config(run)
     if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
         raise UsageError(
@@ -148,17 +142,12 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
 
 
 def replay(
-    run: RunView,
-    benchmark: Benchmark,
-    into: Path,
-    *,
-    allowed: Collection[str] = (),
-    home: Path | None = None,
+    run: RunView, benchmark: Benchmark, into: Path, *, allowed: Collection[str] = (), home: Path | None = None
 ) -> Replay:
     """Make a run again in a folder, from the data and the stored request.
 
-    What the run names is run: `check_allowed` comes first. A UsageError for a name or an option that does not exist.
-    A model that is not `allowed`, not installed or fails here leaves the ranking as it is stored.
+    Code that the run names is executed, so call `check_allowed` first. UsageError for a name or an option that does not
+    exist. If a model is not `allowed`, not installed, or fails here, the stored ranking is used.
     """
     stored = stored_config(run)
     protocol = Protocol.parse(stored.protocol.name)
@@ -169,7 +158,7 @@ def replay(
     planned = plan_of(inputs.benchmark, protocol, inputs.queries, cutters[0].spec, cut)
     ranker = make_ranker(stored, planned, allowed, home=home)
     config = config_of(stored, ranker)
-    # Whether most queries have gold was decided when it ran.
+    # The original run has decided whether most queries have gold.
     run_again = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
     outcome: RunOutcome | None = None
     reason = ranker.reason
@@ -196,7 +185,7 @@ def replay(
 
 
 def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
-    """(query_id -> stored ranking of the documents that the query sees, query_id -> the other ids in it)."""
+    """(query_id -> stored ranking of the documents that the query may see, query_id -> the other ids in it)."""
     stored = {query_id: ranking[:k] for query_id, ranking in run.ranked().items()}
     documents = planned.documents
     chunks, queries = documents.chunks, planned.queries
@@ -215,9 +204,9 @@ def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking],
 
 
 def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None) -> Benchmark:
-    """Return the benchmark of a run that was made here, as far as its protocol scores it.
+    """Return the tasks and files of a run that its protocol scores.
 
-    A UsageError where the run was imported, asks questions, or ran on other data.
+    UsageError if the run was imported, asks questions, or ran on other data.
     """
     config = stored_config(run)
     if config.protocol.tasks != "completion":
@@ -234,7 +223,7 @@ def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranker:
-    """Retriever of a stored run, and the plan with the vectors it needs; not made where there is a `reason`."""
+    """The retriever of a stored run, and the plan with its vectors; with a `reason`, it cannot rank here."""
 
     planned: Plan
     retriever: ResolvedRetriever
@@ -243,12 +232,12 @@ class Ranker:
 
 
 def has_model(retriever: ResolvedRetriever) -> bool:
-    """Return whether a model ranks."""
+    """Return whether ranking needs a model."""
     return retriever.vectors or bool(retriever.model)
 
 
 def check_names(stored: RunConfig, protocol: Protocol) -> None:
-    """Raise a UsageError for a name or an option of a request that does not exist; its chunker is not looked at."""
+    """Raise a UsageError for a name or an option in a stored request that does not exist, the chunker's apart."""
     retriever = choose_retriever(stored.retriever, protocol)
     choose_measures(stored.measures, stored.k, protocol.gold)
     Expansion.parse(stored.expand)
@@ -257,14 +246,8 @@ def check_names(stored: RunConfig, protocol: Protocol) -> None:
         choose_embedder(stored.embedder)
 
 
-def make_ranker(
-    stored: RunConfig,
-    planned: Plan,
-    allowed: Collection[str],
-    *,
-    home: Path | None,
-) -> Ranker:
-    """Return the retriever that a run names; a reason if a model of it is not allowed, or is not here."""
+def make_ranker(stored: RunConfig, planned: Plan, allowed: Collection[str], *, home: Path | None) -> Ranker:
+    """Return the retriever that a run names, or the reason why its model is not allowed or not available."""
     retriever = choose_retriever(stored.retriever, planned.protocol)
     measured = "vectors" in inputs_of(stored.measures)
     reason = _reason_unused(stored, retriever, allowed)
@@ -287,7 +270,7 @@ def make_ranker(
 
 
 def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
-    """Return the configuration that a run of this request has here; what a model is that is not here is as stored."""
+    """Return the configuration of the run as it is made here; the identity of a model that is not here is as stored."""
     planned, retriever, embedder = ranker.planned, ranker.retriever, ranker.embedder
     fields = stored.model_dump(exclude={"protocol"})
     fields |= {
@@ -308,7 +291,7 @@ def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
 
 
 def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Collection[str]) -> str:
-    """Return the reason not to use the model or server that a stranger chose to rank; empty if there is none."""
+    """Return why a model or server that only the stored request names must not rank; empty if it may."""
     models = [stored.embedder] if retriever.vectors and Spec.parse(stored.embedder).name not in HARMLESS else []
     models += [stored.retriever] if retriever.model else []
     refused = [spec for spec in models if spec not in allowed]
@@ -316,7 +299,7 @@ def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Col
 
 
 def _pack_of(pack: str, benchmark: Benchmark) -> str:
-    """Return the definition that a run over this data has: a shipped pack's is that of its own data alone."""
+    """Return the benchmark's definition for this data: that of a shipped pack holds for the pack's own data only."""
     edition = edition_of(pack)
     if edition is None:
         return pack
@@ -324,12 +307,12 @@ def _pack_of(pack: str, benchmark: Benchmark) -> str:
 
 
 def is_of_pack(name: str, edition: str) -> bool:
-    """Return whether data of this name is a shipped pack's."""
+    """Return whether data of this name is that of a shipped pack."""
     return name.startswith(f"pack-{edition}-")
 
 
 def tolerance_of(retriever: ResolvedRetriever, config: RunConfig) -> float:
-    """Return by how much a score may differ between machines; more than a step of rounding if a model ranks."""
+    """Return the tolerance of scores between machines: a step of rounding, and more if a model ranks."""
     if not has_model(retriever):
         return ROUNDED
     if config.embedder_identity.get("precision", "fp32") != "fp32":

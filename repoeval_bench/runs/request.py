@@ -1,6 +1,6 @@
-"""Requests: one model, from which the command line, benchmark files, Python and make take their options.
+"""Requests: the models from which the command line, benchmark files, Python and make take their options.
 
-A new option is a field here. What its value means is checked by `problems`, before data is fetched or a model loaded.
+A new option is a field here. `problems` checks its value, before data is fetched or a model is loaded.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EMBEDDER_FIELD = option(
 
 
 class DataRequest(Request):
-    """Tasks, and the source that they come from."""
+    """The request of data: tasks and their source."""
 
     source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
     level: str = option(DEFAULT.level, "function, line or api.", rare=True)
@@ -61,11 +61,11 @@ class DataRequest(Request):
 
     @classmethod
     def of_data(cls) -> frozenset[str]:
-        """Return the fields that say which data is read."""
+        """Return the fields that decide which data is read."""
         return frozenset(DataRequest.model_fields)
 
     def data(self) -> DataRequest:
-        """Return the part that says which data is read."""
+        """Return the part that decides which data is read."""
         return DataRequest(**{name: getattr(self, name) for name in DataRequest.model_fields})
 
 
@@ -139,7 +139,7 @@ class RunRequest(DataRequest):
     @model_validator(mode="before")
     @classmethod
     def _shipped_pack(cls, values: Any) -> Any:
-        """The name of a shipped pack is its data's source and its definition, by whichever of the two it is given."""
+        """Set both `source` and `pack` if either names a shipped pack."""
         if not isinstance(values, dict):
             return values
         source, pack = values.get("source", "auto"), values.get("pack", PACK)
@@ -155,20 +155,20 @@ class RunRequest(DataRequest):
     @model_validator(mode="before")
     @classmethod
     def _ask_questions(cls, values: Any) -> Any:
-        """Questions of a file have protocol `questions`, unless another is named."""
+        """Use protocol `questions` for a file of questions, unless another is named."""
         usual = cls.model_fields["protocol"].default
         if isinstance(values, dict) and values.get("questions") and values.get("protocol", usual) == usual:
             return values | {"protocol": "questions"}
         return values
 
     def resolved_protocol(self) -> Protocol:
-        """Return the protocol with the choices that override it; a UsageError where they do not fit together."""
+        """Return the protocol with the choices that override it; UsageError if they do not fit together."""
         return Protocol.parse(self.protocol).override(**{choice: getattr(self, choice) for choice in CHOICES})
 
     def on_this_device(self) -> Self:
-        """Return the request with the device that `auto` means on this machine, and a note on it; else as it is.
+        """Return the request with the device that `auto` means on this machine, and log it; unchanged without `auto`.
 
-        Each machine would take `auto` for another device, and make another run.
+        Otherwise workers on other machines would take `auto` for other devices, and make other runs.
         """
         from repoeval_bench.embedding.device import AUTO, device_note, settled
 
@@ -185,11 +185,11 @@ class RunRequest(DataRequest):
 
     @property
     def setting(self) -> Self:
-        """The request without its chunker: what the runs of one table share."""
+        """The request without its chunker, which the runs of one table share."""
         return self.model_copy(update={"chunker": None})
 
     def combination(self) -> dict[str, str]:
-        """Return the options that a file combines and that are set, but the chunker; `none` for an unused embedder."""
+        """Return the combined options that are set, without the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
         values = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
         if self.expand == NOTHING:
@@ -197,7 +197,7 @@ class RunRequest(DataRequest):
         return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
 
     def meaning(self) -> tuple[str, ...]:
-        """Return what two spellings of one run have in common; of a run that cannot be made, its spelling."""
+        """Return a key that is the same for all spellings of a run; of an invalid request, its spelling."""
         try:
             values = self.combination()
             values["protocol"] = self.resolved_protocol().name
@@ -212,7 +212,7 @@ class RunRequest(DataRequest):
 
 
 class RecommendRequest(DataRequest):
-    """The request of a recommendation: every chunker at every size, by every retriever and protocol."""
+    """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
 
     chunkers: tuple[str, ...] = option(
         ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
@@ -255,9 +255,9 @@ class RecommendRequest(DataRequest):
     time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
-        """Return a request for each protocol and retriever, the first protocol with all its retrievers first.
+        """Return a request for each protocol and retriever, all retrievers of the first protocol first.
 
-        One that is given in two spellings counts once.
+        Two spellings of one request count once.
         """
         requests = [
             RunRequest(
@@ -273,7 +273,7 @@ class RecommendRequest(DataRequest):
 
 
 class ExecutionRequest(Request):
-    """Executor of runs; it decides no number."""
+    """The request of an executor of runs; it changes no number."""
 
     executor: str | None = option(
         None,
@@ -284,7 +284,7 @@ class ExecutionRequest(Request):
 
 
 class ComparisonRequest(Request):
-    """Request of a comparison of runs."""
+    """The request of a comparison of runs."""
 
     baseline: str | None = option(
         None, "Compare the others with this run alone; by default every pair is compared.", "RUN|SPEC"
@@ -295,7 +295,7 @@ class ComparisonRequest(Request):
 
 
 def distinct(requests: Iterable[RunRequest]) -> list[RunRequest]:
-    """Return the requests without those that make an earlier one's run: in another spelling, or an unused embedder."""
+    """Return the requests without those for the same run as an earlier one: in other words, or an unused embedder."""
     first_of: dict[tuple[str, ...], RunRequest] = {}
     for request in requests:
         first_of.setdefault(request.meaning(), request)
@@ -311,10 +311,10 @@ def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunReque
 
 
 def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:
-    """Return the line of a command and its options, with the places where they are not the usual ones."""
+    """Return the line of a command and its options, with the folders that are not the default ones."""
     return shlex.join([PROGRAM, *words, *out_words(out), *(["--home", str(home)] if home else [])])
 
 
 def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:
-    """Return the `eval` that makes the request's run; `short`: see `Request.words`."""
+    """Return the `eval` line that makes the request's run; `short`: see `Request.words`."""
     return shell_line(["eval", *request.words(short=short)], out=out, home=home)

@@ -1,7 +1,7 @@
-"""Folders of runs: on this machine alone, or in front of a store that machines share, which a plug-in brings.
+"""Folders of runs: on this machine alone, or as the cache of a store that machines share, which a plug-in provides.
 
-Nobody ever finds half of a run in one: a run is written beside its place, whole, and renamed. Where two make the same
-run at once, the first to finish stays.
+A folder never contains half of a run: a run is written beside it and then renamed. If two processes make the same run
+at once, the first to finish stays.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.storage import VectorCache
 
 STORES = "repoeval_bench.stores"
-"""The group of entry points whose `url` gives the `Results` of a store: (URL, the folder in front of it) -> Results."""
+"""The group of entry points with a function `url`: (URL of a store, folder of its cache) -> its `Results`."""
 
 _TIMES = 10
-"""Attempts to put a run where another process is replacing the same one."""
+"""The most attempts to publish a run while another process replaces the same one."""
 
 _SHOWN = 80
-"""Characters of a URL in the name of its folder: it may be longer than a file's name can be."""
+"""The most characters of a URL in the name of its folder, as names of files have a limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The runs of a folder. What is done for a store beside it is nothing here, and overridden by a plug-in."""
+    """The runs of a folder. The methods for a store do nothing here; a plug-in overrides them."""
 
     out: Path
 
     @property
     def name(self) -> str:
-        """The folder, or the URL of the store that it is in front of."""
+        """The folder, or the URL of the store whose cache it is."""
         return str(self.out)
 
     def find(self, run_id: str) -> RunView | None:
-        """Return a run that exactly this code made, or None."""
+        """Return a run that exactly this code made; None if there is none."""
         return current_run(self.out / run_id)
 
     def open(self, run_id: str) -> RunView:
@@ -58,7 +58,7 @@ class Results:
         return RunView(self.out / run_id)
 
     def keep(self, folder: Path) -> RunView:
-        """Move a run's folder to its place, and share it; what other runs there hold too is on the disk once."""
+        """Move a run's folder to its place, and share it; files that other runs have too are stored once."""
         for name in (SOURCES, QUERIES):
             share_bytes(folder / name, self.out.glob(f"*/{name}"))
         published = publish(folder, self.out)
@@ -72,7 +72,7 @@ class Results:
             with writing_to(self.out):
                 copied.mkdir()
                 for file in run.iterdir():
-                    if file.is_file():  # all that a run is
+                    if file.is_file():  # a run has no folders
                         shutil.copyfile(file, copied / file.name)
             return self.keep(copied)
 
@@ -80,23 +80,23 @@ class Results:
         """Share a run that is in its place."""
 
     def fetch(self) -> None:
-        """Bring here the runs that are shared; a notice says which of them are broken."""
+        """Fetch the shared runs; a notice names the broken ones."""
 
     def read(self) -> None:
-        """Do as `fetch` for a command that only reads; a UsageError where no run is shared."""
+        """Do as `fetch`, for a command that only reads; UsageError if no run is shared."""
 
     def check_writable(self) -> None:
         """Raise a BenchError unless runs can be shared."""
 
     def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
-        """Share an object beside the runs; one of that name stays unless it is to be replaced."""
+        """Share an object beside the runs; an existing one of that name stays unless `replace`."""
 
     def vectors(self, home: Path | None) -> VectorCache | None:
-        """Return the vector cache in `home` in front of the shared vectors; None where none are shared."""
+        """Return the vector cache in `home` as the cache of the shared vectors; None if none are shared."""
 
 
 def results_at(location: str | Path, home: Path | None = None) -> Results:
-    """Return the results in a folder, or at a URL, with a folder in `home`; one in front of a store says so itself."""
+    """Return the results in a folder, or at the URL of a store, with a folder in `home` as its cache."""
     folder, url = Path(location), store_url(Path(location))
     if is_url(str(location)):
         url = str(location).rstrip("/")
@@ -112,7 +112,7 @@ def results_at(location: str | Path, home: Path | None = None) -> Results:
 
 @contextmanager
 def staging(out: Path, name: str) -> Iterator[Path]:
-    """Yield a folder beside the runs in `out`, removed at the end, in which a run of this name can be made."""
+    """Yield a folder beside the runs in `out` in which to make a run of this name; it is removed at the end."""
     with ExitStack() as stack:
         with writing_to(out):
             folder = stack.enter_context(folder_beside(out / name))
@@ -120,25 +120,25 @@ def staging(out: Path, name: str) -> Iterator[Path]:
 
 
 def publish(folder: Path, out: Path) -> Path:
-    """Move a run's folder into `out`; where the same run is there already, that one stays. The run's folder there.
+    """Move a run's folder into `out`, and return its folder there; if the same run is there already, that one stays.
 
-    A folder that is there and is not this run, such as the rest of an interrupted one, is replaced.
+    Any other folder of that name, such as the rest of an interrupted run, is replaced.
     """
     target = out / folder.name
     with writing_to(out):
         for _ in range(_TIMES):
             if _moved(folder, target) or ((target / MANIFEST).is_file() and not differing(folder, target)):
                 return target
-            # Renamed first: what is deleted file by file could be taken for a run meanwhile.
+            # Rename it first: a folder that is half deleted could be taken for a run.
             old = folder.parent / "replaced"
-            with suppress(FileNotFoundError):  # another process has replaced it at the same moment
+            with suppress(FileNotFoundError):  # another process replaced it at the same moment
                 target.rename(old)
                 shutil.rmtree(old)
     raise ResultError(f"{target} is replaced by another process all the time; run the same command again")
 
 
 def _moved(folder: Path, target: Path) -> bool:
-    """Rename the folder and return True, or False where there is one already."""
+    """Rename the folder; False if the target exists."""
     try:
         folder.rename(target)
     except OSError:
@@ -149,20 +149,20 @@ def _moved(folder: Path, target: Path) -> bool:
 
 
 def writing_to(out: Path) -> AbstractContextManager[None]:
-    """Within the block an error of the system is a ResultError: the results folder cannot be written."""
+    """Raise an error of the system in the block as a ResultError: the results folder cannot be written."""
     return os_errors_as(ResultError, f"the results folder {out} cannot be written", "choose another with --out")
 
 
 def differing(first: Path, second: Path) -> list[str]:
-    """Return the names of the files in which two run folders differ, times apart."""
+    """Return the names of the files in which two run folders differ, other than in times."""
     names = {path.name for folder in (first, second) for path in folder.iterdir() if path.is_file()}
     return sorted(name for name in names - {TIMINGS} if _content(first / name) != _content(second / name))
 
 
 def _content(path: Path) -> object:
-    """Return the unpacked bytes of a file, or a manifest without its time; None of a missing or broken one."""
+    """Return the unpacked bytes of a file, or a manifest without its time; None if it is missing or broken."""
     try:
-        with opened(path) as stream:  # another library packs the same text in other bytes
+        with opened(path) as stream:  # another zlib compresses the same text to other bytes
             content = stream.read()
         if path.name != MANIFEST:
             return content

@@ -1,7 +1,7 @@
 """The runner: requests go in, run folders come out.
 
-It chunks side by side, embeds what is missing in one pass, and makes and stores the runs. Requests over the same files
-share what a chunker made of them. An executor decides where a job runs and nothing else: the bytes are the same.
+It chunks in parallel, embeds missing vectors in one pass, and makes and stores the runs. Requests over the same files
+share the chunks of a chunker. An executor decides only where a job runs: the stored bytes are the same.
 """
 
 from __future__ import annotations
@@ -45,15 +45,7 @@ from repoeval_bench.runs.parts import (
     skipped_for_language,
     skipped_line,
 )
-from repoeval_bench.runs.planning import (
-    Cut,
-    Inputs,
-    Plan,
-    cut_files,
-    is_large,
-    plan_of,
-    select,
-)
+from repoeval_bench.runs.planning import Cut, Inputs, Plan, cut_files, is_large, plan_of, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
 from repoeval_bench.runs.results import Results, results_at, staging
@@ -71,7 +63,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run to be made. `cutters` are its chunker, and a second one where its documents are not the chunks."""
+    """A run to make. `cutters` are its chunker, and a second one if its documents are not the chunks."""
 
     cutters: tuple[Chunker, Chunker | None]
     config: RunConfig
@@ -103,11 +95,11 @@ def make_runs(
     home: Path | None = None,
     executor: Executor = IN_PROCESS,
 ) -> Iterator[list[RunView | ChunkError]]:
-    """Yield for each chunker its run under each setting, or why the chunker failed there; each is stored when done.
+    """Yield for each chunker its run under each setting, or the chunker's error there; each run is stored when done.
 
-    With `reuse` stored runs that exactly this code made are taken as they are. The settings are cut in the same way,
-    and have one embedder. Without one, a chunker's runs are one job, and its chunks stay there. With one, all chunkers
-    cut first, and missing vectors are embedded in one pass. Raises a BenchError in one sentence.
+    With `reuse`, stored runs that exactly this code made are used unchanged. The settings have the same chunks and the
+    same embedder. Without an embedder, a chunker's runs are one job, and its chunks stay in its process. With one, all
+    chunkers cut first, and missing vectors are embedded in one pass. Raises a BenchError in one sentence.
     """
     rows = list(zip(*(_planned_runs(setting, chunkers, home) for setting in settings), strict=True))
     stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
@@ -131,7 +123,7 @@ def make_runs(
 
 
 def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | None) -> list[PlannedRun]:
-    """Return the run of each chunker that a setting asks for."""
+    """Return the run of each chunker under a setting."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
     retriever = make_retriever(request.retriever, protocol, home=home)
     planned = []
@@ -158,16 +150,15 @@ def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | No
 
 
 def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Iterable[Parts]) -> Executor:
-    """Return the executor, or this process where others do not pay.
+    """Return the executor, or this process if others are not worth their start, or not possible.
 
-    A chunker may have a process or a state of its own, unless its row says that it has none.
+    A chunker may have a process or a state of its own, unless its row in the registry says that it has none. A
+    reranker's model uses all cores.
     """
     pays = (
         ((isinstance(executor, ProcessPool) and executor.is_started) or is_large(benchmark, len(chunkers)))
         and all(is_parallel(chunker.spec) for chunker in chunkers)
-        and not any(
-            retriever.scorer for of_run in parts for retriever in of_run.retrievers
-        )  # a model has the cores to itself
+        and not any(retriever.scorer for of_run in parts for retriever in of_run.retrievers)
     )
     return executor if pays else IN_PROCESS
 
@@ -175,15 +166,15 @@ def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunke
 def _make(
     work: Work, results: Results, cuts: Iterable[Cut | Plan | ChunkError] | None = None
 ) -> list[str | ChunkError]:
-    """Cut, rank, score and store the runs of one chunker; return each one's id, or its chunker's error in its place.
+    """Cut, rank, score and store the runs of one chunker; return the ids of the runs, or the chunker's error instead.
 
-    `cuts` are what was cut before, in the order of the runs.
+    `cuts` are the results of earlier cuts, in the order of the runs.
     """
     return [_store(*planned_run, cut, results) for planned_run, cut in zip(work, cuts or _cut(work), strict=True)]
 
 
 def _cut(work: Work) -> Iterator[Cut | ChunkError]:
-    """Yield what the chunker makes for each of its runs; what it makes of a file it makes once."""
+    """Yield the chunks for each run of a chunker; it cuts the unchanged files once."""
     plain: Corpus | None = None
     for run, inputs in work:
         try:
@@ -206,7 +197,7 @@ def _plan(run: PlannedRun, inputs: Inputs, cut: Cut) -> Plan:
 
 
 def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, results: Results) -> str | ChunkError:
-    """Judge, retrieve, score and store what was cut; the run's id. Nobody ever finds half of it."""
+    """Judge, retrieve, score and store a run that is cut, and return its id; its folder appears complete."""
     if isinstance(cut, ChunkError):
         return cut
     planned = cut if isinstance(cut, Plan) else _plan(run, inputs, cut)
@@ -220,7 +211,7 @@ def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, result
 def _make_in_one_pass(
     jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor
 ) -> Iterator[list[str | ChunkError]]:
-    """Make the jobs' runs as `_make` does, after every text without a vector is embedded, each distinct one once."""
+    """Make the jobs' runs as `_make` does, after embedding each distinct text that has no vector once."""
     cuts = executor.map([partial(_cut_all, work) for work in jobs])
     plans = [
         [cut if isinstance(cut, ChunkError) else _plan(*of_run, cut) for of_run, cut in zip(work, of_work, strict=True)]
@@ -239,23 +230,23 @@ def _make_in_one_pass(
     if ready and ready[0].usage:
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
         NOTICES.info(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
-    # Workers read the vectors from the cache; where it cannot keep them, this process alone has them.
+    # Workers read the vectors from the cache; if it cannot store them, only this process has them.
     if any(run_plan.encoded for run_plan in ready) and any(embedder.pending(texts).values()):
         executor = IN_PROCESS
     return executor.map([partial(_make, work, results, of_work) for work, of_work in zip(jobs, plans, strict=True)])
 
 
 class Runner:
-    """Make the runs of requests: the data is fetched, each model located, and each file cut once.
+    """Makes the runs of requests: data is fetched, each model located, and each file cut once.
 
-    Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data is
-    fetched. With `Workers` each run is a job of its own, whose worker reads the data that the request names. Any other
-    executor makes the runs of the loaded data together. `benchmark` is data that is loaded already. At most `sample`
-    tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the other, and each
-    run when it is read. Notices name each source of data, each part that is missing, and each option without effect.
+    One UsageError lists all mistakes in the requests, and earlier `problems`, before data is fetched. With `Workers`
+    each run is a job of its own, whose worker reads the data that the request names. Any other executor makes the runs
+    of the loaded data together. `benchmark` is data that is loaded already. At most `sample` tasks are drawn from those
+    that a protocol scores. With `ahead` False, settings follow each other, and each run is made when it is read.
+    Notices name the sources of data, missing parts, and options without effect.
 
-    `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
-    LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
+    `skipped` is chunker -> the reason, for chunkers that do not know a language of the data; LanguageError if none is
+    left. `failed` is setting -> chunker -> its error, which ends this run alone.
     """
 
     def __init__(
@@ -298,7 +289,7 @@ class Runner:
         self._bar: tqdm[Any] | None = None
         if self._workers:
             return
-        # What can fail before the data is fetched is made before.
+        # Embedders may fail, so they are made before the data is fetched.
         for setting in self.settings:
             self.embedder(setting)
         for name, reason in skipped_for_language(self.benchmark, unsized(requests)).items():
@@ -315,16 +306,16 @@ class Runner:
         return list(self._members)
 
     def skipped_of(self, setting: RunRequest) -> dict[str, str]:
-        """Return those of the setting's chunkers that are left out, with the reason."""
+        """Return the setting's chunkers that are skipped, with the reason."""
         named = [str(request.chunker) for request in self._members[setting]]
         return {name: self.skipped[name] for name in named if name in self.skipped}
 
     def failed_of(self, setting: RunRequest) -> dict[str, str]:
-        """Return those of the setting's chunkers that failed, with the reason."""
+        """Return the setting's chunkers that failed, with the reason."""
         return {name: str(error) for name, error in self.failed.get(setting, {}).items()}
 
     def embedder(self, setting: RunRequest) -> Embedder | None:
-        """Return the embedder of a setting, None where nothing needs vectors."""
+        """Return the embedder of a setting; None if nothing needs vectors."""
         return self._materials.embedder(setting)
 
     def selected(self, setting: RunRequest) -> Benchmark:
@@ -332,20 +323,20 @@ class Runner:
         return self._setting(setting).selected
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
-        """Return the chunkers of a setting at their final size; sizes are matched and reported once a file."""
+        """Return the chunkers of a setting at their final size; sizes are matched once for the same files."""
         specs = [request.chunker for request in self._members[setting] if request.chunker not in self.skipped]
-        asking = self._setting(setting)
+        current = self._setting(setting)
         for other, named, cutters in self._chunkers:
-            if named == specs and replace(other, embedder=asking.embedder).is_cut_like(asking):
+            if named == specs and replace(other, embedder=current.embedder).is_cut_like(current):
                 return cutters
         cutters = make_chunkers(self.benchmark, specs, setting)
-        self._chunkers.append((asking, specs, cutters))
+        self._chunkers.append((current, specs, cutters))
         return cutters
 
     def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
-        """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one not made.
+        """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one without.
 
-        Settings are read in their order. Where all chunkers of one fail here, that is their error.
+        Call it for the settings in their order. If all chunkers of one fail in this process, their error is raised.
         """
         runs = []
         for run in self.runs_of(setting, reuse=reuse):
@@ -354,14 +345,14 @@ class Runner:
                 NOTICES.info(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
         errors = list(self.failed.get(setting, {}).values())
         if errors and not any(runs) and not self._workers:
-            # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
+            # A new error: the original is in a local list, so raising it would keep the vector cache in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
         for name, reason in self.failed_of(setting).items():
             NOTICES.info(skipped_line(name, reason))
         return runs
 
     def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
-        """Yield the runs of a setting, each when it and those before it are there."""
+        """Yield the runs of a setting in their order, each as soon as it is made."""
         runs = self._job_runs(reuse=reuse) if self._workers else self._runs_here(setting, reuse=reuse)
         for request in self._members[setting]:
             if request.chunker in self.skipped and not self._workers:
@@ -376,9 +367,9 @@ class Runner:
         self._materials.share()
 
     def check(self) -> None:
-        """Raise a ResultError that lists the runs that were not made, each with the reason and what tries it again.
+        """Raise a ResultError that lists the failed runs, each with the reason and a command that tries it again.
 
-        A LanguageError where no chunker knows the languages of the data.
+        LanguageError if no chunker knows the languages of the data.
         """
         known = [request for request in self._requests if request.chunker not in self.skipped]
         lines = [
@@ -397,7 +388,7 @@ class Runner:
             NOTICES.info(skipped_line(chunker, reason))
 
     def _retry(self, request: RunRequest) -> str:
-        """Return the shell line that makes a run alone, or the advice to repeat the command where none does."""
+        """Return the command line that makes a run alone, or the advice to repeat the command if none does."""
         if self._sample is None and stands_alone(request, self._without):
             return f"try it again: {eval_line(request, out=self._results.out, home=self._home)}"
         return "run the same command again"
@@ -406,7 +397,7 @@ class Runner:
         return self._materials.setting(request, self._sample)
 
     def _together(self, setting: RunRequest) -> list[RunRequest]:
-        """Return the setting, and those of the later ones whose runs are made with its own."""
+        """Return the setting and the later ones whose runs are made with its own."""
         first, specs = self._setting(setting), [request.chunker for request in self._members[setting]]
         later = self.settings[self.settings.index(setting) + 1 :] if self._ahead else []
         return [setting] + [
@@ -418,7 +409,7 @@ class Runner:
         ]
 
     def _runs_here(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
-        """Yield the runs of a setting, and keep those of later settings that were made with them."""
+        """Yield the runs of a setting, and store in `_ready` those of later settings that were made with them."""
         bar = self._bar = self._bar or progress(
             desc="runs", unit="runs", total=sum(request.chunker not in self.skipped for request in self._requests)
         )
@@ -433,7 +424,7 @@ class Runner:
     def _new_runs(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
         together, chunkers = self._together(setting), self.chunkers(setting)
         later = [self._ready.setdefault(member, []) for member in together[1:]]
-        # If none may be made before it is read, each is made alone.
+        # Without `ahead`, each run is made when it is read.
         for part in [chunkers] if self._ahead else [[chunker] for chunker in chunkers]:
             for run, *others in make_runs(
                 [self._setting(member) for member in together],
@@ -448,7 +439,7 @@ class Runner:
                 yield run
 
     def _job_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError]:
-        """Yield the runs of the next setting, each made by a worker; all settings' jobs are handed over at once."""
+        """Yield the runs of workers, from one setting to the next; the first call submits the jobs of all settings."""
         if self._finished is None:
             assert self._workers is not None
             self._finished = self._workers.map(self._jobs(reuse=reuse))
@@ -471,12 +462,12 @@ class Runner:
 
 
 def _parts(request: RunRequest) -> tuple[str, ...]:
-    """Return the parts of a run's name, for people."""
+    """Return the parts of a run's name in messages."""
     return (request.chunker or "no chunker", *request.combination().values())
 
 
 def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample: int | None) -> str:
-    """Make the one run of a checked request, in a worker; its id."""
+    """Make the run of a checked request in a worker, and return its id."""
     chunkers = make_chunkers(materials.benchmark, [request.chunker], request)
     setting = materials.setting(request.setting, sample)
     ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=materials.home)
@@ -486,7 +477,7 @@ def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample:
 
 
 def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
-    """Return whether `eval` of this request alone scores the same tasks as beside the other requests."""
+    """Return whether `eval` of this request alone scores the same tasks as together with the other requests."""
     return request.limit is None or unscored_repositories([request]) == without
 
 
@@ -497,7 +488,7 @@ def plan_run(
     protocol: str | Protocol = "context",
     skip_errors: bool = False,
 ) -> Plan:
-    """Chunk the repositories and make the queries, and compute nothing else."""
+    """Chunk the repositories and make the queries, without a model."""
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutters, selected = make_parts(resolved, chunker), select(benchmark, resolved)
     cut = cut_files(selected, resolved, cutters, skip_errors=skip_errors)
@@ -514,13 +505,13 @@ def evaluate(
     home: Path | None = None,
     **fields: Any,
 ) -> RunView:
-    """Chunk, embed, retrieve, score and store one run; returns what was stored.
+    """Chunk, embed, retrieve, score and store one run, and return it.
 
-    A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
-    `embedder` is a spec or an object. `fields` are further fields of `RunRequest`: protocol, retriever, k, measures,
-    match_size, header … With `reuse` a stored run made by exactly this code is returned unchanged. `out` is a folder
-    or, as a text, the URL of a store (docs/cluster.md). Notices say where the cache cannot keep anything, and how
-    many tokens a server says it embedded. Raises a BenchError in one sentence.
+    A chunker is a spec, an object with `spec` and `chunk`, or None if the protocol has documents of its own. `embedder`
+    is a spec or an object. `fields` are other fields of `RunRequest`: protocol, retriever, k, measures, match_size,
+    header … With `reuse`, a stored run made by exactly this code is returned unchanged. `out` is a folder or, as a
+    text, the URL of a store (docs/cluster.md). Notices say if the cache cannot store anything, and how many tokens a
+    server counted. Raises a BenchError in one sentence.
     """
     given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):

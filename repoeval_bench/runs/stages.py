@@ -1,4 +1,4 @@
-"""The steps of a run, in order, on one screen. Parts come in as objects; files are written by `store`."""
+"""The steps of a run, in order. Parts are passed as objects; `store` writes the files."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def embed(
     plans: Sequence[Plan], embedder: Embedder, texts: Mapping[Role, Sequence[str]], *, few_gold: bool = True
 ) -> list[Plan]:
-    """Embed every distinct text of all plans in one pass, as `texts_of` gives them; the plans, with what that took.
+    """Embed every distinct text of `texts_of` in one pass, and return the plans with its cost.
 
-    What `check_gold` refuses, with the same `few_gold`, is refused before the first text is embedded.
+    `check_gold` comes before the first text is embedded.
     """
     started = perf_counter()
     if any(embedder.pending(texts).values()):
@@ -59,14 +59,14 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
 
 
 class _Clock:
-    """Seconds of each step."""
+    """Measures the seconds of each step."""
 
     def __init__(self, seconds: Mapping[str, float]) -> None:
         self.seconds = dict(seconds)
         self._started = perf_counter()
 
     def lap(self, step: str) -> None:
-        """Return the step has ended, and the next one begins."""
+        """End a step; the next one begins."""
         now = perf_counter()
         self.seconds[step] = now - self._started
         self._started = now
@@ -82,10 +82,10 @@ def execute(
     few_gold: bool,
     ranking: Run | None = None,
 ) -> RunOutcome:
-    """Judge, retrieve and score what was planned. `embedder` is None where nothing needs vectors.
+    """Judge, retrieve and score a planned run. `embedder` is None if nothing needs vectors.
 
-    Nothing is retrieved where a `ranking` of the documents by this retriever is given. `inputs` are the same for all
-    chunkers. `few_gold`: see `check_gold`.
+    A given `ranking` of the documents by this retriever replaces retrieval. `inputs` are the same for all chunkers.
+    `few_gold`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
@@ -135,7 +135,7 @@ def execute(
 def _judge(
     planned: Plan, config: RunConfig, embedder: Embedder | None, inputs: Inputs
 ) -> tuple[JudgedCorpus, JudgedCorpus]:
-    """Judge the documents, and the chunks where they are not the documents."""
+    """Judge the documents, and the chunks if they are not the documents."""
     benchmark, protocol = planned.benchmark, planned.protocol
     judgements = judge_corpus(
         benchmark,
@@ -167,7 +167,7 @@ def _index(
 
 
 def _retrieve(planned: Plan, searcher: Retriever, k: int, judgements: JudgedCorpus, of_chunks: JudgedCorpus) -> Run:
-    """Return the best k documents of each query; where these are not the chunks, every chunk is ranked first."""
+    """Return the best k documents of each query; if these are not the chunks, rank every chunk first."""
     queries = planned.queries
     if planned.protocol.scope == "pooled":
         _, queries = pooled(planned.corpus.chunks, queries)
@@ -194,9 +194,10 @@ def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage 
 
 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
-    """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless the request allows it.
+    """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless `few_gold` allows it.
 
-    Means say little of a ranking then. Where no query has one, they say nothing, and `few_gold` does not help.
+    Means then say little about a ranking. If no query has a relevant chunk, they say nothing, and `few_gold` does not
+    help.
     """
     total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
     if 2 * with_gold >= total or (few_gold and with_gold):
@@ -233,7 +234,7 @@ def make_line_map(
     documents: Corpus,
     line_nws: Mapping[str, Sequence[int]],
 ) -> LineMap:
-    """Return the way from scores of a corpus's chunks to those of the documents."""
+    """Return the map from scores of a corpus's chunks to scores of the documents."""
     blanked = {task.task_id: (task.file, task.body) for task in benchmark.tasks} if protocol.blanks else {}
     return LineMap(
         chunks=corpus.chunks,

@@ -1,6 +1,6 @@
-"""Writing run folders, `results/<run id>/`: each file whole or not at all, the manifest last.
+"""Write run folders, `results/<run id>/`: each file as a whole, the manifest last.
 
-What the files hold is in `records`; `view` reads them back. A second identical run writes the same bytes except for
+`records` defines the content of the files; `view` reads them. A second identical run writes the same bytes except for
 timings.jsonl and the manifest's `created`.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-"""The encoder of every line; `json.dumps` would make a new one for each."""
+"""The encoder of all lines; `json.dumps` would make a new one for each line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
     `leak` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes in the
-    model's tokens, None where no model was used. `seconds` are those of each step; `index` is None where nothing was
-    embedded. `inspection` is file name -> content.
+    model's tokens, None without a model. `seconds` are those of each step; `index` is None if nothing was embedded.
+    `inspection` is file name -> content.
     """
 
     config: records.RunConfig
@@ -68,7 +68,7 @@ class RunOutcome:
 
     @property
     def index_version(self) -> str:
-        """Hash of what the index was built from: dataset, chunker, embedder."""
+        """Hash of the dataset, chunker and embedder of the index."""
         config = self.config
         parts = (config.fingerprint, config.chunker, config.embedder_identity)
         return short_hash(json.dumps(parts, sort_keys=True), 12)
@@ -88,10 +88,7 @@ class RunFiles:
 
 
 def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
-    """Write a run's folder and return it. `created` is an ISO 8601 time.
-
-    A folder that cannot be written is a ResultError.
-    """
+    """Write a run's folder and return it; ResultError if that fails. `created` is an ISO 8601 time."""
     qrels, gain_factor = format_qrels(outcome.judgements.qrels)
     dataset = _dataset(outcome.planned.benchmark)
     manifest = records.Manifest(
@@ -124,9 +121,9 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
 
 
 def write_folder(folder: Path, files: RunFiles) -> Path:
-    """Write a run's files, the manifest last: a folder without one is not a run. In the cache of a store, put it there.
+    """Write a run's files, the manifest last, as a folder without one is not a run; ResultError if that fails.
 
-    A ResultError where they cannot be written.
+    A run in the cache of a store is put into the store too.
     """
     content: dict[str, str | bytes | Iterable[str | bytes]] = {
         records.METRICS: pretty(files.metrics),
@@ -147,10 +144,10 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
 
 
 def check_writable(results: Path) -> None:
-    """Fail before hours of work, not after: a UsageError unless files can be made in `results`.
+    """Fail before hours of work, not after: UsageError unless files can be written to `results`.
 
-    Where that is the cache of a store, a StoreError unless objects can be put there. What commands that were killed
-    left there is removed.
+    If that is the cache of a store, StoreError unless objects can be put there. Incomplete files that killed commands
+    left are removed.
     """
     check_place(results, "another results folder with --out", folder=True)
     sweep(results)
@@ -220,12 +217,12 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
     hashes = {query.query_id: sha256_text(query.text) for query in planned.queries}
     for task in planned.benchmark.tasks:
         row = position[task.task_id]
-        # The query is made of its own file, so that it resembles the queries of that file too.
-        # Definitions are used by files all over a repository, and would make one cluster of its queries.
+        # A query is text of its own file, so it resembles the queries of that file too. Gold that is definitions is all
+        # over a repository, and would make one cluster of its queries.
         gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
         other_files = {location.file for location in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
-        # Tests of one file resemble each other, and call what is all over a repository; so do a document's paragraphs.
+        # Tests of one file resemble each other, and their gold is all over a repository; so do a document's paragraphs.
         by = {"tests": "test file", "prose": "document"}.get(planned.protocol.tasks)
         asker = (task.function_name or "").partition("::")[0]
         cluster: dict[str, Any] = {"cluster": f"{task.repo}/{asker}", "cluster_by": by} if by else {}
@@ -245,13 +242,12 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
 
 
 def _log_lines(outcome: RunOutcome) -> Iterator[str]:
-    """Yield the lines of the run log (`log.StoredRow`). What of them can break the contract is checked."""
+    """Yield the lines of the run log (`log.StoredRow`), after a check of those fields that can violate the schema."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
     chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.documents}
     numbers: dict[str, int] = {}
-    # The id is a hash of the whole configuration.
-    system = outcome.run_id
+    system = outcome.run_id  # it has a hash of the whole configuration
     k_raw = max(config.k, outcome.first_stage.k_raw if outcome.first_stage else 0)
     last = {
         "index_version": outcome.index_version,
@@ -260,8 +256,7 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
     last_text = _ENCODER.encode(last)
     for query in outcome.planned.queries:
         ranking = outcome.run.rankings[query.query_id]
-        # Tokens are the model's; without a model none are known.
-        tokens = outcome.facts[query.query_id].get("query_tokens")
+        tokens = outcome.facts[query.query_id].get("query_tokens")  # None without a model
         first = {
             "query_id": query.query_id,
             "query": readable(query.text),
@@ -270,7 +265,7 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
             "system": system,
             "k_raw": k_raw,
         }
-        new = [_place(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in numbers]
+        new = [_logged(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in numbers]
         check_row({**first, "topk": [{"rank": 1, **record, "score": 0.0} for record in new], **last})
         numbers.update((record["chunk_id"], number) for number, record in enumerate(new, start=len(numbers)))
         columns = {
@@ -281,7 +276,7 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
         yield f"{_ENCODER.encode(first)[:-1]}, {_ENCODER.encode(columns)[1:-1]}, {last_text[1:]}\n"
 
 
-def _place(chunk: Chunk) -> dict[str, Any]:
+def _logged(chunk: Chunk) -> dict[str, Any]:
     return {
         "chunk_id": chunk.chunk_id,
         "file": chunk.file,
@@ -294,7 +289,7 @@ def _place(chunk: Chunk) -> dict[str, Any]:
 def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
     planned, run = outcome.planned, outcome.run
     for step, seconds in outcome.seconds.items():
-        # With warm vectors nothing is encoded, and the step's seconds say nothing of the model's speed.
+        # `encoded` shows whether vectors were cached, so that the seconds say nothing about the model's speed.
         if step == records.EMBED_STEP:
             yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded, usage=dict(planned.usage))
         else:

@@ -1,8 +1,8 @@
-"""TREC files: runs and qrels as trec_eval and ir_measures read them.
+"""TREC files: runs and qrels for trec_eval and ir_measures.
 
-A run line is `query Q0 chunk rank score tag`, a qrels line `query 0 chunk gain`. A reader of a run orders it by (score,
-chunk id), both descending, with scores narrowed to float32, as trec_eval does. The file's own ranks and order are not
-read. What is written here is read back in the same order.
+A run line is `query Q0 chunk rank score tag`, a qrels line `query 0 chunk gain`. As in trec_eval, a reader orders a run
+by (score as float32, chunk id), both descending, and ignores the file's own ranks and order. A run that is written here
+is read back in the same order.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ GAIN_FACTOR = 1000
 """Real gains are written as whole thousandths, because trec_eval reads whole numbers."""
 
 LARGEST_GAIN = 1e12
-"""A gain above it is refused: in thousandths, floating point no longer separates it from the next whole number."""
+"""The largest gain: in thousandths, floating point cannot tell a larger one from the next whole number."""
 
 NO_CHUNK = "none"
-"""Id of the one row, with gain 0, of a query without a relevant chunk: without a row it would leave the mean."""
+"""The chunk id in the only row, with gain 0, of a query without a relevant chunk: every mean needs a row."""
 
 _SLACK = 1e-5
-"""By how much (relative) a score may pass the one above it and still be written as its equal's neighbour."""
+"""How far (relative) a score may be above the one before it, so that it is still written one step below that one."""
 
 
 class Fields:
-    """Ids as the fields they are written as: an id is written for many queries and looked at once.
+    """Ids as fields of a TREC file, cached, as many rows have the same id.
 
-    Give one to both the run and its qrels: two ids of either that would be one field are a MetricError.
+    Use the same object for a run and its qrels: MetricError if two of their ids would be the same field.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class _FieldsOf(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         field = self[name] = as_field(name, self._what)
-        # Only what is encoded, or looks like it, can meet another name.
+        # Only a field that is encoded, or looks so, can equal that of another name.
         if "%" in field and (other := self._encoded.setdefault(field, name)) != name:
             raise MetricError(f"{self._what} {other!r} and {name!r} are one in a TREC file; rename one of them")
         return field
@@ -64,9 +64,9 @@ def run_lines(
 ) -> Iterator[str]:
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
-    Scores are written with `%.9g`, which float32 survives. A reader would reorder two scores that are equal in float32,
-    or a tie that is not in the order of ids. There the lower one is written one float32 step down. A score that is not
-    finite, or clearly above the one before it, is a MetricError.
+    Scores are written with `%.9g`, which is exact for float32. A reader would reorder chunks whose scores are equal in
+    float32 but not in the order of ids. There the lower one is written one float32 step down. MetricError for a score
+    that is not finite, or clearly above the one before it.
     """
     word = as_field(tag or "run", "tag")
     fields = fields or Fields()
@@ -83,10 +83,10 @@ def run_lines(
 
 
 def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None = None) -> tuple[str, int]:
-    """Return the text of a qrels file, and the factor of its gains: 1, or 1000 where one is not an integer.
+    """Return the text of a qrels file, and the factor of its gains: 1, or 1000 if one is not an integer.
 
-    A query without a relevant chunk gets one row with gain 0. A relevant chunk keeps at least gain 1, however small
-    its gain was. A negative gain and one above `LARGEST_GAIN` are a MetricError.
+    A query without a relevant chunk gets one row with gain 0. A relevant chunk is written with a gain of at least 1.
+    MetricError for a negative gain, and for one above `LARGEST_GAIN`.
     """
     for query_id, gains in qrels.items():
         for chunk_id, gain in gains.items():
@@ -109,8 +109,8 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
-    A MetricError with file:line names a line without six fields, a score that is no finite number, or a chunk that a
-    query has twice. The tag is the last line's; a query without a result has no line, so it is not there.
+    MetricError with file:line for a line without six fields, a score that is no finite number, or a chunk that appears
+    twice in a query. The tag is that of the last line. A query without a result has no line, so it is missing.
     """
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
@@ -125,11 +125,10 @@ def read_run(path: Path) -> Run:
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
-    """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
+    """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; an empty dict without any.
 
-    A negative grade is not relevant, as trec_eval reads it. A MetricError with file:line names a line without four
-    fields, or a chunk that a query has twice. So is a gain that is no finite number of at most `LARGEST_GAIN` times the
-    factor.
+    A negative grade is not relevant, as in trec_eval. MetricError with file:line for a line without four fields, a
+    chunk that appears twice in a query, or a gain that is no finite number of at most `LARGEST_GAIN` times the factor.
     """
     qrels: Qrels = {}
     for _, query_id, chunk_id, gain in qrels_rows(path, factor):
@@ -140,7 +139,7 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
 
 
 def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
-    """(line number, query id, chunk id, gain as written) of every line; MetricErrors are those of `read_qrels`."""
+    """(line number, query id, chunk id, gain as written) of every line; MetricError as in `read_qrels`."""
     seen: set[tuple[str, str]] = set()
     for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
         gain = _number(path, number, "gain", text)
@@ -153,20 +152,20 @@ def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, f
 
 
 def as_field(name: str, what: str) -> str:
-    """Return the name as one field of a line: one that holds a blank is percent-encoded, any other stays as it is."""
+    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged."""
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
     return name if name.split() == [name] else encode_id(name)
 
 
 def of_field(field: str) -> str:
-    """Return the name with a blank that is written as this field; the field itself where none is."""
+    """Return the name with a blank that is written as this field; the field itself if there is none."""
     name = unquote(field)
     return name if name.split() != [name] and encode_id(name) == field else field
 
 
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
-    """Return the scores as text, so that the file, sorted by trec_eval's rule, gives back the ranking."""
+    """Return the scores as text, such that trec_eval's order of the file is the ranking."""
     texts = [f"{score:.9g}" for _, score in ranking]
     with np.errstate(over="ignore"):
         singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
@@ -188,7 +187,7 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
 
 
 def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Chunks with their scores by (score as float32, chunk id), both descending, as trec_eval ranks them."""
+    """Order chunks by (score as float32, chunk id), both descending, as trec_eval does."""
     singles = np.array(list(scores.values()), dtype=np.float32).tolist()
     order = sorted(zip(singles, scores, strict=True), reverse=True)
     return tuple((chunk_id, scores[chunk_id]) for _, chunk_id in order)

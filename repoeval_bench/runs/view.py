@@ -1,4 +1,4 @@
-"""The one reader of run folders: every command, comparison and report reads a run through a `RunView`."""
+"""The one reader of run folders: commands, comparisons and reports read a run through a `RunView`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _Model = TypeVar("_Model", bound="BaseModel")
 
 _AGAIN = "run the evaluation again"
-"""The way out of every damage."""
+"""The way out for every damaged run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class Timings:
 
 @dataclass(frozen=True, repr=False)
 class RunView:
-    """A run folder. Files are read on first use; a missing or broken one is a ResultError."""
+    """A run folder. Files are read on first use; ResultError if one is missing or broken."""
 
     folder: Path
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Return the run in a folder; a ResultError where its manifest is broken or of another version."""
+        """Return the run in a folder; ResultError if its manifest is broken or of another version."""
         run = cls(folder)
         _ = run.manifest
         return run
@@ -99,7 +99,7 @@ class RunView:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """Manifest of the run; a ResultError where another version wrote the folder."""
+        """Manifest of the run; ResultError if another version wrote the folder."""
         text = self._read(MANIFEST)
         schema = _schema(text)
         if schema not in (None, SCHEMA):
@@ -118,12 +118,12 @@ class RunView:
 
     @property
     def counts(self) -> Counts:
-        """Counts of queries, chunks and files, and of what was cut or skipped."""
+        """Counts of queries, chunks and files, truncated and skipped ones too."""
         return self.metrics.counts
 
     @cached_property
     def scores(self) -> QueryScores:
-        """Every query's scores as columns; a ResultError for other means in metrics.json, or scores above a ceiling."""
+        """Every query's scores as columns; ResultError for other means in metrics.json, or scores above a ceiling."""
         scores = QueryScores.from_rows(self._below_ceilings(self.query_rows()))
         if wrong := scores.other_means(self.metrics):
             raise ResultError(
@@ -134,7 +134,7 @@ class RunView:
         return scores
 
     def _below_ceilings(self, rows: Iterable[QueryRow]) -> Iterator[QueryRow]:
-        """Yield the rows; a ResultError for a score above its ceiling, which nothing can reach."""
+        """Yield the rows; ResultError for a score above its ceiling, which no ranking reaches."""
         for row in rows:
             for name, ceiling in row.ceilings.items():
                 if row.measures.get(name, 0.0) > ceiling + ROUNDING and _is_bounded(name):
@@ -180,13 +180,13 @@ class RunView:
         return {row.query_id: tuple((hit.chunk_id, score) for hit, score in hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
-        """query_id -> the chunk ids it was given, best first; a ResultError as of `rankings`."""
+        """query_id -> ranked chunk ids, best first; ResultError as in `rankings`."""
         return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self._complete().items()}
 
     def rankings(self) -> dict[str, Ranking]:
         """query_id -> ranked (chunk_id, score) of scored queries.
 
-        A ResultError where the log of a run made here has other queries than the scores.
+        ResultError if the log of a run made here has other queries than the scores.
         """
         scored = set(self.scores.query_ids)
         return {query_id: ranking for query_id, ranking in self._complete().items() if query_id in scored}
@@ -198,7 +198,7 @@ class RunView:
 
     def _complete(self) -> dict[str, Ranking]:
         ranked = self.ranked()
-        # Another's log may lack a query, and has those that nothing answers.
+        # The log of another system may lack a query, and has queries without an answer.
         if self.manifest.config and (other := ranked.keys() ^ set(self.scores.query_ids)):
             raise ResultError(
                 f"{self.folder}: {RETRIEVED} and {PER_QUERY} name different queries, such as {min(other)!r}; "
@@ -216,9 +216,9 @@ class RunView:
                 yield row, hits
 
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain: ids as in the run log, gains before they were written as whole numbers.
+        """query_id -> chunk_id -> gain: ids as in the run log, gains as before they were written as whole numbers.
 
-        A ResultError where its queries are not those of the scores.
+        ResultError if its queries are not those of the scores.
         """
         qrels = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
         query_ids = {as_field(query_id, "query id"): query_id for query_id in self.scores.query_ids}
@@ -235,7 +235,7 @@ class RunView:
         }
 
     def _with_blanks(self, fields: Iterable[str]) -> dict[str, str]:
-        """Field of a TREC file -> the chunk id with a blank that it stands for; another's log alone has such ids."""
+        """Field of a TREC file -> the chunk id with a blank that it stands for; only imported logs have such ids."""
         if self.manifest.config is not None:
             return {}
         names = {field: name for field in fields if "%" in field and (name := of_field(field)) != field}
@@ -244,7 +244,7 @@ class RunView:
         for row, hits in self._log():
             chunks = [chunk for chunk, _ in hits], row.raw_topk or (), row.original_topk or ()
             for chunk in chain.from_iterable(chunks):
-                names.pop(chunk.chunk_id, None)  # the log itself spells it so
+                names.pop(chunk.chunk_id, None)  # this is the id in the log itself
         return names
 
     @cached_property
@@ -277,18 +277,18 @@ class RunView:
             return read_document(self.folder / name)
 
     def _explained(self, name: str) -> AbstractContextManager[None]:
-        # What `current_run` does not read is not made again while the folder is there.
+        # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
         read = name in (MANIFEST, METRICS, PER_QUERY)
         return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A run made again in a folder: what follows from its stored ranking, and the ranking itself if it can be made.
+    """A run made again in a folder, with the ranking computed again if possible.
 
-    `unseen` is query_id -> ids that were ranked and that the query cannot see. `stored` is the ranking without these,
-    `computed` the one that the request gives here, None where it is taken over as stored, for a `reason`. Scores of the
-    two may differ by `tolerance`. `counts_tokens` is False where the tokens of texts are not known.
+    `unseen` is query_id -> ranked ids that the query may not see. `stored` is the stored ranking without these.
+    `computed` is the ranking that the request leads to here; None if the stored one is used, for a `reason`. Scores of
+    the two may differ by `tolerance`. `counts_tokens` is False if the tokens of texts are not known.
     """
 
     run: RunView
@@ -301,12 +301,12 @@ class Replay:
 
 
 def _is_bounded(measure: str) -> bool:
-    """Return whether nothing scores above a measure's ceiling: that is promised of the built-in ones alone."""
+    """Return whether no score is above a measure's ceiling, which holds for built-in measures only."""
     return any(row.name == re.split("[@(]", measure)[0] for row in rows("measure"))
 
 
 def _schema(text: bytes) -> Any:
-    """Return the version that a manifest names; None where it is broken."""
+    """Return the schema version of a manifest; None if it is broken."""
     try:
         content = parse_plain(text)
     except JsonFaultError:
@@ -317,14 +317,14 @@ def _schema(text: bytes) -> Any:
 def current_run(folder: Path) -> RunView | None:
     """Return the run in a folder if it exists and was made by exactly this code and these packages; else None.
 
-    A run of somebody's module, program or plug-in is None too, because that code may have changed and nothing stored
-    says so. So is a damaged one, whose means are not those of its queries.
+    It is also None for a run of a module, program or plug-in, as that code may have changed unnoticed, and for a
+    damaged run, whose means are not those of its queries.
     """
     if not (folder / MANIFEST).is_file():
         return None
     try:
         run = RunView.open(folder)
-    except ResultError:  # broken, or of another version: it is made again
+    except ResultError:  # broken, or of another version
         return None
     config = run.manifest.config
     if config and any(is_outside(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")):
@@ -336,7 +336,7 @@ def current_run(folder: Path) -> RunView | None:
         return None
     try:
         _ = run.scores
-    except ResultError:  # damaged: to run the evaluation again is what its error says
+    except ResultError:  # damaged
         return None
     return run
 
@@ -345,11 +345,11 @@ class QueryRows(list[dict[str, Any]]):
     """A dict for each query: query_id, repo, path, n_relevant, then every measure and fact by its name."""
 
     def to_pandas(self) -> Any:
-        """Return a pandas frame with a row for each query; a UsageError where pandas is not installed."""
+        """Return a pandas frame with a row for each query; UsageError if pandas is not installed."""
         return _library("pandas").DataFrame(list(self))
 
     def to_polars(self) -> Any:
-        """Return a polars frame with a row for each query; a UsageError where polars is not installed."""
+        """Return a polars frame with a row for each query; UsageError if polars is not installed."""
         return _library("polars").DataFrame(list(self), infer_schema_length=None)
 
 
