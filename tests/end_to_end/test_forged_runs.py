@@ -35,12 +35,6 @@ def verified(verify):
     return call
 
 
-def replace_text(path, before, after, count=-1):
-    text = read_text(path)
-    assert before in text
-    write_text(path, text.replace(before, after, count))
-
-
 def asked_otherwise(folder, **changed):
     """Let a run say that something else was asked, under the id of that request in every file; its folder."""
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -50,7 +44,8 @@ def asked_otherwise(folder, **changed):
     (folder / "manifest.json").write_text(json.dumps(manifest | {"run_id": after}))
     of_metrics = {name: config[name] for name in ("chunker", "embedder", "retriever", "k")}
     change(folder / "metrics.json", lambda metrics: metrics.update(run_id=after, **of_metrics))
-    replace_text(folder / "retrieved.jsonl.gz", before, after)
+    log = folder / "retrieved.jsonl.gz"
+    write_text(log, read_text(log).replace(before, after))
     return folder.rename(folder.parent / after)
 
 
@@ -78,17 +73,6 @@ def test_a_request_for_what_does_not_exist_is_refused(claimed, verified, asked, 
     code, sentence = verified(asked_otherwise(claimed, **asked))
     assert code == 2
     assert named in sentence
-
-
-@pytest.mark.parametrize(
-    ("asked", "code"),
-    [({"retriever": "nonsense:foo=1", "pack": "pypi-40@2026-11"}, 2), ({"pack": "pypi-40@2026-11"}, 1)],
-)
-def test_no_forged_request_is_added_to_a_leaderboard(claimed, mirror, two_runs, tmp_path, asked, code):
-    """Nothing is copied, and nothing is recorded."""
-    folder, out = asked_otherwise(claimed, **asked), tmp_path / "ours"
-    one_sentence(bench("lab", "add", folder, "--source", mirror, "--out", out, home=two_runs.home), code)
-    assert not out.exists()
 
 
 @pytest.mark.parametrize(

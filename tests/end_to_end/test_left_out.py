@@ -22,21 +22,18 @@ def said_once(done):
     assert line.startswith("left out: astchunk: ")
 
 
-def test_among_others_it_is_left_out_and_noted(ask):
-    """Once before the work and once below the table."""
-    for command in ("eval --match-size fixed:max_nws=200", "compare --details"):
-        done = ask(command, *MANY)
+def test_among_others_it_is_left_out_and_noted(ask, tmp_path):
+    """Once before the work and once below the table, of jobs too, and in the Markdown of a step summary."""
+    summary = ("--github-summary", tmp_path / "summary.md")
+    for command, further in (
+        ("eval --match-size fixed:max_nws=200", ()),
+        ("compare --details", ()),
+        ("compare --executor local:1", summary),
+    ):
+        done = ask(command, *MANY, further=further)
         said_once(done)
         assert done.out.count(NOTE) == 1
-
-
-def test_the_summary_of_jobs_names_it(ask, tmp_path):
-    """The Markdown of a step summary, as the table that is printed."""
-    summary = tmp_path / "summary.md"
-    done = ask("compare --executor local:1", *MANY, further=("--github-summary", summary))
-    said_once(done)
-    assert NOTE in done.out
-    assert summary.read_text().count(NOTE) == 1
+    assert summary[1].read_text().count(NOTE) == 1
 
 
 def test_json_names_it_with_the_reason(ask):

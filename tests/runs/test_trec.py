@@ -130,15 +130,6 @@ def test_a_malformed_line_is_named_by_file_and_line(tmp_path, read, line, piece)
     assert piece in str(caught.value)
 
 
-def test_a_byte_order_mark_is_not_part_of_a_query_id(tmp_path):
-    """Editors of Windows write one before the first field."""
-    path = tmp_path / "file.trec"
-    path.write_bytes(b"\xef\xbb\xbfq Q0 a 1 0.5 t\n")
-    assert read_run(path).rankings == {"q": (("a", 0.5),)}
-    path.write_bytes(b"\xef\xbb\xbfq 0 a 1\n")
-    assert read_qrels(path) == {"q": {"a": 1.0}}
-
-
 def test_two_ids_that_would_be_one_field_are_refused():
     """`a b` is written as `a%20b`: where that is another id, results of one would count for the other."""
     with pytest.raises(MetricError, match=r"chunk id 'a b' and 'a%20b' are one in a TREC file"):
