@@ -162,8 +162,8 @@ def packed(data: str | Iterable[str]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-_LEVEL = 5
-"""Level of compression: a run of 1,500 queries is 7 % smaller than at level 3, and takes 0.13 s more."""
+_LEVEL = 3
+"""Level of compression: a run of 1,500 queries is 7 % larger than at level 5, and takes 0.13 s less."""
 
 
 def path_problem(path: str) -> str:

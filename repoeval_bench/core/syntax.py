@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from itertools import accumulate
 from threading import local
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree
 
     from repoeval_bench.core.languages import Language
+
+T = TypeVar("T")
 
 Child: TypeAlias = "tuple[int, int, Node]"
 """First line, last line (inclusive), node."""
@@ -84,7 +86,7 @@ class Reparser:
         if known.base and (edited := _edited(*known.base, encoded)):
             reused = parser.parse(encoded, edited)
             if not reused.root_node.has_error:
-                known.reused.add(encoded, reused)
+                known.reuse(encoded, reused)
                 return reused
         return known.take(encoded, parser.parse(encoded))
 
@@ -92,11 +94,13 @@ class Reparser:
 class _KnownTrees:
     """Cached trees of a thread: `whole` ones parsed from scratch, and `reused` ones that share most nodes with one.
 
-    `base` is the last whole tree without an error, with its text.
+    `base` is the last whole tree without an error, with its text. A reused tree is cached once its text comes again
+    within `_REUSED` bytes: with more texts between, it would be dropped before it is of use.
     """
 
     def __init__(self) -> None:
-        self.whole, self.reused = _Trees(_WHOLE), _Trees(_REUSED)
+        self.whole, self.reused = _Recent["Tree"](_WHOLE), _Recent["Tree"](_REUSED)
+        self._parsed_once = _Recent[bool](_REUSED)
         self.base: tuple[bytes, Tree] | None = None
 
     def find(self, encoded: bytes) -> Tree | None:
@@ -114,28 +118,35 @@ class _KnownTrees:
         self.whole.add(encoded, tree)
         return tree
 
+    def reuse(self, encoded: bytes, tree: Tree) -> None:
+        """Keep a tree that shares nodes with another, if its text was parsed before."""
+        if self._parsed_once.find(encoded):
+            self.reused.add(encoded, tree)
+        else:
+            self._parsed_once.add(encoded, True)
 
-class _Trees:
-    """The trees that were used last; `most` limits the bytes of all their texts."""
+
+class _Recent(Generic[T]):
+    """Values for the texts that were used last; `most` limits the bytes of all these texts."""
 
     def __init__(self, most: int) -> None:
-        self._trees: dict[bytes, Tree] = {}
+        self._values: dict[bytes, T] = {}
         self._room = most
 
-    def find(self, encoded: bytes) -> Tree | None:
-        """Remove and return the tree of a text."""
-        tree = self._trees.pop(encoded, None)
-        if tree is not None:
+    def find(self, encoded: bytes) -> T | None:
+        """Remove and return the value of a text."""
+        value = self._values.pop(encoded, None)
+        if value is not None:
             self._room += len(encoded)
-        return tree
+        return value
 
-    def add(self, encoded: bytes, tree: Tree) -> None:
-        """Add a tree as the one that was used last."""
-        self._trees[encoded] = tree
+    def add(self, encoded: bytes, value: T) -> None:
+        """Keep a value as the one that was used last."""
+        self._values[encoded] = value
         self._room -= len(encoded)
         while self._room < 0:
-            oldest = next(iter(self._trees))
-            del self._trees[oldest]
+            oldest = next(iter(self._values))
+            del self._values[oldest]
             self._room += len(oldest)
 
 

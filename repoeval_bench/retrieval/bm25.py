@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,7 +153,7 @@ class _TermIndex:
         # One number for a term in a text, so that equal ones can be counted; in 32 bits, where they do, it is quicker.
         numbers = np.concatenate([np.zeros(0, dtype=np.int32), *terms])
         fits = (int(numbers.max(initial=0)) + 1) * self.size < 1 << 31
-        pairs = numbers.astype(np.int32 if fits else np.int64)
+        pairs: NDArray[Any] = numbers.astype(np.int32 if fits else np.int64)
         pairs *= self.size
         pairs += np.repeat(np.arange(self.size, dtype=pairs.dtype), self._lengths)
         pairs, counts = np.unique(pairs, return_counts=True)
@@ -209,7 +210,7 @@ class _TermIndex:
                 self._shares = self._counts / (norms[self._texts] + self._counts)
             shares = np.concatenate([self._shares[of_row] for of_row in postings])
         shares *= np.repeat(weights, lengths)
-        return np.bincount(texts, shares, minlength=self.size)
+        return np.bincount(texts, shares, minlength=self.size).astype(np.float64, copy=False)
 
     def _distinct(self, column: int) -> NDArray[np.int64]:
         """Return the distinct rows of a text's terms; cached, as the queries of a file share texts."""

@@ -86,7 +86,7 @@ def test_a_reused_tree_is_that_of_a_parse_from_scratch(
 
 
 def test_chunkers_and_sizes_share_the_trees_of_files_and_of_their_targets() -> None:
-    """Ten files with ten targets each, cut four times: every text is parsed once."""
+    """Ten files with ten targets each, cut four times: a file is parsed once, and a target until it has come again."""
     reparser = Reparser(TreeSitterLanguage(bare_grammar(LANGUAGES["python"])))
     files = [[f"def of_{n}_{line}(): return {line}\n" for line in range(40)] for n in range(10)]
     for _ in range(4):
@@ -95,7 +95,19 @@ def test_chunkers_and_sizes_share_the_trees_of_files_and_of_their_targets() -> N
             for target in range(10):
                 blank = "".join([*rows[:target], "\n", *rows[target + 1 :]]).encode()
                 assert not reparser.parse(blank).root_node.has_error
-    assert reparser.parses == 110
+    assert reparser.parses == 10 + 2 * 100
+
+
+def test_targets_that_do_not_fit_do_not_push_out_one_that_does(monkeypatch) -> None:
+    """A target that came twice is kept; of those that come by turns and are more than the room, none is."""
+    monkeypatch.setattr(syntax, "_REUSED", 1000)
+    reparser = Reparser(TreeSitterLanguage(bare_grammar(LANGUAGES["python"])))
+    rows = [f"def of_{line}(): return {line}\n" for line in range(40)]
+    targets = ["".join([*rows[:target], "\n", *rows[target + 1 :]]).encode() for target in range(3)]
+    reparser.parse("".join(rows).encode())
+    for target in [0, 0, *[0, 1, 2] * 4]:
+        reparser.parse(targets[target])
+    assert reparser.parses == 1 + 2 + 4 * 2
 
 
 def test_trees_are_forgotten_beyond_their_room(monkeypatch) -> None:
