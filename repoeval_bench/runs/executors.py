@@ -1,7 +1,7 @@
-"""Executors: this process, or a pool of worker processes. Both give results in the order of the jobs.
+"""Executors: this process, or a pool of worker processes. Both yield results in the order of the jobs.
 
 A job is a callable that can be pickled: a `functools.partial` of a module's function over plain records. Workers are
-forked from a server without threads that has imported what a run needs; what the caller has imported does not matter.
+forked from a server without threads that has imported the modules of a run, whatever the caller has imported.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from repoeval_bench.core.spec import Spec
 T = TypeVar("T")
 
 LARGE = 16_000_000
-"""Characters to be cut from which a pool pays: two chunkers on RepoEval.
+"""The fewest characters to cut for which a pool is worth its start: two chunkers on RepoEval.
 
-Less is done in the second that its start takes, also where the server starts while the data is loaded.
+Fewer are cut in the second that the start takes, even if the server starts while the data is loaded.
 """
 
 AHEAD = 64
-"""Jobs that are handed over for each worker: enough to keep all busy behind a long one, few enough to hold."""
+"""Submitted jobs for each worker: enough to keep all busy behind a long one, few enough to keep in memory."""
 
 TRIES = 5
-"""Times that a job loses its worker, as where memory runs out, until it has failed."""
+"""A job has failed once it has lost its worker so often, for example because memory ran out."""
 
 _PRELOADED = [
     "__main__",
@@ -74,7 +74,7 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """Each job runs here, when its result is read."""
+    """Runs each job in this process, when its result is read."""
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
         """Yield the result of each job, in their order."""
@@ -84,7 +84,7 @@ class InProcess:
 
 @dataclass(slots=True)
 class _Task(Generic[T]):
-    """A job that was handed over, and how often it has lost its worker with no other job beside it."""
+    """A submitted job; `losses` counts how often it has lost its worker while no other job was running."""
 
     job: Callable[[], T]
     future: Future[T] = field(default_factory=Future)
@@ -97,14 +97,14 @@ class _Task(Generic[T]):
 
 
 class ProcessPool:
-    """As many jobs at once as there are cores, each in a worker process; a context that ends the workers.
+    """Runs as many jobs at once as there are cores, each in a worker process; a context that ends the workers.
 
-    Workers start with the first two jobs, and with the first their server, unless `start_server` has started it.
-    Where the context is left by an error or an interrupt they are ended at once, and what they were writing is removed.
+    Workers start when two jobs or more are mapped, and so does their server, unless `start_server` has started it. If
+    the context is left by an error or an interrupt, workers are ended at once, and incomplete files are removed.
 
-    A worker that is killed takes the pool with it. What was running is then tried again, one job alone at a time, so
-    that no job is blamed for another; the rest goes on. A job that loses its worker `TRIES` times has failed: what
-    `failed` makes of the reason is its result, a BenchError without it.
+    A killed worker breaks the pool. The jobs that were running are then tried again, one at a time, so that no job is
+    blamed for another; then the rest goes on. A job that loses its worker `TRIES` times has failed: its result is
+    `failed` of the reason, or else a BenchError.
     """
 
     def __init__(self, workers: int | None = None, *, failed: Callable[[str], Any] | None = None) -> None:
@@ -116,7 +116,7 @@ class ProcessPool:
 
     @property
     def is_started(self) -> bool:
-        """Return whether workers are there, so that the next jobs do not pay for their start."""
+        """Return whether workers are started already."""
         return self._pool is not None
 
     def __enter__(self) -> Self:
@@ -130,7 +130,7 @@ class ProcessPool:
         self._end()
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
-        """Yield the result of each job, in their order; a single job, and every job on a single core, is done here."""
+        """Yield the result of each job, in their order; a single job, and every job on a single core, runs here."""
         if min(len(jobs), self.workers) < 2:
             yield from InProcess().map(jobs)
             return
@@ -150,9 +150,9 @@ class ProcessPool:
             tasks.extend(map(self._submit, islice(coming, 1)))
 
     def _try_again(self, lost: Sequence[_Task[Any]]) -> None:
-        """Do what the broken pool was doing, one job after the other, then hand over the rest of what was lost."""
+        """Run the jobs that the broken pool was running, one after the other, then submit the other lost ones."""
         self._end_broken()
-        suspects = lost[: self.workers]  # jobs begin in their order, so these had begun, and no others
+        suspects = lost[: self.workers]  # jobs begin in their order, so only these had begun
         for task in suspects:
             task.losses += len(suspects) == 1
             while task.is_lost and task.losses < TRIES:
@@ -185,8 +185,8 @@ class ProcessPool:
                 task.future = Future()
                 task.future.set_exception(error)
             except OSError:
-                # The queues were closed under a worker that was starting: another was lost just then. A broken pool
-                # says so of the next job.
+                # The queues were closed while a worker was starting, as another was just lost: then the next job gets
+                # the error of a broken pool.
                 task.future = Future()
                 try:
                     pool.submit(int)
@@ -207,7 +207,7 @@ class ProcessPool:
         return self._pool
 
     def _end_broken(self) -> None:
-        """End a pool that has lost a worker; it may be starting another, which it would wait for without end."""
+        """End a pool that has lost a worker, without the endless wait for another that may be starting."""
         self._end_workers()
         self._end()
 
@@ -230,9 +230,9 @@ IN_PROCESS = InProcess()
 
 
 def start_server(chunkers: Iterable[str]) -> None:
-    """Start the server of workers now, where there will be some: it imports what they need while the caller does.
+    """Start the server of workers, if there will be any, so that it imports their modules while the caller goes on.
 
-    So it does with the modules of the chunkers that may cut in several processes.
+    It also imports the modules of the chunkers that may cut in several processes.
     """
     if usable_cores() > 1 and _METHOD == "forkserver":
         multiprocessing.get_context(_METHOD).set_forkserver_preload([*_PRELOADED, *modules_of(chunkers)])
@@ -244,7 +244,7 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
     """Return the modules and libraries of the chunkers, named by specs, that may cut in several processes."""
     modules = []
     for spec in chunkers:
-        with suppress(SpecError):  # the command that was asked for says what is wrong with it
+        with suppress(SpecError):  # the command itself reports it
             row = known_or_none("chunker", Spec.parse(spec).name)
             if row is not None and row.parallel:
                 modules += [row.where.partition(":")[0], *row.libraries]
@@ -253,15 +253,15 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back until the block is left: in the middle of a worker's start its server would print a traceback.
+    """Delay Ctrl-C until the end of the block: during a worker's start its server would print a traceback.
 
-    A process that starts in the block never sees Ctrl-C: it inherits the mask. The caller ends it.
+    A process that starts in the block inherits the mask and never gets Ctrl-C; the caller ends it.
     """
     ours = threading.current_thread() is threading.main_thread()
     interrupts: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number)) if ours else None
     if _METHOD == "forkserver":
-        resource_tracker.ensure_running()  # its start lifts the mask
+        resource_tracker.ensure_running()  # before the mask, as its start would lift it
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
@@ -275,7 +275,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _begin(threshold: tuple[int, int, int]) -> None:
-    """Prepare a worker: Ctrl-C is the caller's to handle, and a worker does not outlive the caller."""
+    """Prepare a worker: it ignores Ctrl-C, which the caller handles, and ends with the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(*threshold)
@@ -283,7 +283,7 @@ def _begin(threshold: tuple[int, int, int]) -> None:
 
 
 class _Worker:
-    """State of a worker process: `busy` while it does a job."""
+    """State of a worker process: `busy` while it runs a job."""
 
     busy = False
 
@@ -293,7 +293,7 @@ class _EndedError(BaseException):
 
 
 def _leave(*_: object) -> None:
-    if _Worker.busy:  # what is half-written is removed on the way out
+    if _Worker.busy:  # the exception lets the job remove incomplete files
         raise _EndedError
     os._exit(_INTERRUPTED)
 
@@ -314,16 +314,16 @@ def _run(job: Callable[[], T]) -> T:
             _Worker.busy = False
     except _EndedError:
         os._exit(_INTERRUPTED)
-    except SystemExit as error:  # of a plug-in; it would end the caller
+    except SystemExit as error:  # raised by a plug-in; it would end the caller
         raise BenchError(f"a job called sys.exit({error.code!r}); repair its plug-in") from error
     except Exception as error:
-        if _travels(error):
+        if _can_be_sent(error):
             raise
         raise BenchError(f"a job failed with {in_one_line(error)}") from error
 
 
-def _travels(error: Exception) -> bool:
-    """Return whether the caller gets this error, and does not take it for the loss of a worker."""
-    with suppress(Exception):  # many classes of errors cannot be made again of what they print
+def _can_be_sent(error: Exception) -> bool:
+    """Return whether an error can be pickled, and the caller does not take it for the loss of a worker."""
+    with suppress(Exception):  # many errors cannot be unpickled, as their message is not their only argument
         return not isinstance(pickle.loads(pickle.dumps(error)), BrokenProcessPool)  # noqa: S301 - it was made here
     return False
