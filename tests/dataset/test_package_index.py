@@ -206,15 +206,3 @@ def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path)
         for file in files:
             assert sha256_text(file.text) == index.file_hashes("function_level")[f"{file.repo}/{file.path}"]
     assert len(load_benchmark("pypi", context="4k", home=tmp_path).tasks) == 169
-
-
-@pytest.mark.network
-@pytest.mark.full_data
-def test_what_is_rebuilt_from_wheels_equals_the_full_data(tmp_path, real_source):
-    parts = {context: from_index("pypi", context=context, home=tmp_path) for context in ("2k", "4k")}
-    for context, part in parts.items():
-        whole = load_benchmark(real_source, context=context, home=tmp_path)
-        tasks = {task.task_id: task for task in whole.tasks}
-        assert all(tasks[task.task_id] == task for task in part.tasks)
-        files = {(file.repo, file.path): file for found in whole.files.values() for file in found}
-        assert all(files[file.repo, file.path] == file for found in part.files.values() for file in found)

@@ -24,15 +24,6 @@ def embedder(tmp_path_factory):
     cache.close()
 
 
-@pytest.mark.slow
-def test_a_megabyte(embedder):
-    """The head of a long text is read, whatever follows, all of its tokens are counted, and a word without end is unknown."""
-    text = "lorem ipsum dolor " * 55_556
-    assert embedder.count_tokens([text], "document")[0] > 200_000
-    vectors = embedder.encode([text, text[:9000], "x" * 1_000_000, "[UNK]"], "document")
-    assert np.array_equal(vectors[::2], vectors[1::2])
-
-
 class WordReader(HashEncoder):
     """Reads 256 words at a time, and hashes them: what a long text costs is then its cutting."""
 

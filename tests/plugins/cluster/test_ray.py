@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.core.errors import BenchError, ResultError
+from repoeval_bench.core.errors import BenchError
 from repoeval_bench.plugins.cluster.ray_executor import RayCluster
 from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.provenance import code_state
@@ -214,20 +214,6 @@ def test_two_drivers_at_once_have_all_their_runs(drive, cluster, places, half, t
     make(requests(places, HALF), cluster.address, tmp_path, places["home"])
     wait_until((tmp_path / f".{other}.ended").exists, "the other driver has ended")
     assert content(tmp_path) == half
-
-
-def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
-    """A chunker that fails on a worker is listed with its line; the other run is there."""
-    asked = [
-        RunRequest(chunker=chunker, retriever="bm25", source=places["source"])
-        for chunker in ("exec:false", "fixed:max_nws=400")
-    ]
-    with RayCluster(cluster.address) as chosen:
-        jobs = Runner(asked, executor=Workers(chosen), out=tmp_path, home=places["home"])
-        runs = jobs.run(jobs.settings[0])
-    assert [run is None for run in runs] == [True, False]
-    with pytest.raises(ResultError, match=r"(?s)1 of 2 runs failed.*try it again: repoeval-bench eval"):
-        jobs.check()
 
 
 def test_no_cluster_at_an_address_is_one_sentence():
