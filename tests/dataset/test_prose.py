@@ -20,6 +20,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.planning import select
 from support import written
+from support.codebase import write_files
 from support.command import bench
 from support.ledger import LEDGER
 
@@ -298,9 +299,7 @@ def test_no_document_breaks_it_or_tells_a_name_that_it_asks_for(rng: random.Rand
 def test_a_pack_keeps_documents_and_a_folder_is_asked_what_they_ask(tmp_path):
     """Both ask the same of the same code; queries are clustered by document, and other protocols see the code alone."""
     task = {"shop/pay.py": "def pay(a):\n    b = a\n    b += 1\n    return b\n"}
-    for path, text in {**FILES, **DOCUMENTS, **task}.items():
-        (tmp_path / "shop" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "shop" / path).write_text(text, "utf-8")
+    write_files(tmp_path / "shop", {**FILES, **DOCUMENTS, **task})
     pack = build_pack(BuildRequest(sources=(str(tmp_path / "shop"),), resolve="no"), tmp_path / "pack")
     folder = load_benchmark(tmp_path / "shop", home=tmp_path / "home")
     packed = load_benchmark(pack.root, home=tmp_path / "home")

@@ -8,6 +8,7 @@ from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from support import written
+from support.codebase import write_files
 from support.command import bench
 from support.ledger import LEDGER
 
@@ -164,9 +165,7 @@ def test_names_are_left_in_what_tests_ask_alone():
 
 def test_a_folder_of_code_is_asked_what_its_tests_ask(tmp_path):
     """Queries are clustered by the file of the test; tests that ask nothing are counted; a second run finds the first."""
-    for name, text in FILES.items():
-        (tmp_path / "shop" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "shop" / name).write_text(text, "utf-8")
+    write_files(tmp_path / "shop", FILES)
     call = ("eval", "-c", "fixed:max_nws=100", "--protocol", "tests", "--retriever", "bm25")
     done = bench(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
     assert done.code == 0, done.err

@@ -6,18 +6,11 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.trees import is_source_path, read_tree
-
-
-def write(root, files):
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return root
+from support.codebase import write_files
 
 
 def test_python_files_outside_hidden_folders_sorted_by_path(tmp_path):
-    root = write(
+    root = write_files(
         tmp_path / "r",
         dict.fromkeys(["b.py", "a/z.py", "a.py", ".git/x.py", "a/__pycache__/z.py", "a/n.txt", "a/.tox/q.py"], b""),
     )
@@ -33,15 +26,15 @@ def test_a_path_is_judged_as_the_tree_is_walked(path, taken):
 
 
 def test_a_file_that_is_not_utf8_is_named_and_the_others_stay(tmp_path):
-    root = write(tmp_path / "r", {"good.py": b"x = 1\n", "sub/bad.py": b"\xff\xfe"})
+    root = write_files(tmp_path / "r", {"good.py": b"x = 1\n", "sub/bad.py": b"\xff\xfe"})
     tree = read_tree(root, "r")
     assert [file.path for file in tree.files] == ["good.py"]
     assert tree.undecodable == ("sub/bad.py",)
 
 
 def test_no_link_leads_out_of_the_tree(tmp_path):
-    write(tmp_path / "elsewhere", {"secret.py": b"x = 1\n"})
-    root = write(tmp_path / "r", {"a.py": b"x = 1\n"})
+    write_files(tmp_path / "elsewhere", {"secret.py": b"x = 1\n"})
+    root = write_files(tmp_path / "r", {"a.py": b"x = 1\n"})
     (root / "inside.py").symlink_to(root / "a.py")
     (root / "outside.py").symlink_to(tmp_path / "elsewhere" / "secret.py")
     (root / "nowhere.py").symlink_to(tmp_path / "nothing.py")
@@ -57,7 +50,7 @@ def test_a_missing_repository_is_named_with_the_way_out(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads every folder")
 def test_a_folder_that_cannot_be_read_is_named(tmp_path):
-    root = write(tmp_path / "r", {"a/b.py": b""})
+    root = write_files(tmp_path / "r", {"a/b.py": b""})
     (root / "a").chmod(0)
     try:
         with pytest.raises(DatasetError, match="cannot read the folder"):
@@ -68,7 +61,7 @@ def test_a_folder_that_cannot_be_read_is_named(tmp_path):
 
 def test_a_file_whose_name_is_not_utf8_is_left_out(tmp_path):
     """No log or table could name it; it is counted with those whose text is not UTF-8."""
-    root = write(tmp_path / "r", {"a.py": b"x = 1\n"})
+    root = write_files(tmp_path / "r", {"a.py": b"x = 1\n"})
     try:
         (root / os.fsdecode(b"b\xff.py")).write_bytes(b"y = 2\n")
     except OSError:

@@ -60,17 +60,6 @@ def test_a_definition_says_everything_of_its_measure(definition):
     assert set(definition.needs) <= {"ranking"} | set(Context.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("definition", REGISTRY.values(), ids=REGISTRY)
-def test_every_measure_is_explained(definition):
-    """Meaning, formula, range, source and when not to use it; of the ceilings that over chunks is the best possible."""
-    text = explain(definition.name)
-    for label in ("formula", "range", "avoid where", "needs", "source"):
-        assert f"  {label}" in text
-    assert text.startswith(f"{definition.name}: ")
-    assert ("the best possible: all" in text) == (definition.ceiling == "relevant")
-    assert ("other orders may score more" in text) == (definition.ceiling not in {"relevant", None})
-
-
 def test_bands_are_those_that_people_read_by():
     """nDCG from 0.9 excellent down to below 0.3 poor; recall from 0.8; ILD from 0.8; a measure without bands has none."""
     assert "from 0.9 excellent, from 0.7 very good, from 0.5 good, from 0.3 fair, below poor" in explain("ndcg@10")

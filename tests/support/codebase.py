@@ -6,6 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 LEDGER_PY = '''"""A ledger of payments, kept in memory."""
@@ -237,7 +238,11 @@ LEFT_OUT = {
 def write_code(folder: Path, aside: bool = True, **more: bytes | str) -> Path:
     """Write the repository into a folder; the folder. `more` are further files, their paths with `__` for `/`."""
     files: dict[str, bytes | str] = {**CODE, **(ASIDE if aside else {})}
-    files |= {name.replace("__", "/"): content for name, content in more.items()}
+    return write_files(folder, files | {name.replace("__", "/"): content for name, content in more.items()})
+
+
+def write_files(folder: Path, files: Mapping[str, bytes | str]) -> Path:
+    """Write files, path -> content, into a folder; the folder."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import pytest
 
 from repoeval_bench.dataset.build.code import Gathered, gather
 from repoeval_bench.dataset.build.folders import open_folder
-from support.codebase import commit, git, write_code
+from support.codebase import commit, git, write_code, write_files
 from support.command import succeed
 
 
@@ -301,12 +301,7 @@ def test_what_is_ignored_is_what_git_ignores(tmp_path):
     folder = tmp_path / "rules"
     folder.mkdir()
     git(folder, "init", "-q")
-    for name, text in RULES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(text.encode())
-    for path in [*(each for each in PATHS if each != "abc"), "esc .py"]:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text("x = 1\n")
+    write_files(folder, RULES | dict.fromkeys([*(each for each in PATHS if each != "abc"), "esc .py"], "x = 1\n"))
     git(folder, "add", "-f", "tracked", "out/x.py")
     listed = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     assert set(open_folder(folder).paths) == set(filter(None, listed))

@@ -10,6 +10,7 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS
+from support.codebase import write_files
 from support.command import bench, one_sentence, succeed
 from support.runs import read_rows
 
@@ -129,9 +130,7 @@ def test_a_ranking_of_swe_explore_is_scored_on_its_lines(tmp_path):
     assert [row["query_id"] for row in read_rows(out / FILE_GOLD)] == ["tool__one-8"]
     (row,) = read_rows(out / LOG)
     assert [chunk["chunk_id"] for chunk in row["topk"]] == ["tool/src/use.py:1-1", "tool/src/spans.py:4-4"]
-    for name, text in SOURCES.items():
-        (tmp_path / "tool" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tool" / name).write_text(text, "utf-8")
+    write_files(tmp_path / "tool", SOURCES)
     run = import_run(out / LOG, out / GOLD, tmp_path / "runs", created="2026-01-01T00:00:00+00:00", files=tmp_path)
     assert run.metrics.retriever == "mine"
     # One of two gold lines is read, after a line that is not gold: 11 of the 28 characters of the gold.
@@ -142,9 +141,7 @@ def test_a_ranking_of_swe_explore_is_scored_on_its_lines(tmp_path):
 def test_questions_are_asked_of_the_code_that_they_are_about(tmp_path):
     """What is written for --queries is read by it, line for line."""
     _, out = converted(tmp_path, "semble", write(tmp_path / "tool.json", SEMBLE))
-    for name, text in SOURCES.items():
-        (tmp_path / "tool" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tool" / name).write_text(text, "utf-8")
+    write_files(tmp_path / "tool", SOURCES)
     (task,) = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS).tasks
     assert (task.prompt, task.places) == ("how spans are joined", (Place("tool/src/spans.py", LineSpan(2, 4)),))
 
