@@ -1,4 +1,4 @@
-"""Parts that all benchmarks share: a row with its bar, and how the rows are printed."""
+"""Shared by all benchmarks: a row with its bar, the printed table, and the cost of a process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
 
 def print_rows(title: str, rows: Iterable[Row]) -> int:
-    """Print a table; returns how many bars were missed."""
+    """Print a table, and return how many bars were missed."""
     print(f"\n{title}")
     missed = 0
     for row in rows:
@@ -36,13 +36,13 @@ def print_rows(title: str, rows: Iterable[Row]) -> int:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """A time in which what is started has one core, so that all its work is in one process."""
-    every = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(every)})
+    """Give one core to the processes that are started meanwhile, so that each does all its work in one process."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
     try:
         yield
     finally:
-        os.sched_setaffinity(0, every)
+        os.sched_setaffinity(0, cores)
 
 
 class Spent(NamedTuple):
@@ -59,7 +59,7 @@ class Spent(NamedTuple):
 
 
 def spent(*words: str | Path, home: Path | None = None) -> Spent:
-    """Return what a Python process took; `home` is the home of its data."""
+    """Run a Python process and return its cost; `home` is the folder of its data."""
     line = [sys.executable, *map(str, words)]
     env = os.environ if home is None else {**os.environ, "REPOEVAL_HOME": str(home)}
     started = time.perf_counter()
@@ -67,17 +67,17 @@ def spent(*words: str | Path, home: Path | None = None) -> Spent:
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     if status:
-        # No SystemExit: it would end the process that the part runs in, without a word of which command it was.
+        # No SystemExit: it would end the process of the benchmark, without naming the command.
         raise RuntimeError(f"{' '.join(line)} failed; run it by hand to see why")
     return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def command(*words: str | Path, home: Path | None = None) -> Spent:
-    """Return what a command of `repoeval-bench` took, as a whole process."""
+    """Run a command of `repoeval-bench` as a process and return its cost."""
     return spent("-m", "repoeval_bench", *words, home=home)
 
 
 def memory(field: str) -> int:
-    """Bytes of this process, by Linux's own count; getrusage would count the parent's before it was started."""
+    """Return bytes of this process, by Linux's own count; getrusage would include the parent's peak."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("ascii").splitlines())
     return int(status[field].split()[0]) * 1024

@@ -1,4 +1,4 @@
-"""Valid inputs that the fuzz starts from, and a small benchmark whose stored run it damages."""
+"""Valid inputs that the fuzz mutates, and a small benchmark whose stored run it damages."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def helper{i}(part):
 
 
 def benchmark() -> Benchmark:
-    """A benchmark of two repositories, with paths that both have and a path that one has."""
+    """Return a benchmark of two repositories that have the same paths."""
     files = {
         repo: tuple(SourceFile(repo, f"pkg/part{i}.py", _CODE.format(i=i)) for i in range(4)) for repo in ("r", "s")
     }
@@ -177,9 +177,9 @@ def benchmark() -> Benchmark:
 
 
 def stored_runs(folder: Path, benchmark: Benchmark) -> list[RunView]:
-    """A run of the benchmark and one that was imported."""
-    made = evaluate(benchmark, "fixed:max_nws=100", retriever="bm25", k=10, out=folder)
+    """Store a run of the benchmark and an imported run."""
+    run = evaluate(benchmark, "fixed:max_nws=100", retriever="bm25", k=10, out=folder)
     for name, rows in (("log.jsonl", LOG), ("gold.jsonl", GOLD["chunks"])):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     imported = import_run(folder / "log.jsonl", folder / "gold.jsonl", folder, created="2026-01-01T00:00:00+00:00")
-    return [made, find_run(str(imported.folder), folder)]
+    return [run, find_run(str(imported.folder), folder)]

@@ -1,4 +1,4 @@
-"""The inputs of the fuzz, kind by kind: make an input, read it with the public reader, and check what was accepted."""
+"""The inputs of the fuzz by kind: make an input, read it with the public reader, and check an accepted one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Inputs:
         return cls(folder, benchmark, tuple(runs), places_of(read_log(folder / "log.jsonl")))
 
     def write(self, name: str, content: bytes) -> Path:
-        """A file of this name with this content."""
+        """Write a file, and return its path."""
         path = self.folder / name
         path.write_bytes(content)
         return path
@@ -84,14 +84,14 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Kind:
-    """A reader: its share of all rows, and one row: "" or what is out of range, else what the reader raises."""
+    """A kind of input: its share of all rows, and a function that reads one row and returns what is out of range."""
 
     share: float
     read: Callable[[random.Random, Inputs], str]
 
 
 def plain_faults(value: Any) -> str:
-    """Return what in records and plain values no file may give: numbers without a meaning, halves of characters."""
+    """Return the first value that no reader may accept: a number that is not finite or exact, half of a character."""
     kind = type(value)
     if kind is str:
         halves = not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)
@@ -108,7 +108,7 @@ def plain_faults(value: Any) -> str:
 
 
 def _within(value: Any) -> Iterable[Any]:
-    """Return what a record or a collection holds."""
+    """Return the values in a record or a collection."""
     if isinstance(value, dict):
         return [*value, *value.values()]
     if isinstance(value, list | tuple | set | frozenset):
@@ -119,7 +119,7 @@ def _within(value: Any) -> Iterable[Any]:
 
 
 def score_faults(rankings: Mapping[str, Any], qrels: Mapping[str, Mapping[str, float]]) -> str:
-    """Measures of a range of 0 to 1 that leave it."""
+    """Return a measure whose values are not between 0 and 1; "" if there is none."""
     if not qrels:
         return ""
     relevant = {query: {chunk: gain for chunk, gain in gains.items() if gain > 0} for query, gains in qrels.items()}
@@ -144,10 +144,10 @@ def tasks(rng: random.Random, _: Inputs) -> str:
 def questions(rng: random.Random, inputs: Inputs) -> str:
     path = inputs.write("fuzz.questions.jsonl", rows_of(rng, valid.QUESTIONS))
     for task in with_questions(inputs.benchmark, path).tasks:
-        for place in task.places:
-            file = inputs.benchmark.by_name[place.file]
-            if not 0 <= place.lines.start < place.lines.end <= file.n_lines or not task.prompt.strip():
-                return f"{task.task_id!r} {place}"
+        for location in task.places:
+            file = inputs.benchmark.by_name[location.file]
+            if not 0 <= location.lines.start < location.lines.end <= file.n_lines or not task.prompt.strip():
+                return f"{task.task_id!r} {location}"
     return ""
 
 
@@ -179,21 +179,21 @@ def gold(rng: random.Random, inputs: Inputs) -> str:
 
 
 def imported(rng: random.Random, inputs: Inputs) -> str:
-    """A log and its gold, one of them mutated, stored as a run and read back."""
+    """Import a log and its gold, one of them mutated, and read the stored run."""
     log_rows, gold_rows = valid.LOG, valid.GOLD[rng.choice(list(valid.GOLD))]
     mutated = rng.randrange(3)
     files = [
         inputs.write(f"fuzz.{name}.jsonl", rows_of(rng, rows) if i == mutated else _jsonl(rows))
         for i, (name, rows) in enumerate((("log", log_rows), ("gold", gold_rows), ("timings", valid.TIMES)))
     ]
-    made = import_run(
+    folder = import_run(
         files[0], files[1], inputs.folder / "imported", created="2026-01-01T00:00:00+00:00", timings=files[2]
-    )
+    ).folder
     try:
-        run = find_run(str(made.folder), inputs.folder)
+        run = find_run(str(folder), inputs.folder)
         return plain_faults([run.metrics, run.scores, run.timings, run.manifest])
     finally:
-        shutil.rmtree(made.folder)
+        shutil.rmtree(folder)
 
 
 def _jsonl(rows: Iterable[Any]) -> bytes:
@@ -208,7 +208,7 @@ def timings(rng: random.Random, inputs: Inputs) -> str:
 
 
 def odd_number(text: str) -> bool:
-    """Return whether Python takes a text as a number, which no other reader of such a file does."""
+    """Return whether Python reads a text as a number, but no other reader of such files does."""
     try:
         float(text)
     except ValueError:
@@ -217,7 +217,7 @@ def odd_number(text: str) -> bool:
 
 
 def line_faults(content: bytes, name: str, error: BenchError) -> str:
-    """Return what is wrong with a refusal of a file that is not UTF-8: it does not name the line."""
+    """Return what is wrong if the refusal of a file that is not UTF-8 does not name the line."""
     try:
         content.decode()
     except UnicodeDecodeError as fault:
@@ -315,7 +315,7 @@ def archives(rng: random.Random, inputs: Inputs) -> str:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, member in valid.MEMBERS.items():
             info = zipfile.ZipInfo("placeholder")
-            odd = [each for each in VALUES if isinstance(each, str) and len(each) < 100]
+            odd = [value for value in VALUES if isinstance(value, str) and len(value) < 100]
             info.filename = rng.choice(odd) if rng.random() < 0.3 else name
             archive.writestr(info, member)
     content = packed.getvalue() if rng.random() < 0.3 else damaged(rng, packed.getvalue())
@@ -330,9 +330,9 @@ GATE = GateConfig.model_validate(
 
 
 def run_folders(rng: random.Random, inputs: Inputs) -> str:
-    """A stored run with one file damaged, and everything that reads it."""
+    """Damage one file of a stored run, and read it with one of its readers."""
     run = rng.choice(inputs.runs)
-    path = rng.choice(sorted(each for each in run.folder.iterdir() if each.is_file()))
+    path = rng.choice(sorted(path for path in run.folder.iterdir() if path.is_file()))
     whole = path.read_bytes()
     try:
         path.write_bytes(_damaged_file(rng, path, whole))
@@ -365,7 +365,7 @@ def _read_folder(rng: random.Random, folder: Path, inputs: Inputs) -> str:
         lambda: gate(run, GATE),
         lambda: report_page([run], "report.html"),
     ]
-    # A page draws its figures, which takes a hundred times as long as to read the folder.
+    # A page draws its figures, which takes a hundred times as long as reading the folder.
     result = rng.choices(read, weights=[6] * (len(read) - 1) + [1])[0]()
     return plain_faults([run.metrics, run.manifest]) or ("" if isinstance(result, str) else plain_faults(result))
 

@@ -1,4 +1,4 @@
-"""The mutations of a valid input: bytes changed, values of JSON replaced by awkward ones, or plain nonsense."""
+"""The mutations of a valid input: bytes changed, values of JSON replaced by odd ones, or random bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RAW = [
     "0x10",
     "01",
 ]
-"""Pieces that no writer of JSON gives, or that readers take for different things."""
+"""Pieces that no JSON writer writes, or that readers interpret in different ways."""
 
 VALUES: list[Any] = [
     None,
@@ -95,7 +95,7 @@ VALUES: list[Any] = [
     {"a": {"b": [1]}},
     ["a", 1],
 ]
-"""Values that JSON can hold, in places where they were not expected."""
+"""Valid JSON values, for places where they are not expected."""
 
 TOKENS = [
     *(raw.encode() for raw in RAW if len(raw) < 400),
@@ -142,11 +142,11 @@ TOKENS = [
     b"many words " * 4_000,
     b',"1\n2',
 ]
-"""Bytes that are put in, or over what is there."""
+"""Bytes that are inserted, or replace others."""
 
 
 def damaged(rng: random.Random, content: bytes, most: int = 4) -> bytes:
-    """The content with up to `most` small changes: a byte, a piece taken out, repeated, or replaced."""
+    """Return the content with up to `most` small changes: bytes changed, or a piece removed, repeated or replaced."""
     result = bytearray(content)
     for _ in range(rng.choice((1, 1, most))):
         index = rng.randrange(len(result) + 1)
@@ -167,18 +167,18 @@ def damaged(rng: random.Random, content: bytes, most: int = 4) -> bytes:
 
 
 def nonsense(rng: random.Random) -> bytes:
-    """Bytes that were nothing before."""
+    """Return random tokens or random bytes."""
     if rng.random() < 0.5:
         return b"".join(rng.choice(TOKENS) for _ in range(rng.randint(0, 30)))
     return rng.randbytes(rng.randint(0, 200))
 
 
 def changed_json(rng: random.Random, content: Any, most: int = 2) -> bytes:
-    """The content as JSON, with up to `most` of its values replaced, left out, renamed or repeated."""
+    """Return the content as JSON, with up to `most` of its values replaced, removed, renamed or repeated."""
     whole = json.loads(json.dumps(content))
     raw: dict[str, str] = {}
     for number in range(rng.choice((1, 1, most))):
-        holder, key = rng.choice(list(_places(whole)) or [([None], 0)])
+        holder, key = rng.choice(list(_locations(whole)) or [([None], 0)])
         match rng.randrange(10):
             case 0 if isinstance(holder, dict):
                 holder[
@@ -193,24 +193,24 @@ def changed_json(rng: random.Random, content: Any, most: int = 2) -> bytes:
             case 3 if isinstance(holder, list):
                 holder.extend(deepcopy(holder[key]) for _ in range(rng.choice((1, 3, 200))))
             case _:
-                # Half of the time one of the same type, which more readers take.
-                alike = [each for each in VALUES if type(each) is type(holder[key])] if rng.random() < 0.5 else []
-                holder[key] = deepcopy(rng.choice(alike or VALUES))  # a later change may be within it
+                # Half of the time a value of the same type, which more readers accept.
+                same = [value for value in VALUES if type(value) is type(holder[key])] if rng.random() < 0.5 else []
+                holder[key] = deepcopy(rng.choice(same or VALUES))  # a later change may be within it
     text = json.dumps(whole, ensure_ascii=rng.random() < 0.5)
     for mark, piece in raw.items():
         text = text.replace(mark, piece)
     return text.encode("utf-8", "surrogatepass")
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """(holder, key or position) of every value below this one."""
+def _locations(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (holder, key or index) of every value below this one."""
     for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
-        yield from _places(value[key])
+        yield from _locations(value[key])
 
 
 def rows_of(rng: random.Random, rows: Sequence[Any]) -> bytes:
-    """Rows as JSON lines, some of them changed or damaged, or none of it."""
+    """Return rows as JSON lines, some of them changed or damaged, or rarely random bytes."""
     if rng.random() < 0.05:
         return nonsense(rng)
     lines = [json.dumps(row).encode() for row in rows]

@@ -1,4 +1,4 @@
-"""Names resolved by jedi, in a copy of the repository's files in a temporary folder: a reference for the resolver.
+"""Resolve names by jedi, in a copy of the repository's files in a temporary folder: a reference for the resolver.
 
 jedi reads code and runs none of it. It sees these files alone.
 """
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class _InOrder(frozenset[Any]):
-    """A set that is gone through in the order in which it was filled."""
+    """A set that iterates in the order in which it was filled."""
 
     _order: tuple[Any, ...]
 
     def __new__(cls, values: Iterable[Any] = ()) -> Self:
         order = tuple(dict.fromkeys(values))
-        made = super().__new__(cls, order)
-        made._order = order
-        return made
+        ordered = super().__new__(cls, order)
+        ordered._order = order
+        return ordered
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._order)
@@ -45,21 +45,21 @@ class _InOrder(frozenset[Any]):
 
 
 def _keep_order() -> None:
-    """Let jedi take the same of several values each time, such as of a base class that conditions import.
+    """Make jedi choose the same of several values each time, as for a base class that is imported conditionally.
 
-    Its sets go by addresses in memory, so it took another one in each process.
+    Its sets iterate by addresses in memory, so its choice depended on the process.
     """
     from jedi.inference.base_value import ValueSet
 
-    def filled(values: Any, given: Iterable[Any]) -> None:
-        values._set = _InOrder(given)  # noqa: SLF001 - jedi has no option for it
+    def fill(value_set: Any, values: Iterable[Any]) -> None:
+        value_set._set = _InOrder(values)  # noqa: SLF001 - jedi has no option for it
 
-    ValueSet.__init__ = filled
-    ValueSet.from_sets = classmethod(lambda cls, sets: cls(value for each in sets for value in each))
+    ValueSet.__init__ = fill
+    ValueSet.from_sets = classmethod(lambda cls, sets: cls(value for values in sets for value in values))
 
 
 class JediNames(ExitStack):
-    """Use as a context: the copy lives as long."""
+    """A resolver by jedi; use it as a context, at whose end the copy of the files is removed."""
 
     def __init__(self, files: Iterable[SourceFile], definitions: Definitions) -> None:
         import jedi
@@ -75,14 +75,16 @@ class JediNames(ExitStack):
             path = self._root / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.text.encode("utf-8", "surrogatepass"))
-        roots = [str(self._root), *(str(self._root / each) for each in ("src", "lib") if (self._root / each).is_dir())]
+        roots = [str(self._root), *(str(self._root / name) for name in ("src", "lib") if (self._root / name).is_dir())]
         self._inside = jedi.InterpreterEnvironment()
         self._project = jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
 
     def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
-        """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""
+        """Return the definitions of the name at a line and column (0-based); none if jedi finds none in these files."""
         file = self._files.get(path)
-        if file is None or not file.plain:  # a stub; or jedi, which counts newlines alone, has other lines
+        if (
+            file is None or not file.plain
+        ):  # a stub; or a file whose lines jedi, which splits at newlines, counts otherwise
             return ()
         script = self._scripts.get(path)
         if script is None:
@@ -90,31 +92,32 @@ class JediNames(ExitStack):
                 code=file.text, path=self._root / path, project=self._project, environment=self._inside
             )
         try:
-            with warnings.catch_warnings():  # it says of each extension module that it cannot be imported from nowhere
+            with warnings.catch_warnings():  # jedi warns of each extension module that it cannot import
                 warnings.simplefilter("ignore")
                 names = script.goto(line + 1, column, follow_imports=True)
-        except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow; others then answer
+        except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow
             return ()
-        found: dict[CodeDefinition, None] = {}
+        results: dict[CodeDefinition, None] = {}
         for name in names:
             if name.module_path is None or name.line is None or not name.module_path.is_relative_to(self._root):
                 continue
-            at = name.module_path.relative_to(self._root).as_posix()
-            if not self._files[at].plain:
+            file_name = name.module_path.relative_to(self._root).as_posix()
+            if not self._files[file_name].plain:
                 continue
-            definition = self._definitions.defined_at(at, name.line - 1, name.name, target_span if at == path else None)
+            target = target_span if file_name == path else None
+            definition = self._definitions.defined_at(file_name, name.line - 1, name.name, target)
             if definition is not None:
-                found[definition] = None
-        return tuple(found)
+                results[definition] = None
+        return tuple(results)
 
 
 def resolve_tasks(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = True, scip: Path | None = None
 ) -> TaskUses:
-    """What tasks of one repository use of its files, asking a SCIP index and jedi before the resolver by name."""
-    found, kept = TaskUses(), tuple(files)
-    with Resolver(kept, scip=scip) as resolver:
+    """Return the definitions of its files that tasks of one repository use, by a SCIP index, jedi, or else by name."""
+    uses, sources = TaskUses(), tuple(files)
+    with Resolver(sources, scip=scip) as resolver:
         if jedi:
-            resolver.analyses.append(resolver.enter_context(JediNames(kept, resolver.definitions)))
-        found.add(tasks, resolver)
-    return found
+            resolver.analyses.append(resolver.enter_context(JediNames(sources, resolver.definitions)))
+        uses.add(tasks, resolver)
+    return uses

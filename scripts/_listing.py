@@ -1,4 +1,4 @@
-"""What a registry lists of a package: its releases, and the licence that the metadata of a fetched one states."""
+"""Read from a registry the releases of a package, and from a fetched release its licence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from repoeval_bench.dataset.build.pypi import PyPI, metadata
 from repoeval_bench.dataset.sources import SourceError
 
 SOURCES = {"npm": "npm:{}@{}", "pypi": "pypi:{}=={}"}
-"""Registry -> how a version of a package is written as a source of a pack."""
+"""Registry -> the form of a package's version as a source of a pack."""
 
 _SPDX = {
     "Apache Software License": "Apache-2.0",
@@ -30,13 +30,13 @@ _SPDX = {
     "The Unlicense (Unlicense)": "Unlicense",
     "Zero-Clause BSD (0BSD)": "0BSD",
 }
-"""A classifier of a licence -> its SPDX identifier; that of BSD does not say which one."""
+"""Classifier of a licence -> its SPDX identifier; the classifier of BSD does not say which BSD licence."""
 
 
 class Release(NamedTuple):
-    """A file of a package: its version, when it was uploaded where the index says so, and whether pip would take it.
+    """A release of a package: its version, the time of its upload if the index states it, and whether it is final.
 
-    `is_final` is false of pre-releases, development releases and files that were yanked.
+    `is_final` is false for pre-releases, development releases and yanked files.
     """
 
     version: str
@@ -45,7 +45,7 @@ class Release(NamedTuple):
 
 
 def releases(registry: Npm | PyPI, name: str) -> list[Release]:
-    """All releases of a package, the newest version first; a SourceError where the registry has no such package."""
+    """Return all releases of a package, the newest version first; a SourceError if the registry has no such package."""
     return _of_npm(name) if isinstance(registry, Npm) else _of_index(registry, name)
 
 
@@ -62,13 +62,13 @@ def _of_index(registry: PyPI, name: str) -> list[Release]:
 
 
 def _of_npm(name: str) -> list[Release]:
-    """All versions; the days are those that the registry states, and a mirror's differ.
+    """Return all versions; the days are those that the registry states, and a mirror may state others.
 
     A version with a hyphen is a pre-release, and not final.
     """
     stated = ask_npm("view", name, "versions", "time", of=name)
     versions, times = stated.get("versions"), stated.get("time")
-    if isinstance(versions, str):  # there is one only
+    if isinstance(versions, str):  # a package with one version
         versions = [versions]
     if not isinstance(versions, list) or not isinstance(times, dict):
         raise SourceError(f"the npm registry states no versions of {name}, or not when they were published")
@@ -86,12 +86,12 @@ def _time(stated: object) -> datetime | None:
 
 
 def licence(registry: Npm | PyPI, path: Path) -> str:
-    """The licence of a fetched package, as an SPDX expression where it can be one; else ""."""
+    """Return the stated licence of a fetched package, as an SPDX expression if possible; "" if none is stated."""
     return _licence_of_npm(path) if isinstance(registry, Npm) else _licence_of_index(path)
 
 
 def _licence_of_index(path: Path) -> str:
-    """The `License-Expression`, else what the classifiers say."""
+    """Return the `License-Expression`, else the licences of the classifiers."""
     headers = HeaderParser().parsestr(metadata(path))
     if stated := headers["License-Expression"]:
         return str(stated)
@@ -104,7 +104,7 @@ def _licence_of_index(path: Path) -> str:
 
 
 def _licence_of_npm(path: Path) -> str:
-    """The `license` of the package.json."""
+    """Return the `license` of the package.json."""
     for member in read_archive(path, max_unpacked=MAX_UNPACKED):
         if member.path.partition("/")[2] == "package.json":
             try:

@@ -1,7 +1,7 @@
 """Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
 
-Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are kept beside it in a
-file of NumPy, so that they are read once.
+Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are cached beside it in
+a file of NumPy.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A prediction for the next repository from the others; the means are less that over the candidates."""
+    """A prediction for the next repository from the others; the means are less the mean over the candidates."""
 
     means: FloatArray
     tau: float
@@ -63,18 +63,18 @@ class Estimate:
 
 
 def read_questions(folder: Path) -> list[Question]:
-    """The questions of a folder of runs."""
-    kept = folder.with_name(folder.name + ".npz")
-    if not kept.is_file():
+    """Read the questions of a folder of runs."""
+    cached = folder.with_name(folder.name + ".npz")
+    if not cached.is_file():
         columns: dict[str, Any] = dict(_columns(folder))
-        np.savez_compressed(kept, **columns)
-    stored = np.load(kept)
+        np.savez_compressed(cached, **columns)
+    stored = np.load(cached)
     results = []
-    for name in dict.fromkeys(each.rpartition("/")[0] for each in stored.files):
+    for name in dict.fromkeys(array.rpartition("/")[0] for array in stored.files):
         table, files, repositories, sizes = (stored[f"{name}/{part}"] for part in ("scores", "files", "of", "sizes"))
         protocol, retriever = name.split("/")
         relative = table - table.mean(axis=1, keepdims=True)
-        members = [np.flatnonzero(repositories == each) for each in dict.fromkeys(repositories.tolist())]
+        members = [np.flatnonzero(repositories == repository) for repository in dict.fromkeys(repositories.tolist())]
         samples = [
             Repository(str(repositories[index[0]]), Sample.micro(relative[index], files[index].tolist()))
             for index in members
@@ -84,29 +84,29 @@ def read_questions(folder: Path) -> list[Question]:
 
 
 def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
-    """The headline's scores of each question's runs, (n_queries, n_candidates), with files, repositories and sizes."""
+    """Return each question's headline scores, (n_queries, n_candidates), with files, repositories and sizes."""
     runs: defaultdict[str, list[RunView]] = defaultdict(list)
     for path in sorted(folder.glob(f"*/{MANIFEST}")):
         run = RunView.open(path.parent)
         runs[f"{run.metrics.protocol}/{Spec.parse(run.metrics.retriever).name}"].append(run)
     results: dict[str, NDArray[np.generic]] = {}
-    for question, made in runs.items():
+    for question, of_question in runs.items():
         by_name: defaultdict[str, list[RunView]] = defaultdict(list)
-        for run in made:
+        for run in of_question:
             by_name[Spec.parse(run.metrics.chunker).name].append(run)
-        placed = {
+        by_candidate = {
             (name, size): run
             for name, of_name in by_name.items()
             for size, run in zip(SIZES, sorted(of_name, key=_chunk_size), strict=True)
         }
-        chosen = [placed[candidate] for candidate in CANDIDATES]
-        joined = together([run.scores for run in chosen])
-        measure = headline_measure(chosen)
+        ordered = [by_candidate[candidate] for candidate in CANDIDATES]
+        joined = together([run.scores for run in ordered])
+        measure = headline_measure(ordered)
         results |= {
-            f"{question}/scores": np.column_stack([each.values[measure] for each in joined]),
-            f"{question}/files": np.array([str(each) for each in joined[0].clusters]),
+            f"{question}/scores": np.column_stack([scores.values[measure] for scores in joined]),
+            f"{question}/files": np.array([str(cluster) for cluster in joined[0].clusters]),
             f"{question}/of": np.array(joined[0].repos),
-            f"{question}/sizes": np.array([_chunk_size(run) for run in chosen]),
+            f"{question}/sizes": np.array([_chunk_size(run) for run in ordered]),
         }
     return results
 
@@ -117,14 +117,14 @@ def _chunk_size(run: RunView) -> float:
 
 
 def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
-    """The covariance of one query's scores around its repository's mean, from all repositories by their files."""
-    told = [each for each in samples if each.n_clusters > 1]
-    total = sum((each.n_clusters - 1) * each.counts.sum() * robust_covariance(each) for each in told)
-    return np.asarray(total / sum(each.n_clusters - 1 for each in told))
+    """Return the covariance of one query's scores around its repository's mean, pooled over repositories."""
+    several = [sample for sample in samples if sample.n_clusters > 1]
+    total = sum((sample.n_clusters - 1) * sample.counts.sum() * robust_covariance(sample) for sample in several)
+    return np.asarray(total / sum(sample.n_clusters - 1 for sample in several))
 
 
 def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
-    """Means with the weight of 1 / (tau^2 + s^2); tau is solved for where none is given."""
+    """Return means weighted by 1 / (tau^2 + s^2); tau is estimated unless it is given."""
     own, errors = errors_of(samples, noise)
     tau = tau_around_others([(own, errors)]) if tau is None else tau
     weights = 1 / (tau**2 + errors)
@@ -132,14 +132,14 @@ def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = N
 
 
 def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Each repository's own means, (n, k), and s^2, (n,)."""
+    """Return each repository's own means, (n, k), and s^2, (n,)."""
     return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
 
 
 def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
-    """The tau at which each repository is as far from the mean of its set's others as it should be, on average.
+    """Return the tau at which repositories are on average as far from the mean of their set's others as expected.
 
-    A set has its repositories' means and s^2. The squared distance should be (k - 1) (tau^2 + s^2 + the variance of
+    A set has its repositories' means and s^2. The expected squared distance is (k - 1) (tau^2 + s^2 + the variance of
     the others' mean).
     """
 
@@ -150,15 +150,15 @@ def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
             total, summed = weights.sum(), weights @ own
             for mean, error, weight in zip(own, errors, weights, strict=True):
                 others = (summed - weight * mean) / (total - weight)
-                should = (len(mean) - 1) * (tau**2 + error + 1 / (total - weight))
-                ratios.append(float(((mean - others) ** 2).sum() / should))
+                expected = (len(mean) - 1) * (tau**2 + error + 1 / (total - weight))
+                ratios.append(float(((mean - others) ** 2).sum() / expected))
         return float(np.mean(ratios)) - 1
 
     return _root_of(excess)
 
 
 def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
-    """The same around an expected mean that is given for each set after its means and s^2."""
+    """Return the same tau around given means: each set has its means, s^2 and the expected mean."""
 
     def excess(tau: float) -> float:
         ratios = [
@@ -171,7 +171,7 @@ def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> flo
 
 
 def _root_of(excess: Callable[[float], float]) -> float:
-    """Return where a falling function of tau is 0, by bisection; `LEAST_TAU` where it is below 0 from the start."""
+    """Return where a falling function of tau is 0, by bisection; `LEAST_TAU` if it is negative there already."""
     low, high = LEAST_TAU, 1.0
     if excess(low) < 0:
         return low

@@ -1,4 +1,4 @@
-"""The facts of a pack that is to ship: which files, where its tasks are, which definitions they use."""
+"""Write the facts of a pack that ships: its files, the lines of its tasks, the definitions that they use."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFi
 
 
 def pack_table(text: str) -> bytes:
-    """A compressed table; the same text gives the same bytes."""
+    """Return a compressed table; the same text gives the same bytes."""
     return gzip.compress(text.encode(), mtime=0)
 
 
 def dump_places(tasks: Iterable[Task]) -> str:
-    """The table of tasks."""
+    """Return the table of tasks."""
     rows = [HEADER]
     for task in tasks:
         row = (

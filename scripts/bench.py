@@ -1,7 +1,7 @@
-"""All benchmarks in one run: `make bench SOURCE=…`. Ratios are taken side by side; figures are this machine's.
+"""All benchmarks in one run: `make bench SOURCE=…`. Ratios are measured side by side; other figures are this machine's.
 
-A part that fails is named, and the others go on. `--quick` takes parts that need no data, at small sizes, to see that
-they run; its figures say nothing.
+A part that fails is named, and the others go on. `--quick` runs the parts that need no data, at small sizes, to check
+that they run; its figures say nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def machine() -> str:
-    """The processor's model, cores, memory, system and Python, in one line."""
+    """Return the processor's model, cores, memory, system and Python, in one line."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
@@ -54,19 +54,19 @@ def machine() -> str:
 
 
 def in_list(rows: Callable[[], Iterable[Row]]) -> list[Row]:
-    """The rows, ready to be sent to another process."""
+    """Return the rows as a list, which can be sent to another process."""
     return list(rows())
 
 
 def main() -> None:
-    """Print every table, then how many bars were missed; exit 1 where a part failed."""
+    """Print every table, then how many bars were missed; exit 1 if a part failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", default="auto", help="where the RepoEval data is: auto, a folder, a URL")
     parser.add_argument(
         "--quick", action="store_true", help="parts without data, at small sizes; the figures say nothing"
     )
-    given = parser.parse_args()
-    source = given.source
+    options = parser.parse_args()
+    source = options.source
     print(machine(), flush=True)
     sections: dict[str, Callable[[], Iterable[Row]]] = {
         "The whole job, on all available tasks": partial(bench_eval.rows, source),
@@ -81,7 +81,7 @@ def main() -> None:
         "Protocol uses": partial(bench_uses.rows, source),
         "Runs as jobs": partial(bench_cluster.rows, source),
     }
-    if given.quick:
+    if options.quick:
         sections = {
             "Search": partial(bench_search.rows, 10_000),
             bench_cache.title(): partial(bench_cache.rows, n=2000),
@@ -92,7 +92,7 @@ def main() -> None:
     missed, failed, began = 0, [], time.perf_counter()
     for title, rows in sections.items():
         started = time.perf_counter()
-        # In a process of its own: a child's reported peak begins with its parent's.
+        # In a process of its own, because the reported peak of a child begins with its parent's.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             done = pool.submit(in_list, rows)
             if problem := done.exception():

@@ -28,8 +28,8 @@ BATCHES = (4, 32)
 """Texts in a transaction of a run: batches of 256 tokens a text, and of 32 (1,024 in all)."""
 
 
-class Kept(NamedTuple):
-    """The cost of one way of keeping vectors: vectors per second written and read, bytes on disk per byte of vector."""
+class StorageCost(NamedTuple):
+    """The cost of one way of storing vectors: vectors per second written and read, bytes on disk per byte of vector."""
 
     write: float
     read: float
@@ -59,14 +59,14 @@ def ours(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], n
 
 
 def written_in_batches(folder: Path, keys: list[bytes], vectors: np.ndarray, rows_at_once: int) -> float:
-    """Vectors per second in transactions of `rows_at_once`, as a run writes a batch when the model gives it."""
+    """Return vectors per second in transactions of `rows_at_once`, as a run writes each batch of the model."""
     started = time.perf_counter()
     fill(folder, keys, vectors, rows_at_once)
     return len(keys) / (time.perf_counter() - started)
 
 
 def json_files(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
-    """One file per text, named by its digest, the vector in JSON."""
+    """Write one file per text, named by its digest, with the vector in JSON."""
     folder.mkdir()
     for key, vector in zip(keys, vectors, strict=True):
         (folder / f"{key.hex()}.json").write_text(json.dumps(vector.tolist()))
@@ -78,7 +78,7 @@ def json_files(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable
 
 
 def plain_diskcache(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
-    """Return what the library does by itself: arrays, pickled, one at a time, no limit on the size."""
+    """Write arrays by the library's defaults: pickled, one at a time, without a limit on the size."""
     with Cache(str(folder), size_limit=2**40) as cache:
         for key, vector in zip(keys, vectors, strict=True):
             cache[key] = vector
@@ -95,10 +95,10 @@ def measure(
     folder: Path,
     keys: list[bytes],
     vectors: np.ndarray,
-) -> Kept:
-    """Write all, read all, compare every byte, count what lies on disk.
+) -> StorageCost:
+    """Write all, read all, compare every byte, and count the bytes on disk.
 
-    What is read in a few seconds is read three times and the median counts; what takes ten is read once.
+    Reading is repeated up to three times, until it took ten seconds in all, and the median counts.
     """
     started = time.perf_counter()
     read = way(folder, keys, vectors)
@@ -109,9 +109,9 @@ def measure(
         result = read()
         seconds.append(time.perf_counter() - started)
         assert np.array_equal(result, vectors)
-    # Blocks, not lengths: a small file takes a whole one.
+    # Blocks, not lengths: a small file takes a whole block.
     blocks = sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
-    return Kept(len(keys) / written, len(keys) / median(seconds), blocks / vectors.nbytes)
+    return StorageCost(len(keys) / written, len(keys) / median(seconds), blocks / vectors.nbytes)
 
 
 def rows(*, n: int = VECTORS) -> list[Row]:
@@ -120,8 +120,8 @@ def rows(*, n: int = VECTORS) -> list[Row]:
     keys = [rng.bytes(32) for _ in range(n)]
     vectors = rng.standard_normal((n, DIM)).astype("<f4")
     with tempfile.TemporaryDirectory() as name:
-        # A file costs the same whether it is one of many or of few, and a hundred thousand take minutes.
-        kept = {
+        # The cost of a file does not depend on their number, and a hundred thousand take minutes.
+        costs = {
             way.__name__: measure(way, Path(name) / way.__name__, keys[:some], vectors[:some])
             for way, some in ((ours, n), (json_files, n // 5), (plain_diskcache, n))
         }
@@ -129,7 +129,7 @@ def rows(*, n: int = VECTORS) -> list[Row]:
             rows: written_in_batches(Path(name) / f"batches{rows}", keys[: n // 5], vectors[: n // 5], rows)
             for rows in BATCHES
         }
-    own = kept.pop("ours")
+    own = costs.pop("ours")
     table = [
         Row(f"write, {ROWS_AT_ONCE:,} a transaction, vectors/s", f"{own.write:,.0f}", "> 15,000", own.write > 15_000),
         *(
@@ -139,7 +139,7 @@ def rows(*, n: int = VECTORS) -> list[Row]:
         Row("read and checked, vectors/s", f"{own.read:,.0f}", "> 50,000", own.read > 50_000),
         Row("on disk / raw bytes", f"{own.space:.2f}", "< 1.2", own.space < 1.2),
     ]
-    for way, other in kept.items():
+    for way, other in costs.items():
         what = {"json_files": f"one JSON file per text, {n // 5:,}", "plain_diskcache": "plain diskcache"}[way]
         table += [
             Row(
@@ -153,7 +153,7 @@ def rows(*, n: int = VECTORS) -> list[Row]:
 
 
 def title(n: int = VECTORS) -> str:
-    """The table's heading."""
+    """Return the table's heading."""
     return f"Vector cache, {n:,} vectors of {DIM}"
 
 

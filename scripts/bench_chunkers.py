@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PEERS = {"chonkie": None, "astchunk": 1.5, "llama-index": None, "langchain": None}
-"""Peer -> the least ratio of its time to ast's. Both chonkie and llama-index parse the same bytes, which takes most of
-the time. langchain does not parse."""
+"""Peer -> the least ratio of its time to ast's, or None.
+
+chonkie and llama-index parse the same bytes, which takes most of their time; langchain does not parse."""
 
 
 def within(what: str, ratio: float, *, most: float | None = None, least: float | None = None) -> Row:
-    """A ratio with its bar."""
+    """Return a ratio with its bar."""
     if most is not None:
         return Row(what, f"{ratio:.2f}", f"<= {most:g}", ratio <= most)
     if least is not None:
@@ -41,7 +42,7 @@ def within(what: str, ratio: float, *, most: float | None = None, least: float |
 
 
 def best(work: Callable[[], object], repeat: int = 5) -> float:
-    """Seconds of the quickest of several runs: what the machine needs when nothing disturbs it."""
+    """Return the seconds of the quickest of several calls, the one that other programs slowed least."""
     seconds = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -51,7 +52,7 @@ def best(work: Callable[[], object], repeat: int = 5) -> float:
 
 
 def parse_all(files: Sequence[SourceFile]) -> None:
-    """The bare tree-sitter parse of the same bytes, which no chunker on syntax can go below."""
+    """Parse the same bytes with tree-sitter alone: no chunker on syntax trees can be quicker."""
     import tree_sitter_python
     from tree_sitter import Language, Parser
 
@@ -61,13 +62,13 @@ def parse_all(files: Sequence[SourceFile]) -> None:
 
 
 def chunk_all(spec: str, files: Sequence[SourceFile]) -> int:
-    """Chunk every file; the number of chunks."""
+    """Chunk every file; return the number of chunks."""
     chunker = make_chunker(spec)
     return sum(len(chunker.chunk(file)) for file in files)
 
 
 def large_file(megabytes: float) -> SourceFile:
-    """A generated module: functions, classes, literals, in the proportions of ordinary code."""
+    """Generate a module of functions, classes and literals, in the proportions of ordinary code."""
     pieces = []
     size = index = 0
     while size < megabytes * 1e6:
@@ -84,12 +85,12 @@ def large_file(megabytes: float) -> SourceFile:
 
 
 def nested_file(levels: int) -> SourceFile:
-    """Brackets in brackets, each on a line of its own."""
+    """Generate brackets in brackets, each on a line of its own."""
     return SourceFile("bench", "nested.py", "x = " + "[\n" * levels + "1" + "]\n" * levels)
 
 
 def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
-    """`ast` against the bare parse and against the peers that are installed."""
+    """Compare `ast` with the bare parse and with the peers that are installed."""
     megabytes = sum(len(file.text.encode()) for file in files) / 1e6
     work: dict[str, Callable[[], object]] = {"": partial(parse_all, files), "ast": partial(chunk_all, "ast", files)}
     absent: list[Row] = []
@@ -119,7 +120,7 @@ def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
 def memory_of(path: str) -> float:
     """Return how far a fresh process's peak memory rises above its memory before, in multiples of the file's bytes.
 
-    An upper bound: where reading the file took more than chunking it, that is what is seen.
+    This is an upper bound: if reading the file took more memory than chunking it, that is measured.
     """
     text = Path(path).read_text("utf-8")
     file = SourceFile("bench", "large.py", text)
@@ -130,7 +131,7 @@ def memory_of(path: str) -> float:
 
 
 def growth_rows() -> list[Row]:
-    """Return whether time grows with the file and with its nesting, and not with a square of them; and memory."""
+    """Measure how time grows with the file and with its nesting, and the memory for a large file."""
     chunker = AstChunker()
     small, large = large_file(2.5), large_file(20)
     one = best(lambda: chunker.chunk(small), 3)
@@ -150,12 +151,12 @@ def growth_rows() -> list[Row]:
 
 
 def chunk_large(megabytes: float, copies: int) -> int:
-    """Chunk generated files; what a worker does."""
+    """Chunk generated files, in a worker."""
     return chunk_all("ast", [large_file(megabytes)] * copies)
 
 
 def worker_rows() -> list[Row]:
-    """Two processes against one on 20 MB in files of half a megabyte."""
+    """Compare two processes with one on 20 MB in files of half a megabyte."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         list(pool.map(chunk_large, [0.1, 0.1], [1, 1]))
         one = best(lambda: pool.submit(chunk_large, 0.5, 40).result(), 2)

@@ -1,9 +1,9 @@
-"""What a job costs beside its work, how far a second worker helps, and what the waiting command holds.
+"""Measure the overhead of a job, the gain of a second worker, and the memory of the waiting command.
 
 python scripts/bench_cluster.py [--source SOURCE]
 
-Jobs here are simulated: they return what a run's job returns, after no work or a given amount of it.
-With a source, real jobs follow, on the real data: the same runs together and as jobs.
+Simulated jobs return the result of a run's job, after no work or a given amount of it. With a source, real jobs follow
+on the real data: the same runs together and as jobs.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 JOBS = 200
 LOOPS = 600_000
-"""Of work in a simulated job: a fiftieth of a second or so."""
+"""Loops of a simulated job that works: about a fiftieth of a second."""
 
 ROUNDS = 5
-"""Pairs of measurements, one after the other; the best of each side counts, for other programs only ever slow it."""
+"""Pairs of measurements; the best of each side counts, because other programs can only slow it."""
 
 FEW, MANY = 100, 10_000
 
 
 @dataclass(frozen=True)
 class Worked:
-    """What a job made, how long it took, and the most memory that its process has used."""
+    """The result of a job: the id of a run, the time it took, and the peak memory of its process."""
 
     run_id: str
     seconds: float
@@ -59,7 +59,7 @@ class Simulated:
     needs_model: bool = False
 
     def __call__(self, _placed: object = None) -> Worked:
-        """Work, and name a run."""
+        """Work, and return the id of a run."""
         started = time.perf_counter()
         total = 0
         for step in range(self.loops):
@@ -69,22 +69,22 @@ class Simulated:
 
 
 def ray_on(cores: int) -> AbstractContextManager[Any]:
-    """Ray on this machine."""
+    """Return Ray on this machine."""
     from repoeval_bench.plugins.cluster.ray_executor import RayCluster
 
     return RayCluster(cores=cores)
 
 
 def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Worked]]:
-    """(seconds, results) of `number` jobs."""
+    """Return the seconds and the results of `number` jobs."""
     started = time.perf_counter()
-    found = list(executor.map([Simulated(i, loops) for i in range(number)]))
-    assert len({each.run_id for each in found}) == number, "each job once"
-    return time.perf_counter() - started, found
+    results = list(executor.map([Simulated(i, loops) for i in range(number)]))
+    assert len({result.run_id for result in results}) == number, "each job once"
+    return time.perf_counter() - started, results
 
 
 def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]], most: int, rounds: int) -> list[Row]:
-    """Start, overhead, efficiency and memory of an executor; `most` jobs are the most that it is given at once."""
+    """Measure start, overhead, efficiency and memory of an executor; it gets up to `most` jobs at once."""
     began = time.perf_counter()
     with on(2) as two:
         timed(two, 4)
@@ -94,12 +94,12 @@ def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]], m
         alone, both, shares = [], [], []
         for _ in range(rounds):
             # The same jobs one at a time and two at a time, side by side in one run.
-            alone.append(2 * sum(each.seconds for each in timed(_InTurn(two), JOBS // 2, LOOPS)[1]))
-            wall, done = timed(two, JOBS, LOOPS)
+            alone.append(2 * sum(result.seconds for result in timed(_InTurn(two), JOBS // 2, LOOPS)[1]))
+            wall, results = timed(two, JOBS, LOOPS)
             both.append(wall)
-            shares.append(sum(each.seconds for each in done) / 2 / wall)
+            shares.append(sum(result.seconds for result in results) / 2 / wall)
         efficiency, inside = min(alone) / min(both) / 2, max(shares)
-    worker = max(each.peak_bytes for each in done) / 2**20
+    worker = max(result.peak_bytes for result in results) / 2**20
     return [
         Row(f"{name}: ready, with its workers", f"{ready:.1f} s"),
         Row(f"{name}: a job that does nothing, {JOBS} jobs", f"{1000 * empty:.1f} ms", "< 20 ms", empty < 0.02),
@@ -121,26 +121,26 @@ def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]], m
 
 
 def _memory_after(executor: Any, number: int) -> int:
-    """Bytes that this process holds after `number` jobs."""
+    """Return the bytes of this process after `number` jobs."""
     for _ in executor.map([Simulated(i) for i in range(number)]):
         pass
     return memory("VmRSS")
 
 
 class _InTurn:
-    """One job at a time on an executor of two workers."""
+    """An executor of two workers that gets one job at a time."""
 
     def __init__(self, executor: Any) -> None:
         self._executor = executor
 
     def map(self, jobs: list[Simulated]) -> list[Worked]:
-        """What each job returns."""
-        return [each for job in jobs for each in self._executor.map([job])]
+        """Return the result of each job."""
+        return [result for job in jobs for result in self._executor.map([job])]
 
 
 def real_rows(source: str) -> list[Row]:
-    """The same runs made together and as jobs, each in this process, without and with vectors (hashed ones)."""
-    asked = [
+    """Make the same runs together and as jobs, all in this process, without and with (hashed) vectors."""
+    requests = [
         RunRequest(chunker=chunker, protocol=protocol, retriever=retriever, source=source, embedder="hash")
         for protocol, retriever, chunker in product(("context", "body"), ("bm25", "dense"), ("ast", "fixed"))
     ]
@@ -151,16 +151,16 @@ def real_rows(source: str) -> list[Row]:
             out = Path(name) / way
             started = time.perf_counter()
             executor = Workers(IN_PROCESS) if way == "jobs" else IN_PROCESS
-            made = Runner(asked, executor=executor, out=out, home=home)
-            for setting in made.settings:
-                made.run(setting)
+            runner = Runner(requests, executor=executor, out=out, home=home)
+            for setting in runner.settings:
+                runner.run(setting)
             seconds[way] = time.perf_counter() - started
             shutil.rmtree(out)
     ratio = seconds["jobs"] / seconds["together"]
     return [
         Row(
-            f"{len(asked)} runs as jobs in one process / the same together",
-            f"{ratio:.2f} ({seconds['jobs'] / len(asked):.2f} s a run)",
+            f"{len(requests)} runs as jobs in one process / the same together",
+            f"{ratio:.2f} ({seconds['jobs'] / len(requests):.2f} s a run)",
             "< 1.2",
             ratio < 1.2,
         ),
@@ -169,11 +169,11 @@ def real_rows(source: str) -> list[Row]:
 
 def rows(source: str | None = None, *, most: int = MANY, rounds: int = ROUNDS) -> list[Row]:
     """Every figure with its bar."""
-    found = real_rows(source) if source else []
-    found += executor_rows("local", ProcessPool, most, rounds)
+    table = real_rows(source) if source else []
+    table += executor_rows("local", ProcessPool, most, rounds)
     if find_spec("ray") is not None:
-        found += executor_rows("ray", ray_on, most, rounds)
-    return found
+        table += executor_rows("ray", ray_on, most, rounds)
+    return table
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The time and memory of `compare` on five made runs: each figure from a process of its own.
+"""The time and memory of `compare` on five generated runs: each figure from a process of its own.
 
 python scripts/bench_compare.py [--quick]
 """
@@ -32,18 +32,18 @@ REPOS = 8
 
 
 def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[str]:
-    """Five runs with every measure that `eval` scores; files of `per_file` queries, or None: no file is known.
+    """Write five runs with every measure that `eval` scores; files of `per_file` queries, or None: no file is known.
 
-    Scores are made of what is hard in a query and its file, what a run is good at, and noise, cut to 0..1.
+    A score is the sum of the ease of its query and file, an advantage of its run, and noise, clipped to 0..1.
     """
     rng = np.random.default_rng(0)
     n_files = n_queries if per_file is None else n_queries // per_file
     file = np.arange(n_queries) * n_files // n_queries
-    hard = rng.normal(0.5, 0.2, (n_queries, 1)) + rng.normal(0, 0.1, (n_files, 1))[file]
+    ease = rng.normal(0.5, 0.2, (n_queries, 1)) + rng.normal(0, 0.1, (n_files, 1))[file]
     repos = [f"repo{REPOS * i // n_queries}" for i in range(n_queries)]
     folders = []
     for run in range(RUNS):
-        table = np.clip(hard + 0.01 * run + rng.normal(0, 0.15, (n_queries, len(EVAL_MEASURES))), 0, 1)
+        table = np.clip(ease + 0.01 * run + rng.normal(0, 0.15, (n_queries, len(EVAL_MEASURES))), 0, 1)
         values = {name: table[:, i].tolist() for i, name in enumerate(EVAL_MEASURES)}
         name = f"run{run}"
         dataset = DatasetRecord(name="made", fingerprint="made", label=f"made, {n_queries} queries", tasks=n_queries)

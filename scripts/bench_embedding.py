@@ -33,7 +33,7 @@ SMALL = ("maxhumber_redframes", "lucidrains_imagen-pytorch")
 
 
 def ours(encoder: SentenceTransformerEncoder, texts: Sequence[str]) -> np.ndarray:
-    """float32 (n, dim), with the tokens counted as a run counts them."""
+    """Embed texts as a run does, tokens counted first; float32 (n, dim)."""
     result: list[Any] = [None] * len(texts)
     tokens = encoder.count_tokens(texts, "document")
     for positions, vectors in encoder.encode_batches(texts, "document", tokens):
@@ -43,13 +43,13 @@ def ours(encoder: SentenceTransformerEncoder, texts: Sequence[str]) -> np.ndarra
 
 
 def sample(benchmark: Benchmark) -> list[str]:
-    """Some of the distinct chunks of all three chunkers, always the same ones."""
+    """Return a sample of the distinct chunks of all three chunkers, always the same."""
     distinct = {text for spec in CHUNKERS for text in plan_run(benchmark, spec).texts()["document"]}
     return random.Random(0).sample(sorted(distinct), min(SAMPLE, len(distinct)))
 
 
 def against_plain(benchmark: Benchmark) -> list[Row]:
-    """Time and cosine on a sample of the chunks, in turns."""
+    """Compare time and vectors with the plain library on a sample of the chunks, in turns."""
     from sentence_transformers import SentenceTransformer
 
     texts = sample(benchmark)
@@ -80,7 +80,7 @@ def against_plain(benchmark: Benchmark) -> list[Row]:
 
 
 def score_distance(source: str, home: Path) -> Row:
-    """Return how far nDCG@10 moves between the machine's precision and fp32."""
+    """Measure how much nDCG@10 differs between the machine's precision and fp32."""
     benchmark = load_benchmark(source, repos=SMALL)
     means = []
     for spec in ("minilm", "minilm:precision=fp32"):

@@ -28,24 +28,24 @@ ROUNDS = 3
 
 
 def run(home: Path, out: Path, source: str, *words: str) -> Spent:
-    """One `eval` or `compare`."""
+    """Run one `eval` or `compare`."""
     return command(*words, "--source", source, "--out", out, home=home)
 
 
 def embed_alone(source: str, first: int) -> tuple[float, int]:
-    """(seconds to embed the distinct texts of three chunkers and their queries, the model loaded; texts).
+    """Return the seconds to embed the distinct texts of three chunkers and their queries, and the number of texts.
 
-    Every eighth batch from the `first` on is embedded; the others take as long for each token, the filling included.
+    Every eighth batch from the `first` on is embedded; the time of the others follows from their tokens, padding
+    included. The time to load the model is not counted.
     """
     benchmark = load_benchmark(source)
     plans = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
-    texts = list(dict.fromkeys(text for planned in plans for each in planned.values() for text in each))
+    texts = list(dict.fromkeys(text for planned in plans for of_role in planned.values() for text in of_role))
     encoder = SentenceTransformerEncoder(models.locate("minilm"))
     tokens = encoder.count_tokens(texts, "document")
-    every = [*batches(tokens, limit=encoder.files.max_tokens, tokens=encoder.batch_tokens)]
-    sizes = [batch.width * batch.rows for batch in every]
-    some = [position for batch in every[first::8] for position in batch.positions]
-    # What loading takes is the command's own.
+    planned_batches = [*batches(tokens, limit=encoder.files.max_tokens, tokens=encoder.batch_tokens)]
+    sizes = [batch.width * batch.rows for batch in planned_batches]
+    some = [position for batch in planned_batches[first::8] for position in batch.positions]
     _ = list(encoder.encode_batches(texts[:1], "document", tokens[:1]))
     started = time.perf_counter()
     for _ in encoder.encode_batches([texts[i] for i in some], "document", [tokens[i] for i in some]):
@@ -60,7 +60,7 @@ def rows(source: str) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         home = fetched(folder / "home", source)
-        # Some texts before and some after, so that whatever else the machine does meets both.
+        # Some texts before and some after, so that other load on the machine affects both.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             before, n_texts = pool.submit(embed_alone, source, 0).result()
             cold = run(home, folder / "cold", source, "compare", *chunkers)
@@ -101,13 +101,13 @@ def rows(source: str) -> list[Row]:
 
 
 def fetched(home: Path, source: str) -> Path:
-    """A home with the data and no vector."""
+    """Fetch the data into a home without vectors, and return the home."""
     command("data", "fetch", "--source", source, home=home)
     return home
 
 
 def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
-    """Seconds to read n cached vectors from a fresh connection, median of five."""
+    """Return the seconds to read n cached vectors from a new connection, median of five."""
     rng = np.random.default_rng(0)
     keys = [rng.bytes(32) for _ in range(n)]
     cache = VectorCache(folder)

@@ -2,8 +2,8 @@
 
 python scripts/bench_grid.py --source SOURCE [--embedder minilm]
 
-The measured time does not depend on the embedder, so vectors are made by hashing unless another is named. A model would
-take many minutes for those of fourteen candidates.
+The measured time does not depend on the embedder, so vectors are hashed unless --embedder names a model. A model would
+need many minutes to embed fourteen candidates.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ FILES = 20_000
 
 
 def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
-    """Queries that each retrieve chunks of neighbouring files, as a log has them."""
+    """Yield the rows of a log whose queries retrieve chunks of neighbouring files."""
     rng = random.Random(0)
     for i in range(n_queries):
         first = rng.randrange(10 * FILES)
@@ -52,7 +52,7 @@ def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
 
 
 def write(folder: Path, n_queries: int, n_results: int) -> tuple[Path, Path]:
-    """A log and its gold: of each query one chunk that was retrieved, and one that was not."""
+    """Write a log and its gold: for each query one chunk that was retrieved, and one that was not."""
     log, gold = folder / "log.jsonl", folder / "gold.jsonl"
     rng = random.Random(1)
     with log.open("w", encoding="utf-8") as rows, gold.open("w", encoding="utf-8") as judgements:
@@ -64,16 +64,16 @@ def write(folder: Path, n_queries: int, n_results: int) -> tuple[Path, Path]:
 
 
 def rows(n_queries: int, n_results: int) -> list[Row]:
-    """Time and memory of importing a log, of its diagnosis and of what a retrieval team reads off it."""
+    """Measure time and memory of `logs import`, `logs diagnose` and `logs pipeline`."""
     table = []
     with tempfile.TemporaryDirectory() as name:
         log, gold = write(Path(name), n_queries, n_results)
         table.append(Row("the log", f"{log.stat().st_size / 2**20:.0f} MiB"))
         took = {"import": command("logs", "import", log, "--gold", gold, "--out", f"{name}/results")}
         (run,) = Path(name, "results").iterdir()
-        took |= {each: command("logs", each, run) for each in ("diagnose", "pipeline")}
-    for each, spent in took.items():
-        table += [Row(f"{each}: time", spent.time), Row(f"{each}: peak memory", f"{spent.peak / 2**30:.2f} GiB")]
+        took |= {verb: command("logs", verb, run) for verb in ("diagnose", "pipeline")}
+    for verb, spent in took.items():
+        table += [Row(f"{verb}: time", spent.time), Row(f"{verb}: peak memory", f"{spent.peak / 2**30:.2f} GiB")]
     return table
 
 

@@ -29,14 +29,14 @@ IMPORT_MS = 150
 
 
 class Data(NamedTuple):
-    """One run as both libraries take it."""
+    """One run in the form that both libraries read."""
 
     run: dict[str, dict[str, float]]
     qrels: dict[str, dict[str, int]]
 
 
 def make(n_queries: int) -> Data:
-    """Random scores of 1e-5 steps over chunks of a query's own repository; 1 to 8 relevant, most of them retrieved."""
+    """Make random scores in steps of 1e-5 for chunks of the query's repository; 1 to 8 are relevant, most retrieved."""
     rng = np.random.default_rng(0)
     names = [[f"repo-{repo}/package/module.py@{1500 * i}-{1500 * i + 1500}" for i in range(400)] for repo in range(8)]
     run, qrels = {}, {}
@@ -51,14 +51,14 @@ def make(n_queries: int) -> Data:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Seconds one call takes."""
+    """Return the seconds of one call."""
     started = time.perf_counter()
     call()
     return time.perf_counter() - started
 
 
 def ratio(ours: Callable[[], object], theirs: Callable[[], object], repetitions: int) -> tuple[float, float]:
-    """(median of ours / theirs over pairs run one after the other, median seconds of ours); order alternates."""
+    """Return the median of ours / theirs over pairs of calls in alternating order, and the median seconds of ours."""
     pairs = []
     for i in range(repetitions):
         if i % 2:
@@ -70,7 +70,7 @@ def ratio(ours: Callable[[], object], theirs: Callable[[], object], repetitions:
 
 
 def peak(call: Callable[[], object]) -> float:
-    """MiB that a call allocates at its highest, beyond what stood before."""
+    """Return the peak of a call's allocations, in MiB."""
     tracemalloc.start()
     call()
     _, highest = tracemalloc.get_traced_memory()
@@ -79,9 +79,9 @@ def peak(call: Callable[[], object]) -> float:
 
 
 def import_ms() -> float:
-    """Milliseconds that importing the metrics takes in a fresh process, numpy included.
+    """Return the milliseconds that importing the metrics takes in a new process, numpy included.
 
-    The least of nine: there is nothing to pair it with, and whatever else runs can only add to it.
+    It is the least of nine, because other programs can only slow it.
     """
     code = "import time; t = time.perf_counter(); import repoeval_bench.metrics; print(time.perf_counter() - t)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(9)]
@@ -89,7 +89,7 @@ def import_ms() -> float:
 
 
 class Calls:
-    """The same work in every form, on one run."""
+    """The same work in each form, on one run."""
 
     def __init__(self, n_queries: int) -> None:
         self.data = make(n_queries)
@@ -99,20 +99,20 @@ class Calls:
         }
 
     def theirs(self) -> object:
-        """pytrec_eval, from dicts."""
+        """Score dicts with pytrec_eval."""
         return pytrec_eval.RelevanceEvaluator(self.data.qrels, THEIRS).evaluate(self.data.run)
 
     def dicts(self) -> object:
-        """Ours, from the same dicts."""
+        """Score the same dicts with this project."""
         return score_run(self.data.run, self.data.qrels)
 
     def ranked(self) -> object:
-        """Ours, from pairs in rank order, as the pipeline has them."""
+        """Score pairs in rank order with this project, as a run does."""
         return score_run(self.pairs, self.data.qrels)
 
 
 def rows(*, large: int = LARGE) -> list[Row]:
-    """(what, measured, bar, whether it holds) for each figure."""
+    """Every figure with its bar."""
     cost = import_ms()
     table = [Row("import of the metrics, numpy included", f"{cost:.0f} ms", f"< {IMPORT_MS} ms", cost < IMPORT_MS)]
     bars = {"dicts": 1.0, "ranked": 1.0}

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SMALL = 10
-"""Megabytes of the tree that the larger one is compared with."""
+"""Megabytes of the smaller tree, with which the larger one is compared."""
 
 CORES = 2
-"""Cores on which the limit of a recommendation's processor time counts."""
+"""Cores that the limit of a recommendation's processor time allows for."""
 
 _WORDS = ("order", "price", "cache", "queue", "shelf", "node", "edge", "graph", "token", "parse", "merge", "split")
 
 
 def function(rng: random.Random, known: list[str]) -> str:
-    """A documented function of 5 to 13 lines with names at random, one of the `known` functions among them."""
+    """Make a documented function of 5 to 13 lines with random names, which calls one of the `known` functions."""
 
     def name() -> str:
         return "_".join(rng.sample(_WORDS, 2))
@@ -44,7 +44,7 @@ def function(rng: random.Random, known: list[str]) -> str:
 
 
 def write_tree(root: Path, megabytes: int) -> None:
-    """Files of about 20 kB, 100 in a folder."""
+    """Write files of about 20 kB, 100 in a folder."""
     rng = random.Random(0)
     left, number = megabytes * 1_000_000, 0
     while left > 0:
@@ -57,27 +57,27 @@ def write_tree(root: Path, megabytes: int) -> None:
 
 
 def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:
-    """(seconds of processor time, peak MB) of building a pack of such a tree."""
+    """Build a pack of such a tree; return the seconds of processor time and the peak MB."""
     return busy_and_peak(
         "data", "build", tree(folder, megabytes), "-o", folder / f"pack-{len(list(folder.iterdir()))}", *options
     )
 
 
 def cost_of_answer(folder: Path, megabytes: int) -> tuple[float, float]:
-    """The same of a recommendation by BM25. It has one core, so that all its work is in one process."""
+    """Recommend by BM25, on one core so that all the work is in one process; return the same."""
     with one_core():
         out = folder / f"answer-{megabytes}"
         return busy_and_peak("recommend", tree(folder, megabytes), "--retriever", "bm25", "--out", out)
 
 
 def busy_and_peak(*words: str | Path) -> tuple[float, float]:
-    """The same of a command."""
+    """Run a command; return the seconds of processor time and the peak MB."""
     took = command(*words)
     return took.busy, took.peak / 1e6
 
 
 def tree(folder: Path, megabytes: int) -> Path:
-    """The made-up tree of this size, written once."""
+    """Return the generated tree of this size, which is written once."""
     root = folder / f"tree-{megabytes}"
     if not root.is_dir():
         write_tree(root, megabytes)
@@ -105,6 +105,6 @@ def rows(megabytes: int = 4 * SMALL, recommended: int = 1, *, small: int = SMALL
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=4 * SMALL)
-    parser.add_argument("--recommend", type=int, default=1, help="megabytes of the tree that is asked about")
-    asked = parser.parse_args()
-    print_rows("Packs", rows(asked.megabytes, asked.recommend))
+    parser.add_argument("--recommend", type=int, default=1, help="megabytes of the tree for recommend")
+    options = parser.parse_args()
+    print_rows("Packs", rows(options.megabytes, options.recommend))

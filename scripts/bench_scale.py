@@ -2,9 +2,9 @@
 
 python scripts/bench_scale.py --tree FOLDER [--megabytes 1,3,10,30,100] [--to 10000] [--plot FILE.svg]
 
-FOLDER holds real Python files, such as the site-packages of an environment. A tree of a size is the first of them, by a
-hash of their paths. It becomes a pack of 400 tasks, whose queries under `body` see all of it. One `compare` of three
-chunkers by BM25 runs on one core. Seconds of a stage are those that its runs stored.
+FOLDER has real Python files, such as the site-packages of an environment. A tree consists of the first of them, by a
+hash of their paths, up to its size. It becomes a pack of 400 tasks, whose queries under `body` search all of it. One
+`compare` of three chunkers by BM25 runs on one core. The seconds of a stage are those that the runs stored.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 CHUNKERS = ("fixed", "ast", "recursive")
 TASKS = 400
 LARGEST = 200_000
-"""Bytes above which a file is left out: such files are tables, and a size of few of them says little."""
+"""Larger files, in bytes, are left out: they are tables, and few of them would fill a tree."""
 
 SEEN = 192
-"""Chunks that are embedded to know how long one takes."""
+"""Chunks that are embedded to measure the time of one."""
 
 CORES = (1, 8, 64, 512)
 
 
 class Measured(NamedTuple):
-    """One size: what building its pack and the comparison took, seconds by stage, and chunks of three chunkers."""
+    """One size: the costs of building the pack and of the comparison, seconds by stage, chunks of three chunkers."""
 
     megabytes: float
     build: Spent
@@ -61,15 +61,15 @@ def write_tree(source: Path, root: Path, megabytes: float) -> float:
             continue
         if done >= megabytes * 1e6:
             return done / 1e6
-        place = root / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text)
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
         done += len(text)
     raise SystemExit(f"{source} has {done / 1e6:.0f} MB of Python files; name a larger folder, or fewer --megabytes")
 
 
 def measure(source: Path, folder: Path, megabytes: float) -> Measured:
-    """Build a pack of so much code, and compare three chunkers on it."""
+    """Build a pack of this size, and compare three chunkers on it."""
     tree, pack, out = (folder / f"{name}-{megabytes:g}" for name in ("tree", "pack", "out"))
     size = write_tree(source, tree, megabytes)
     with one_core():
@@ -95,12 +95,12 @@ def seconds_to_embed(files: Iterable[Path]) -> float:
 
 
 def power(before: Measured, after: Measured, value: float, larger: float) -> float:
-    """Return the power of its size with which a figure grows: 1 is linear."""
+    """Return the exponent with which a figure grows with size: 1 is linear."""
     return math.log(larger / value) / math.log(after.megabytes / before.megabytes)
 
 
 def rows(measured: Sequence[Measured]) -> Iterator[Row]:
-    """Each size, and how time and memory grow between the last two."""
+    """Yield each size, and how time and memory grow between the last two."""
     for one in measured:
         yield Row(
             f"{one.megabytes:.0f} MB, {one.chunks:,} chunks of {len(CHUNKERS)} chunkers: data build; compare",
@@ -117,7 +117,7 @@ def rows(measured: Sequence[Measured]) -> Iterator[Row]:
 
 
 def projected(measured: Sequence[Measured], embed: float, megabytes: float) -> Iterator[str]:
-    """Lines of a Markdown table: what each stage of one run costs on so much code, from the slope of the last two."""
+    """Yield a Markdown table of each stage's cost in one run on so much code, from the slope of the last two sizes."""
     before, last = measured[-2:]
 
     def at(small: float, large: float) -> float:
@@ -143,7 +143,7 @@ def projected(measured: Sequence[Measured], embed: float, megabytes: float) -> I
 
 
 def spoken(seconds: float) -> str:
-    """Return seconds as people say them."""
+    """Return seconds in a readable unit."""
     for unit, name in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:,.0f} {name}"
@@ -176,20 +176,20 @@ def main() -> None:
     parser.add_argument("--to", type=float, default=10_000, help="megabytes of the projection")
     parser.add_argument("--plot", type=Path, help="an SVG or PNG file for time and memory over size")
     parser.add_argument("--json", type=Path, help="a file for the raw figures")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     measured = []
     with tempfile.TemporaryDirectory() as name:
-        for size in asked.megabytes.split(","):
-            measured.append(measure(asked.tree, Path(name), float(size)))
+        for size in options.megabytes.split(","):
+            measured.append(measure(options.tree, Path(name), float(size)))
             print(f"{measured[-1].megabytes:.0f} MB done", flush=True)
         embed = seconds_to_embed(Path(name).rglob("*.py"))
-    if asked.json:
-        asked.json.write_text(json.dumps([one._asdict() for one in measured], indent=1))
+    if options.json:
+        options.json.write_text(json.dumps([one._asdict() for one in measured], indent=1))
     print_rows("Scale", rows(measured))
     print()
-    print(*projected(measured, embed, asked.to), sep="\n")
-    if asked.plot:
-        plot(measured, asked.plot)
+    print(*projected(measured, embed, options.to), sep="\n")
+    if options.plot:
+        plot(measured, options.plot)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ CHECKED = 20
 
 
 class Measured(NamedTuple):
-    """Seconds to make and add the vectors, seconds of every way to search, and peak memory over the vectors' bytes.
+    """Seconds to add the vectors, seconds of each way to search, and peak memory over the vectors' bytes.
 
-    `wrong` counts the queries, of `CHECKED`, whose ranking is not that of a product in double precision.
+    `wrong` counts the queries, of `CHECKED`, whose ranking differs from that of a product in double precision.
     """
 
     added: float
@@ -39,37 +39,37 @@ class Measured(NamedTuple):
 
 
 def unit_rows(n: int, seed: int) -> np.ndarray:
-    """float32 (n, DIM), unit rows, the same for a seed."""
+    """Return random unit rows, float32 (n, DIM)."""
     rows = np.random.default_rng(seed).standard_normal((n, DIM), dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows
 
 
 def plain_numpy(rows: np.ndarray, queries: np.ndarray) -> None:
-    """A product and argpartition, 64 queries at a time: more of them would take gigabytes."""
+    """Search by a product and argpartition, 64 queries at a time: more of them would take gigabytes."""
     for start in range(0, len(queries), 64):
         near = queries[start : start + 64] @ rows.T
         best = np.argpartition(near, len(rows) - K, axis=1)[:, len(rows) - K :]
         np.take_along_axis(near, best, axis=1)
 
 
-def count_wrong(rows: np.ndarray, queries: np.ndarray, ndarrayses: list[tuple[np.ndarray, np.ndarray]]) -> int:
-    """Return how many queries' rankings differ at any rank from those of a product in double precision."""
+def count_wrong(rows: np.ndarray, queries: np.ndarray, results: list[tuple[np.ndarray, np.ndarray]]) -> int:
+    """Count the queries whose ranking differs at any rank from that of a product in double precision."""
     double = queries.astype(np.float64).T
     scores = np.concatenate([rows[i : i + 65536].astype(np.float64) @ double for i in range(0, len(rows), 65536)])
     wrong = 0
-    for exact, ours in zip(scores.T, ndarrayses, strict=True):
+    for exact, ours in zip(scores.T, results, strict=True):
         near = np.argpartition(exact, len(rows) - 2 * K)[len(rows) - 2 * K :]
         first, second = (
-            rank(((f"{item:09d}", float(score)) for item, score in zip(*each, strict=True)), K)
-            for each in ((near, exact[near]), ours)
+            rank(((f"{item:09d}", float(score)) for item, score in zip(*scored, strict=True)), K)
+            for scored in ((near, exact[near]), ours)
         )
         wrong += first != second
     return wrong
 
 
 def measure(n: int) -> Measured:
-    """Add n vectors and search in them, then in the same ones with faiss and numpy, in turns."""
+    """Add n vectors and search in them, then in the same vectors with faiss and numpy, in turns."""
     warm = unit_rows(5000, 1)
     list(VectorIndex(warm).search(warm[:32], 10))
     before = memory("VmRSS")
@@ -84,21 +84,21 @@ def measure(n: int) -> Measured:
         search()
         searched[way] += time.perf_counter() - started
 
-    ndarrayses: list[tuple[np.ndarray, np.ndarray]] = []
+    results: list[tuple[np.ndarray, np.ndarray]] = []
     first, *others = np.array_split(queries, TURNS)
-    timed("ours", lambda: ndarrayses.extend(VectorIndex(rows).search(first, K)))
+    timed("ours", lambda: results.extend(VectorIndex(rows).search(first, K)))
     ratio = (memory("VmHWM") - before) / rows.nbytes
-    import faiss  # not before ours, which tells it the processor
+    import faiss  # after our own search, which sets faiss's processor level
 
     flat = faiss.IndexFlatIP(DIM)
     flat.add(rows)
     for part in (first, *others):
         if part is not first:
-            timed("ours", lambda part=part: ndarrayses.extend(VectorIndex(rows).search(part, K)))
+            timed("ours", lambda part=part: results.extend(VectorIndex(rows).search(part, K)))
         timed("faiss", lambda part=part: flat.search(part, K))
         timed("numpy", lambda part=part: plain_numpy(rows, part))
     step = N_QUERIES // CHECKED
-    return Measured(added, searched, ratio, count_wrong(rows, queries[::step], ndarrayses[::step]))
+    return Measured(added, searched, ratio, count_wrong(rows, queries[::step], results[::step]))
 
 
 def rows(n: int = 1_000_000) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The cost of protocol `uses` on RepoEval: resolving names from nothing and by the index, and a comparison.
+"""The cost of protocol `uses` on RepoEval: resolving names with and without the index, and a comparison.
 
 python scripts/bench_uses.py --source SOURCE
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CORES = 2
-"""Cores on which the limits of processor time count."""
+"""Cores that the limits of processor time allow for."""
 
 _CHUNKERS = ("-c", "fixed", "-c", "ast", "-c", "recursive", "--baseline", "fixed", "--retriever", "bm25")
 _LOAD = (

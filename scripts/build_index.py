@@ -36,10 +36,10 @@ HEADER = (
 
 
 def build_index(source: Path, output: Path) -> list[Path]:
-    """Write `repositories.json`, `files.tsv` and the task tables of the function level; their paths.
+    """Write `repositories.json`, `files.tsv` and the task tables of the function level; return their paths.
 
-    A DatasetError where the archives are not the published ones, a task's ground truth is not at its lines, or a
-    licence is not recognised.
+    A DatasetError if the archives are not the published ones, a task's ground truth is not at its lines, or a licence
+    is not recognised.
     """
     blobs = dict(read_zip(source / f"{FUNCTION.tree}.zip", is_included_path))
     files: dict[str, SourceFile] = {}
@@ -79,15 +79,15 @@ def _coordinates(task: Task, file: SourceFile) -> Coordinates:
     )
 
 
-def _row(place: Coordinates) -> str:
-    """A line of a table, columns as in `HEADER`; a dash where the prompt has no exact range."""
-    prompt = (place.prompt.start, place.prompt.end) if place.prompt else ("-", "-")
-    lines = (place.context_start, place.body.start, place.body.end)
-    return "\t".join(map(str, (place.task_id, place.path, *prompt, *lines, place.function_name, *place.hashes)))
+def _row(task: Coordinates) -> str:
+    """Return a line of a table, columns as in `HEADER`; dashes if the prompt has no exact range."""
+    prompt = (task.prompt.start, task.prompt.end) if task.prompt else ("-", "-")
+    lines = (task.context_start, task.body.start, task.body.end)
+    return "\t".join(map(str, (task.task_id, task.path, *prompt, *lines, task.function_name, *task.hashes)))
 
 
 def _prompt_range(task: Task, file: SourceFile) -> CharSpan | None:
-    """Return where the prompt is before the ground truth: the last of its occurrences that ends there."""
+    """Return the last occurrence of the prompt before the ground truth; None if there is none."""
     body = file.chars_of(LineSpan(task.body.start, task.body.start)).start
     start = file.text.rfind(task.prompt, 0, body)
     return None if start < 0 else CharSpan(start, start + len(task.prompt))

@@ -1,7 +1,7 @@
-"""Write data/index/uses-LEVEL.tsv, which definitions RepoEval's tasks use, for every level that a source has.
+"""Write data/index/uses-LEVEL.tsv, the definitions that RepoEval's tasks use, for every level that a source has.
 
-Run it as python scripts/build_uses.py --source FOLDER. The tables hold files, lines, names and kinds, never a line of
-code. It needs jedi.
+Run it as python scripts/build_uses.py --source FOLDER. The tables have files, lines, names and kinds, and no code. It
+needs jedi.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
-    """The table of a benchmark's tasks; prints how many names resolved to nothing, by reason."""
+    """Return the table of a benchmark's tasks; print how names resolved, and why others did not."""
     repos = sorted(benchmark.files, key=lambda repo: -sum(len(file.text) for file in benchmark.files[repo]))
     uses: Uses = {}
     names, resolved, without = 0, Counter[str](), Counter[str]()
@@ -44,7 +44,7 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
             without.update(result.without)
             for task_id in result.unread:
                 print(f"note: {task_id}: its file is not valid Python 3")
-    tiers = Counter(each.tier for of_task in uses.values() for each in of_task)
+    tiers = Counter(use.tier for of_task in uses.values() for use in of_task)
     print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")
     print(f"{names} names; resolved: {dict(resolved)}; without a definition: {dict(without)}")
     return dump_uses(benchmark.tasks, uses)

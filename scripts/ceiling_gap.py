@@ -1,6 +1,6 @@
 """The gap between the greedy line ceilings and the best order: python scripts/ceiling_gap.py [--source SOURCE].
 
-The best is found by trying every order of the chunks that hold a gold line, where a query has few enough of them.
+For a query with few relevant chunks, the best order is found by trying every order of them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 MEASURES = ("line_rprec", "line_recall_auc")
 MOST = 6
-"""Relevant chunks of a query whose orders are tried; of those with more the greedy choice is taken for the best."""
+"""The most relevant chunks of a query whose orders are tried; with more, the greedy order is taken for the best."""
 
 
 def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[str, tuple[float, float]], int]:
-    """(measure -> mean over queries of the greedy and of the best ceiling, queries with too many relevant chunks)."""
+    """Return measure -> mean greedy and mean best ceiling over queries, and how many queries were not tried."""
     planned = plan_run(benchmark, chunker, protocol=protocol)
     judged = judge_corpus(benchmark, planned.corpus, protocol, MEASURES)
     context = judged.context
@@ -50,8 +50,8 @@ def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[st
             continue
         orders = [[context.places[chunk_id] for chunk_id in order] for order in permutations(relevant)]
         reading = read_lines(orders, [context.gold[query_id]] * len(orders), lines, BUDGETS[-1])
-        for measure, found in zip(MEASURES, (reading.recall_at_gold(), reading.recall_area()), strict=True):
-            best[measure][i] = max(best[measure][i], found.max())
+        for measure, scores in zip(MEASURES, (reading.recall_at_gold(), reading.recall_area()), strict=True):
+            best[measure][i] = max(best[measure][i], scores.max())
     return {measure: (float(np.mean(greedy[measure])), float(np.mean(best[measure]))) for measure in MEASURES}, skipped
 
 
@@ -68,8 +68,8 @@ if __name__ == "__main__":
         print(f"{'protocol':<10}{'chunker':<9}{'measure':<17}{'greedy':>8}{'best':>8}{'short by':>10}{'not tried':>11}")
         for name in ("context", "body"):
             for chunker in ("ast", "fixed"):
-                found, skipped = gap(benchmark, Protocol.parse(name), chunker)
-                for measure, (greedy, best) in found.items():
+                ceilings, skipped = gap(benchmark, Protocol.parse(name), chunker)
+                for measure, (greedy, best) in ceilings.items():
                     row = f"{greedy:>8.4f}{best:>8.4f}{best - greedy:>10.4f}{skipped:>11}"
                     print(f"{name:<10}{chunker:<9}{heading(measure):<17}{row}")
     except BenchError as error:

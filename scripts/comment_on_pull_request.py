@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST = 60_000
-"""Characters of a comment: GitHub takes 65,536."""
+"""The longest comment, in characters; GitHub takes 65,536."""
 
 PAGE = 100
 FORBIDDEN = 403
@@ -30,24 +30,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, help="The comment, in Markdown.")
     parser.add_argument("--name", required=True, help="The mark of this comment among others of the pull request.")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     # A name could end an HTML comment; its hash cannot.
-    mark = f"<!-- repoeval-bench {hashlib.sha256(asked.name.encode()).hexdigest()[:16]} -->"
-    text = f"{mark}\n{asked.file.read_text(encoding='utf-8')}"
+    mark = f"<!-- repoeval-bench {hashlib.sha256(options.name.encode()).hexdigest()[:16]} -->"
+    text = f"{mark}\n{options.file.read_text(encoding='utf-8')}"
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}\n\n(cut here: the rest is in the step's summary)\n"
     headers = {"Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
     api = f"{os.environ.get('GITHUB_API_URL', 'https://api.github.com')}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
     try:
         with httpx.Client(headers=headers, timeout=30, follow_redirects=True) as client:
-            place = f"{api}/{os.environ['PULL_REQUEST']}/comments"
+            url = f"{api}/{os.environ['PULL_REQUEST']}/comments"
             ours = next(
-                (comment for comment in comments(client, place) if (comment["body"] or "").startswith(mark)), None
+                (comment for comment in comments(client, url) if (comment["body"] or "").startswith(mark)), None
             )
             if ours:
                 answer = client.patch(f"{api}/comments/{ours['id']}", json={"body": text})
             else:
-                answer = client.post(place, json={"body": text})
+                answer = client.post(url, json={"body": text})
             answer.raise_for_status()
     except httpx.HTTPStatusError as error:
         if error.response.status_code == FORBIDDEN:
@@ -62,11 +62,11 @@ def main() -> int:
     return 0
 
 
-def comments(client: httpx.Client, place: str) -> Iterator[dict[str, str]]:
-    """Every comment of the pull request, page by page."""
+def comments(client: httpx.Client, url: str) -> Iterator[dict[str, str]]:
+    """Yield every comment of the pull request, page by page."""
     page = 1
     while True:
-        answer = client.get(place, params={"per_page": PAGE, "page": page})
+        answer = client.get(url, params={"per_page": PAGE, "page": page})
         answer.raise_for_status()
         result = answer.json()
         yield from result

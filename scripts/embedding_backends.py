@@ -41,13 +41,13 @@ class Bare(torch.nn.Module):
         self.eval()
 
     def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
-        """(rows, dim) sums over the tokens that are read; the encoder brings them to length 1."""
+        """Return (rows, dim) sums over the tokens that are read; the encoder scales them to length 1."""
         hidden = self.transformer(input_ids, attention_mask, token_type_ids).last_hidden_state
         return (hidden * attention_mask.unsqueeze(-1).to(hidden.dtype)).sum(1)
 
 
-class Elsewhere(SentenceTransformerEncoder):
-    """The encoder with its batches and its one thread a core, the forward pass done by another library."""
+class OtherBackend(SentenceTransformerEncoder):
+    """The encoder with its batches and its thread per core, and the forward pass by another library."""
 
     def __init__(self, files: ModelFiles, run: Callable[[Mapping[str, Any]], NDArray[np.float32]]) -> None:
         super().__init__(files)
@@ -58,24 +58,26 @@ class Elsewhere(SentenceTransformerEncoder):
 
 
 def example() -> tuple[torch.Tensor, ...]:
-    """Inputs of the model's shape, (4 rows, 256 tokens)."""
+    """Return inputs of the model's shape, (4 rows, 256 tokens)."""
     return tuple(torch.full((4, 256), value) for value in (100, 1, 0))
 
 
 def openvino(files: ModelFiles, precision: str) -> SentenceTransformerEncoder:
-    """OpenVINO with one stream a core."""
+    """Return an encoder by OpenVINO with one stream a core."""
     import openvino as ov
 
     streams = str(torch.get_num_threads())
     model = ov.convert_model(Bare(files), example_input=dict(zip(INPUTS, example(), strict=True)))
     options = {"INFERENCE_PRECISION_HINT": precision, "NUM_STREAMS": streams, "INFERENCE_NUM_THREADS": streams}
     compiled = ov.Core().compile_model(model, "CPU", options)
-    # A request of its own for every batch: one that two threads share would hand one's vectors to the other.
-    return Elsewhere(files, lambda inputs: np.array(next(iter(compiled.create_infer_request().infer(inputs).values()))))
+    # Every batch has its own request: threads that share one would get each other's vectors.
+    return OtherBackend(
+        files, lambda inputs: np.array(next(iter(compiled.create_infer_request().infer(inputs).values())))
+    )
 
 
 def onnxruntime(files: ModelFiles) -> SentenceTransformerEncoder:
-    """ONNX Runtime in fp32, one thread a batch; its CPU kernels know no bf16."""
+    """Return an encoder by ONNX Runtime in fp32, one thread a batch; its CPU kernels have no bf16."""
     import onnxruntime as ort
 
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +95,7 @@ def onnxruntime(files: ModelFiles) -> SentenceTransformerEncoder:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return Elsewhere(files, lambda inputs: session.run(None, dict(inputs))[0])
+    return OtherBackend(files, lambda inputs: session.run(None, dict(inputs))[0])
 
 
 def main() -> None:

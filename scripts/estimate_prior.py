@@ -2,17 +2,17 @@ r"""Print data/priors.json: the scores that `recommend` expects of its candidate
 
 python scripts/estimate_prior.py FOLDER... > data/priors.json
 
-A FOLDER holds the runs of a pack and has its name, as these commands make it:
+A FOLDER has the runs of a pack, and the name of the pack, as made by this command:
 
 repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstring --protocol body --tasks 2500 \
     --out FOLDER
 
 (2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
 reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). All sets of a
-protocol share one tau. With it each repository is as far from the others of its set as expected. For other
-languages the means are those of all sets, and tau is that of each set's repositories around the other sets. Where
-repositories differ by less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. Runs
-by the bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a
+protocol share one tau. With it each repository is as far from the others of its set as expected. For other languages
+the means are those of all sets, and tau is that of each set's repositories around the other sets. If repositories
+differ by less than their noise, tau is 0.005, so that the scores of an unusual repository still count. Runs by the
+bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a
 candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
 """
 
@@ -59,23 +59,23 @@ COMMANDS = (
 
 
 def dense_means(protocol: str) -> tuple[list[float | None], float]:
-    """The candidates' means by the bundled model, None where it was not measured, and the deviation between data sets.
+    """Return the candidates' means by the bundled model, None if not measured, and the deviation between data sets.
 
-    A data set that has some of the candidates is moved by a constant to fit the others best.
+    A constant for each data set makes those comparable that have different candidates (least squares).
     """
     by_set: defaultdict[str, dict[tuple[str, int], float]] = defaultdict(dict)
     with LEADERBOARD.open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             name = Spec.parse(row["chunker"]).name
             if (row["protocol"], Spec.parse(row["retriever"]).name) == (protocol, "dense"):
-                size = min(SIZES, key=lambda each: abs(log(float(row["mean characters"]) / each)))
+                size = min(SIZES, key=lambda nominal: abs(log(float(row["mean characters"]) / nominal)))
                 by_set[row["dataset"]][name, size] = float(row["score"])
-    sets = [{key: score for key, score in found.items() if key in CANDIDATES} for found in by_set.values()]
-    measured = [key for key in CANDIDATES if any(key in found for found in sets)]
-    cells = [(index, measured.index(key), score) for index, found in enumerate(sets) for key, score in found.items()]
+    sets = [{key: score for key, score in scores.items() if key in CANDIDATES} for scores in by_set.values()]
+    measured = [key for key in CANDIDATES if any(key in scores for scores in sets)]
+    cells = [(index, measured.index(key), score) for index, scores in enumerate(sets) for key, score in scores.items()]
     design = np.zeros((len(cells), len(sets) + len(measured)))
-    for row_at, (index, candidate, _) in enumerate(cells):
-        design[row_at, [index, len(sets) + candidate]] = 1
+    for row_index, (index, candidate, _) in enumerate(cells):
+        design[row_index, [index, len(sets) + candidate]] = 1
     means = np.linalg.lstsq(design, np.array([score for *_, score in cells]), rcond=None)[0][len(sets) :]
     by_candidate = dict(zip(measured, rounded(means - means.mean()), strict=True))
     apart = []
@@ -86,7 +86,7 @@ def dense_means(protocol: str) -> tuple[list[float | None], float]:
 
 
 def rounded(values: FloatArray) -> list[float]:
-    """With the digits that are stored."""
+    """Round values to the digits that are stored."""
     return [round(float(value), 5) for value in values]
 
 
@@ -96,7 +96,8 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
     options = parser.parse_args()
     packs = {
-        folder.name: {each.protocol: each.repositories for each in read_questions(folder)} for folder in options.folders
+        folder.name: {question.protocol: question.repositories for question in read_questions(folder)}
+        for folder in options.folders
     }
     noise: dict[str, FloatArray] = {}
     questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
@@ -106,8 +107,8 @@ def main() -> None:
         questions[reference_set].append(results)
 
     for protocol in PROTOCOLS:
-        samples = {name: [each.sample for each in pack[protocol]] for name, pack in packs.items()}
-        noise[protocol] = pooled_noise([each for of_pack in samples.values() for each in of_pack])
+        samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
+        noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
         own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
         tau = tau_around_others(list(own.values()))
         means = {name: estimate(of_pack, noise[protocol], tau).means for name, of_pack in samples.items()}
@@ -127,9 +128,11 @@ def main() -> None:
         }
         for name, results in questions.items()
     ]
-    triangles = {name: [rounded(row[: index + 1]) for index, row in enumerate(each)] for name, each in noise.items()}
+    triangles = {
+        name: [rounded(row[: index + 1]) for index, row in enumerate(matrix)] for name, matrix in noise.items()
+    }
     results = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets}
-    print(INNERMOST.sub(lambda each: json.dumps(json.loads(each[0])), json.dumps(results, indent=1)))
+    print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(results, indent=1)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Read mutated and generated inputs with every public reader; count what is accepted, refused, and what must not be.
+"""Read mutated and generated inputs with every public reader; count accepted and refused inputs, and faults.
 
 python scripts/fuzz.py [--rows 1000000] [--seed 0] [--only KIND --first N]
 
-A row is one input. Refused means: one of this project's errors, a sentence. A traceback is any other exception, a hang
-a row that takes longer than its deadline. "Out of range" is an accepted value that is not what its reader states, or a
-refusal that names another line than the wrong one. "Too long" is a sentence above the limit of all errors.
+A row is one input. "Refused" is an error of this project, with its sentence. A traceback is any other exception, a hang
+a row that takes longer than its deadline. "Out of range" is an accepted value outside the range that its reader states,
+or a refusal that names a wrong line. "Too long" is a sentence above the limit of all errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 DEADLINE = 5.0
-"""Seconds of processor time that a row may take; by the clock ten times as many, as others may use the machine."""
+"""Seconds of processor time that a row may take; ten times as many by the clock, as other programs may run."""
 
 OUTCOMES = ("accepted", "refused", "traceback", "hang", "out of range", "too long")
 
@@ -42,7 +42,7 @@ class Hang(BaseException):
 
 @contextmanager
 def deadline() -> Iterator[None]:
-    """Break off what runs longer than a row may."""
+    """Raise `Hang` in a row that takes too long."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise Hang
@@ -60,7 +60,7 @@ def deadline() -> Iterator[None]:
 
 
 def outcome(kind: Kind, rng: random.Random, inputs: Inputs) -> tuple[str, str]:
-    """Return what became of one row, and why where it must not be."""
+    """Return the outcome of one row, and the reason if it is a fault."""
     try:
         with deadline():
             wrong = kind.read(rng, inputs)
@@ -71,19 +71,19 @@ def outcome(kind: Kind, rng: random.Random, inputs: Inputs) -> tuple[str, str]:
         return ("refused", "") if sentence.strip() else ("traceback", "an error without a sentence")
     except Hang:
         return "hang", ""
-    except Exception:  # noqa: BLE001 - this is what is looked for
+    except Exception:  # noqa: BLE001 - the fault that the fuzz looks for
         return "traceback", traceback.format_exc(limit=-4)
     return ("out of range", wrong) if wrong else ("accepted", "")
 
 
 def fuzz(rows: int, seed: int, only: str = "", first: int = 0) -> dict[str, Counter[str]]:
-    """Counts of outcomes by kind; every row is made from the seed, its kind and its number alone."""
+    """Count outcomes by kind; every row is made from the seed, its kind and its number alone."""
     counts: dict[str, Counter[str]] = {}
     shown: Counter[str] = Counter()
-    memory = Path("/dev/shm")  # noqa: S108 - a folder of its own in it, as files are written for every row
-    place = memory if memory.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of numpy, on numbers at the end of what it holds
+    memory = Path("/dev/shm")  # noqa: S108 - in a folder of its own; every row writes files
+    parent = memory if memory.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=parent) as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy warns of very large and very small numbers
         inputs = Inputs.make(Path(folder))
         for name, kind in KINDS.items():
             if only not in ("", name):
@@ -100,12 +100,12 @@ def fuzz(rows: int, seed: int, only: str = "", first: int = 0) -> dict[str, Coun
     return counts
 
 
-def _line(name: str, found: Counter[str], seconds: float) -> str:
-    return f"{name:12}" + "".join(f"{found[each]:14,}" for each in OUTCOMES) + f"{seconds:9.0f} s"
+def _line(name: str, counter: Counter[str], seconds: float) -> str:
+    return f"{name:12}" + "".join(f"{counter[result]:14,}" for result in OUTCOMES) + f"{seconds:9.0f} s"
 
 
 def main() -> None:
-    """Print the counts; exit with 1 where there is what must not be."""
+    """Print the counts; exit with 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -113,12 +113,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, metavar="N")
     options = parser.parse_args()
     started = time.perf_counter()
-    print(f"{'rows of':12}" + "".join(f"{each:>14}" for each in OUTCOMES) + f"{'time':>11}")
+    print(f"{'rows of':12}" + "".join(f"{result:>14}" for result in OUTCOMES) + f"{'time':>11}")
     counts = fuzz(options.rows, options.seed, options.only, options.first)
     total = sum(counts.values(), Counter())
     print(_line("all", total, time.perf_counter() - started))
     print(f"{total.total():,} rows")
-    sys.exit(any(total[each] for each in OUTCOMES[2:]))
+    sys.exit(any(total[fault] for fault in OUTCOMES[2:]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Three experiments with an index over code with its tests: python scripts/index_experiments.py --source SOURCE.
 
-Tests in it or not; the first 15 lines of a chunk alone; chunks that overlap.
-Each is ranked by BM25, and what docstrings of the code ask for is to be found.
+With and without the tests; the first 15 lines of a chunk alone; chunks that overlap. BM25 ranks, and the queries are
+docstrings of the code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOP = 10
 
 
 class FirstLines:
-    """The chunks of a chunker of which the first lines alone are embedded; what is found is the whole chunk."""
+    """A chunker's chunks, of which only the first lines are indexed; the whole chunk is retrieved."""
 
     def __init__(self, spec: str) -> None:
         self._chunker = make_chunker(spec)
@@ -49,7 +49,7 @@ class FirstLines:
 
 
 def asked_of_code(benchmark: Benchmark, *, tests: bool) -> Benchmark:
-    """Return what the docstrings of code outside of tests ask, over all files, or over those that are no tests."""
+    """Return a benchmark whose queries are docstrings outside of tests, over all files or over those without tests."""
     questions = documented(benchmark)
     tasks = tuple(task for task in questions.tasks if not is_test(task.path))
     repos = {task.repo for task in tasks}
@@ -64,7 +64,7 @@ def asked_of_code(benchmark: Benchmark, *, tests: bool) -> Benchmark:
 
 
 def read_twice(run: RunView) -> float:
-    """Return the share of the lines among the first ten chunks that a better one of them holds, as a mean."""
+    """Return the mean share of the lines in the first ten chunks that a chunk of a higher rank has already."""
     shares = []
     for row in run.log_rows():
         lines = [(chunk.file, line) for chunk in row.ranked[:TOP] for line in chunk.lines or ()]
@@ -76,8 +76,8 @@ def row(name: str, run: RunView, other: RunView | None = None) -> str:
     """Return a table's row: the means, and the change from the other run with 95 % intervals."""
     cells = [f"{run.metrics.micro[measure]:.3f}" for measure in MEASURES]
     if other is not None:
-        moved = run.scores.table(MEASURES) - other.scores.table(MEASURES)
-        means, ends = mean_intervals(moved, run.scores.clusters, run.scores.repos, "micro")
+        changes = run.scores.table(MEASURES) - other.scores.table(MEASURES)
+        means, ends = mean_intervals(changes, run.scores.clusters, run.scores.repos, "micro")
         for i, (mean, pair) in enumerate(zip(means, ends, strict=True)):
             cells[i] += f", {mean:+.3f}" + (f" [{pair[0]:+.3f}, {pair[1]:+.3f}]" if pair else "")
     return f"| {' | '.join([name, *cells, f'{read_twice(run):.0%}'])} |"

@@ -23,7 +23,7 @@ MEASURES = {"context": ("line_recall_auc", "ndcg@10"), "body": ("line_rprec", "n
 
 
 def main() -> None:
-    """Print the table; runs go to --out, and vectors are kept."""
+    """Print the table; runs go to --out, and vectors are cached."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the data is")
     parser.add_argument("--out", type=Path, default=Path("results/long-texts"))

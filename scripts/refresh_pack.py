@@ -1,10 +1,10 @@
 """Make the next edition of a shipped pack: choose packages by its recipe, build the pack, write its facts to a folder.
 
 Run it as python scripts/refresh_pack.py npm-12 --edition 2027-06 --before 2027-06-01; PACK may be a recipe's file too.
-The folder holds names, hashes and lines of tasks, and no code; it is a --source.
+The folder has names, hashes and lines of tasks, and no code; it can be a --source.
 
-A recipe is a file of names and criteria that people write. Each candidate is looked up in the user's own registry, in
-the recipe's order, until enough of its list are taken. Nothing of a package is built or run, and no score is computed.
+A recipe is a file of names and criteria, written by hand. Each candidate is looked up in the user's own registry, in
+the recipe's order, until its list has enough. Nothing of a package is built or run, and no score is computed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _Whole = Annotated[int, Field(ge=0)]
 
 
 class Bounds(Strict):
-    """Bounds of a package: `lines`, the fewest and the most, and of the others at least so many.
+    """Bounds of a package: the fewest and the most `lines`; the other fields are minima.
 
     Lines and files are of code in the recipe's languages. `functions` are candidates for function tasks, `documented`
     those of them for `docstring`. `upload_days` are the days on which a new package was uploaded.
@@ -65,7 +65,7 @@ class Bounds(Strict):
 
 
 class Recipe(Strict):
-    """Names by domain, of which `established` each are taken, and `recent` ones, of which `new` are.
+    """Names by domain, of which `established` are taken from each, and `recent` names, of which `new` are taken.
 
     `tasks` are those of the whole pack. A recent one counts as new if its first upload is on `new_since` or later.
     """
@@ -83,7 +83,7 @@ class Recipe(Strict):
 
 
 def read_recipe(pack: str) -> Recipe:
-    """The recipe of a shipped pack's name, or of a file of your own; a UsageError with everything that is wrong."""
+    """Read the recipe of a shipped pack, or of a file; a UsageError names every mistake."""
     known = {path.stem: path for path in (shipped("packs") or Path()).glob("*.yaml")}
     path = known.get(pack) or Path(pack).expanduser()
     if not path.is_file():
@@ -100,15 +100,15 @@ PERMISSIVE = frozenset(
     {"0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0", "Python-2.0"}
     | {"Unlicense"}
 )
-"""SPDX identifiers; BSD is what a classifier says of either."""
+"""SPDX identifiers; the classifier BSD stands for either BSD licence."""
 
 REPOEVAL = frozenset(
     {"trlx", "patchcore", "tracr", "omnivore", "lightweight-mmm", "betty-ml", "imagen-pytorch", "redframes"}
 )
-"""RepoEval's repositories by the names that an index may have them under."""
+"""Names that RepoEval's repositories may have in an index."""
 
 TAKEN_BEFORE = frozenset({"packaging"})
-"""Packages that an edition had before this project depended on them: the next one may have them too."""
+"""Packages that were in an edition before this project depended on them; the next edition may have them too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class RefreshRequest:
     before: str
 
     def check(self) -> None:
-        """A UsageError with everything that is wrong."""
+        """Raise a UsageError that names every mistake."""
         wrong = []
         if not re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", self.edition):
             wrong.append(f"the edition {self.edition!r} is not a year and a month, such as 2027-06")
@@ -137,7 +137,7 @@ class RefreshRequest:
 
 
 class ChosenPackage(NamedTuple):
-    """A package that met the criteria, with what the pack says of it beside what is in it."""
+    """A package that met the criteria, with the facts that the pack states on it."""
 
     name: str
     version: str
@@ -145,15 +145,15 @@ class ChosenPackage(NamedTuple):
 
 
 class LeftOutError(Exception):
-    """The reason for which a candidate was left out."""
+    """The reason why a candidate was left out."""
 
 
 def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
     """Write the facts of a new edition to the folder `out`, which must not exist yet or be empty; return its manifest.
 
-    The folder is a `--source`: the pack is made of it as of a shipped one. A notice names each candidate
-    that was looked up. UsageError: the request names what does not exist or does not fit together; DatasetError: a list
-    has too few packages that meet the criteria. Then nothing is written.
+    The folder is a `--source`, like a shipped pack. A notice names each candidate that was looked up. UsageError: the
+    request names something that does not exist, or contradicts itself. DatasetError: a list has too few packages that
+    meet the criteria. After an error nothing is written.
     """
     request.check()
     recipe = read_recipe(request.pack)
@@ -173,7 +173,7 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
 
 
 def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
-    """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
+    """Yield the packages of an edition, in the order of the recipe; a DatasetError if a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
     for domain, names, number, since in lists:
@@ -195,12 +195,12 @@ def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyP
 
 
 def in_order(names: Sequence[str], salt: str) -> list[str]:
-    """The names in the order of the hash."""
+    """Return the names in the order of their hashes."""
     return sorted(names, key=lambda name: hashlib.sha256(f"{salt}{name}".encode()).hexdigest())
 
 
 def examined(registry: Npm | PyPI, name: str, recipe: Recipe, before: str, since: str = "") -> ChosenPackage:
-    """The newest final release before a day if it meets the criteria; else a LeftOutError says which it does not."""
+    """Return the newest final release before a day; a LeftOutError says which criterion it does not meet."""
     if recipe.registry == "pypi" and canonicalize_name(name) in _own_dependencies() | REPOEVAL:
         raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
     bounds = recipe.bounds
@@ -224,7 +224,7 @@ def examined(registry: Npm | PyPI, name: str, recipe: Recipe, before: str, since
 
 
 def _newest(listed: Sequence[Release], before: str) -> Release:
-    """The newest final release that was uploaded before a day."""
+    """Return the newest final release that was uploaded before a day."""
     newest = next(
         (release for release in listed if release.is_final and release.uploaded and _day(release.uploaded) < before),
         None,
@@ -239,7 +239,7 @@ def _day(when: datetime | None) -> str:
 
 
 def _permissive(stated: str) -> str:
-    """The stated licence; a LeftOutError where none is stated, or one that is not permissive."""
+    """Return the stated licence; a LeftOutError if none is stated, or it is not permissive."""
     if not stated:
         raise LeftOutError("its licence is not stated")
     if any(one not in PERMISSIVE for one in re.split(r" AND | OR |[() ]+", stated) if one):
@@ -248,7 +248,7 @@ def _permissive(stated: str) -> str:
 
 
 def _check_size(origin: Origin, folder: Path, recipe: Recipe) -> None:
-    """A LeftOutError where a package is too small or too large, or has too few functions."""
+    """Raise a LeftOutError if a package is too small or too large, or has too few functions."""
     request = BuildRequest(sources=(origin.name,), languages=tuple(recipe.languages), tasks=20, resolve="no")
     pack = build_pack(request, folder, opener=lambda *_: origin)
     (source,) = pack.content.sources
@@ -269,7 +269,7 @@ def _check_size(origin: Origin, folder: Path, recipe: Recipe) -> None:
 
 
 def _own_dependencies() -> frozenset[str]:
-    """Names of this project's own dependencies, with all its extras."""
+    """Return the names of this project's own dependencies, with all its extras."""
     try:
         stated = requires("repoeval-bench") or []
     except PackageNotFoundError as error:
@@ -279,7 +279,7 @@ def _own_dependencies() -> frozenset[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write an edition to a folder; 2 if the request does not fit together, 1 if too few packages meet the criteria."""
+    """Write an edition to a folder; return 2 for a mistake in the request, 1 if too few packages meet the criteria."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", help="the name of a shipped pack, or the file of a recipe")
     parser.add_argument("--edition", required=True, metavar="YYYY-MM", help="the edition's name")

@@ -1,4 +1,4 @@
-"""Put the current output of the README's commands into the blocks that follow them, without what is at their ends.
+"""Write the current output of the README's commands into the blocks that follow them, without its last part.
 
 python scripts/refresh_readme.py --source ../shared/repoeval
 """
@@ -17,11 +17,11 @@ BLOCKS = {
     "pypi:requests==2.32.3 --retriever bm25": (RECOMMEND, "\n\npack-"),
     'make compare CHUNKER="fixed ast chonkie"': (COMPARE, "\n\nstored in "),
 }
-"""Commands of the README: the arguments that make passes on, and how the part begins that is left out."""
+"""Command of the README -> (its arguments, the beginning of the part that is left out)."""
 
 
 def main() -> None:
-    """Run them, with cached vectors, and rewrite the file."""
+    """Run the commands, with cached vectors, and rewrite the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the full data is")
     source = parser.parse_args().source
@@ -33,12 +33,12 @@ def main() -> None:
         data = ("--source", source) if command is COMPARE else ()
         with tempfile.TemporaryDirectory() as out:
             answer, _, _ = printed(*command, *data, "--out", out).rpartition(rest)
-        readme = block.sub(lambda found, answer=answer: f"{found[1]}{answer}\n{found[2]}", readme, count=1)
+        readme = block.sub(lambda match, answer=answer: f"{match[1]}{answer}\n{match[2]}", readme, count=1)
     README.write_text(readme, encoding="utf-8")
 
 
 def printed(*arguments: str) -> str:
-    """Return what the command writes to standard output; its progress goes to this process's standard error."""
+    """Return the standard output of a command; its progress goes to this process's standard error."""
     command = [sys.executable, "-m", "repoeval_bench", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""How many of RepoEval's own function tasks the rules of `data build` find, and why not the others.
+"""Count how many of RepoEval's own function tasks the rules of `data build` find, and why not the others.
 
 python scripts/repoeval_candidates.py SOURCE
 """
@@ -26,7 +26,7 @@ PYTHON = LANGUAGES["python"]
 
 
 def main() -> None:
-    """Print the shares, and the reasons with the tasks they concern."""
+    """Print the counts, and the reasons with their tasks."""
     show_notices(print)
     benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto")
     tasks: dict[str, list[Task]] = defaultdict(list)
@@ -35,9 +35,9 @@ def main() -> None:
     candidates = 0
     missing: dict[str, list[str]] = defaultdict(list)
     for file in benchmark.by_name.values():
-        found = examine(file, PYTHON).functions
-        candidates += len(found)
-        target_spans = {each.target_span for each in found}
+        functions = examine(file, PYTHON).functions
+        candidates += len(functions)
+        target_spans = {function.target_span for function in functions}
         for task in tasks[file.name]:
             if task.body not in target_spans:
                 missing[_why(file, task, target_spans)].append(task.task_id)
@@ -49,11 +49,13 @@ def main() -> None:
 
 
 def _why(file: SourceFile, task: Task, target_spans: set[LineSpan]) -> str:
-    """The rule by which a task's function is not a candidate, or how its lines differ."""
+    """Return the rule by which a task's function is not a candidate, or how its lines differ."""
     comments = comment_lines(file, [span for tree in segments(file, PYTHON) for span in occurrences(tree).comments])
-    around = [each for each in definitions(file, PYTHON) if each.kind != "variable" and each.body]
     functions = [
-        each for each in around if each.kind != "class" and each.lines.start < task.body.start < each.lines.end
+        definition
+        for definition in definitions(file, PYTHON)
+        if definition.kind not in {"variable", "class"} and definition.body
+        if definition.lines.start < task.body.start < definition.lines.end
     ]
     if not functions:
         return "no function is around its lines"
@@ -61,7 +63,7 @@ def _why(file: SourceFile, task: Task, target_spans: set[LineSpan]) -> str:
     if isinstance(target_span, str):
         return target_span
     if target_span == task.body:
-        nested = any(each.contains(task.body) for each in target_spans)
+        nested = any(span.contains(task.body) for span in target_spans)
         return "nested: in the body of another candidate" if nested else "overloaded: the second of that name"
     return f"other lines: starts {task.body.start - target_span.start:+}, ends {task.body.end - target_span.end:+}"
 

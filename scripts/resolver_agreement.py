@@ -1,4 +1,4 @@
-"""The agreement of the resolvers on what tasks use: by name, jedi, and SCIP indexes of the repositories.
+"""The agreement of resolvers on the definitions that tasks use: by name, jedi, and SCIP indexes of the repositories.
 
 Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER [--repo NAME] [--scip INDEX_OR_FOLDER] [--jedi].
 """
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
     from repoeval_bench.core.source import SourceFile
 
-Found = set[tuple[str, str, str]]
+Uses = set[tuple[str, str, str]]
 """(task, file, name) of each definition."""
 
 
-def found_by(
+def uses_by(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = False, scip: Path | None = None
-) -> Found:
-    """Return what one resolver alone finds: by name, unless jedi or an index is used."""
-    wanted = "resolved" if jedi or scip else "imported"
+) -> Uses:
+    """Return the definitions that one resolver alone finds: by name, unless jedi or an index is used."""
+    tier = "resolved" if jedi or scip else "imported"
     uses = resolve_tasks(tasks, files, jedi=jedi, scip=scip).uses
     return {
-        (task_id, each.definition.file, each.definition.name)
+        (task_id, use.definition.file, use.definition.name)
         for task_id, of_task in uses.items()
-        for each in of_task
-        if each.tier == wanted
+        for use in of_task
+        if use.tier == tier
     }
 
 
-def agreement(results: Mapping[str, Found]) -> list[str]:
-    """A line for each resolver: how many definitions it finds, and how many of them each other one finds too."""
+def agreement(results: Mapping[str, Uses]) -> list[str]:
+    """Return a line for each resolver: how many definitions it finds, and how many of them each other one finds too."""
     lines = []
-    for name, held in results.items():
-        others = ((each, len(held & other)) for each, other in results.items() if each != name)
-        shared = ", ".join(f"{both} also {each} ({both / max(1, len(held)):.3f})" for each, both in others)
-        lines.append(f"{name}: {len(held)} definitions" + (f", {shared}" if shared else ""))
+    for name, own in results.items():
+        others = ((other, len(own & uses)) for other, uses in results.items() if other != name)
+        shared = ", ".join(f"{both} also {other} ({both / max(1, len(own)):.3f})" for other, both in others)
+        lines.append(f"{name}: {len(own)} definitions" + (f", {shared}" if shared else ""))
     return lines
 
 
 def main() -> None:
-    """Ask every resolver about every repository, and print how far they agree, all repositories together."""
+    """Run every resolver on every repository, and print how far they agree, all repositories together."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True)
     parser.add_argument("--repo", nargs="*", help="some repositories; all if none is named")
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--jedi", action="store_true")
     arguments = parser.parse_args()
     benchmark = load_benchmark(arguments.source)
-    results: dict[str, Found] = {}
+    results: dict[str, Uses] = {}
     for repo in arguments.repo or benchmark.files:
         tasks = [task for task in benchmark.tasks if task.repo == repo]
         ways: dict[str, dict[str, Any]] = {"by name": {}}
@@ -66,7 +66,7 @@ def main() -> None:
             folder = arguments.scip.is_dir()
             ways["scip"] = {"scip": arguments.scip / f"{repo}.scip" if folder else arguments.scip}
         for name, options in ways.items():
-            results.setdefault(name, set()).update(found_by(tasks, benchmark.files[repo], **options))
+            results.setdefault(name, set()).update(uses_by(tasks, benchmark.files[repo], **options))
     print("\n".join(agreement(results)))
 
 

@@ -2,12 +2,11 @@
 
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
-Files hold as many queries as RepoEval's do (42, 35, 22, …, 1). In the lines for 20, 8 and 6 files, RepoEval's are drawn
-at random. A query's difference is a deviation that its file shares plus its own. Both are normal, or both exponential
-less their mean (skewness 2). With two stored runs both are drawn from these runs' differences, centred. "whole files"
-are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors. The
-last table is of files whose queries all score alike: where few files differ from the others, and where few differ by
-much.
+Files have as many queries as RepoEval's (42, 35, 22, …, 1). In the lines for 20, 8 and 6 files, RepoEval's are drawn at
+random. The difference of a query is the sum of a deviation of its file and one of its own. Both are normal, or both
+exponential less their mean (skewness 2). With two stored runs both are drawn from these runs' differences, centred.
+"whole files" are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors. In the
+last table all queries of a file score alike, and few files differ from the others, or few differ by much.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ if TYPE_CHECKING:
 INDEX = Path(__file__).resolve().parents[1] / "data" / "index" / "tasks-function-2k-codex.tsv"
 SAMPLES = 10_000
 BATCH = 500
-"""Data sets that share their flips, as columns; each has values of its own."""
+"""Data sets of different values that share their flips, as columns."""
 FLIPS = 4_000
 FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
 REPOSITORY_CORRELATION = 0.1
 DRAWN_FILES, FEW_FILES = 20, 8
 WHOLE_FILES = (6, 8, 12, 20, 40)
 RARE = 0.04
-"""Share of files that differ from the others, where few do."""
+"""Share of files that differ from the others, if few do."""
 FROM_LIMIT = (-0.5, 0.0, 0.5, 1.0, 1.5)
 """True values of gated runs, in detectable differences from the limit."""
 
@@ -62,15 +61,15 @@ class Layout:
     repositories: NDArray[np.int64]
 
     def sample(self, sums: FloatArray, over: str) -> Sample:
-        """Sums per file, float64 (n_files, n_columns), as a sample of the mean over queries or repositories."""
+        """Return sums per file, float64 (n_files, n_columns), as a sample of the mean over queries or repositories."""
         counts = self.sizes.astype(np.float64)
         groups = self.repositories if over == "macro" else np.zeros_like(self.repositories)
         return Sample(sums, counts, groups)
 
     def drawn(self, rng: np.random.Generator, n_files: int) -> Layout:
-        """As many files drawn at random, as one repository."""
-        chosen = rng.choice(len(self.sizes), n_files, replace=False)
-        return Layout(self.sizes[chosen], np.zeros(n_files, dtype=np.int64))
+        """Return files drawn at random, as one repository."""
+        index = rng.choice(len(self.sizes), n_files, replace=False)
+        return Layout(self.sizes[index], np.zeros(n_files, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Residuals:
 
 
 def benchmark_layout() -> Layout:
-    """RepoEval's own files."""
+    """Return the layout of RepoEval's own files."""
     with INDEX.open(encoding="utf-8") as stream:
         rows = list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
     counts = Counter((row["task_id"].rpartition("/")[0], row["path"]) for row in rows)
@@ -91,26 +90,26 @@ def benchmark_layout() -> Layout:
 
 
 def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple[int, int, int]:
-    """Of BATCH data sets of files drawn from a sample of one column, whose true mean is 0: (held, rejected, held by t).
+    """Draw BATCH data sets of files from a sample of one column, moved to the true mean 0.
 
-    They are the intervals that hold 0, the tests that reject it, and the CR2 intervals by Student's t that hold it.
+    Return how many intervals contain 0, how many tests reject it, and how many CR2 intervals by Student's t contain it.
     Each data set has files, and so weights, of its own.
     """
     around = sample.sums[:, 0] - sample.counts * sample.mean()[0]
-    held = rejected = by_t = 0
+    covered = rejected = by_t = 0
     for _ in range(BATCH):
         index = rng.integers(0, sample.n_clusters, n_files)
         drawn = Sample(around[index, None], sample.counts[index], np.zeros(n_files, dtype=np.int64))
         result = flip_signs(*drawn.parts(), rng, first=FLIPS, most=FLIPS)
-        held += bool(result.low[0] <= 0 <= result.high[0])
+        covered += bool(result.low[0] <= 0 <= result.high[0])
         rejected += bool(result.p[0] < ALPHA)
         robust = robust_error(drawn)
         by_t += bool(abs(drawn.mean()[0]) <= stdtrit(robust.df, 1 - ALPHA / 2) * robust.error[0])
-    return held, rejected, by_t
+    return covered, rejected, by_t
 
 
 def simulate(rng: np.random.Generator, layout: Layout, kind: str, residuals: Residuals | None) -> FloatArray:
-    """Sums per file of BATCH data sets whose true mean is 0, float64 (n_files, BATCH)."""
+    """Return sums per file of BATCH data sets whose true mean is 0, float64 (n_files, BATCH)."""
     n_files, sizes = len(layout.sizes), layout.sizes
 
     def deviations(n: int, pool: FloatArray | None, scale: float) -> FloatArray:
@@ -128,7 +127,7 @@ def simulate(rng: np.random.Generator, layout: Layout, kind: str, residuals: Res
 
 
 def share(hits: float, samples: int) -> str:
-    """`94.1 +- 0.5 %`."""
+    """Return a share with its Monte-Carlo error, as `94.1 +- 0.5 %`."""
     p = hits / samples
     return f"{100 * p:5.1f} +- {200 * sqrt(p * (1 - p) / samples):.1f} %"
 
@@ -140,10 +139,10 @@ def measure(
     rng: np.random.Generator,
     samples: int,
 ) -> tuple[list[str], list[str]]:
-    """Return what intervals and verdicts get wrong, and what gates do.
+    """Measure how often intervals and verdicts are wrong, and how often gates pass.
 
-    Of intervals: coverage, false verdicts, power at the detectable difference, false equality at the margin. Of gates:
-    how often one passes whose true value lies so many detectable differences below its limit, or above it.
+    Return for intervals coverage, false verdicts, power at the detectable difference, and false equality at the margin;
+    for gates how often one passes at each distance of the true value from its limit, in detectable differences.
     """
     covered = wrong = shown = equal = 0
     passed = np.zeros(len(FROM_LIMIT))
@@ -161,7 +160,7 @@ def measure(
         margin = 1.5 * detectable
         equal += int(((result.low + margin > -margin) & (result.high + margin < margin)).sum())
         equal += int(((result.low - margin > -margin) & (result.high - margin < margin)).sum())
-        # The limit is 0: a gate passes where the lower end reaches it.
+        # The limit is 0: a gate passes if the lower end reaches it.
         passed += [int((result.low + step * detectable >= 0).sum()) for step in FROM_LIMIT]
     verdicts = [share(covered, samples), share(wrong, samples), share(shown, samples), share(equal / 2, samples)]
     return verdicts, [share(hits, samples) for hits in passed]
@@ -174,13 +173,13 @@ RARE_KINDS = {
     "gain in 10 %, loss in 5 %": lambda u: (u < 0.1).astype(float) - (u > 0.95),
     "lognormal": lambda u: (np.exp(ndtri(u)) - sqrt(np.e)) / sqrt((np.e - 1) * np.e),
 }
-"""Name -> score or difference that all queries of a file have, from a number between 0 and 1."""
+"""Name -> function from a uniform number to the score or difference of all queries of a file."""
 RARE_FILES = (6, 12, 20, 40, 114)
 RARE_MEANS = (1 - RARE, RARE, 0.0, 0.05, 0.0)
 
 
 def rare(layouts: Callable[[], Layout], kind: str, truth: float, rng: np.random.Generator, samples: int) -> list[str]:
-    """Coverage, intervals wholly above and below the true mean, false verdicts, and false equality at the margin."""
+    """Return coverage, intervals wholly above and below the true mean, false verdicts, false equality at the margin."""
     result = np.zeros(5)
     for _ in range(samples // BATCH):
         layout = layouts()
@@ -197,7 +196,7 @@ def rare(layouts: Callable[[], Layout], kind: str, truth: float, rng: np.random.
 
 
 def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> str:
-    """Return how often the interval over files holds the mean of new repositories, where repositories vary too."""
+    """Return how often the intervals contain the mean of new repositories, if repositories vary too."""
     variance = FILE_DEVIATION**2 + QUERY_DEVIATION**2
     deviation = sqrt(variance * REPOSITORY_CORRELATION / (1 - REPOSITORY_CORRELATION))
     n_repositories = int(layout.repositories.max()) + 1
@@ -218,7 +217,8 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
         spread, within = means.var(axis=0, ddof=1), (errors**2).mean(axis=0)
         half = t * np.sqrt(np.maximum(spread, within) / n_repositories)
         two_levels += int((np.abs(means.mean(axis=0)) <= half).sum())
-        ahead = [half_prediction(*each, n_repositories) for each in zip(spread.tolist(), within.tolist(), strict=True)]
+        pairs = zip(spread.tolist(), within.tolist(), strict=True)
+        ahead = [half_prediction(between, inside, n_repositories) for between, inside in pairs]
         off = np.abs(means.mean(axis=0) - deviation * others.normal(0, 1, BATCH))
         predicted += int((off <= np.maximum(half, ahead)).sum())
     return (
@@ -229,7 +229,7 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
 
 
 def by_repository(layout: Layout, sums: FloatArray) -> list[Sample]:
-    """The files of each repository as a sample of their own."""
+    """Return the files of each repository as a sample of their own."""
     return [
         Layout(layout.sizes[inside], np.zeros(int(inside.sum()), dtype=np.int64)).sample(sums[inside], "micro")
         for inside in (layout.repositories == i for i in range(int(layout.repositories.max()) + 1))
@@ -237,7 +237,7 @@ def by_repository(layout: Layout, sums: FloatArray) -> list[Sample]:
 
 
 def heterogeneity(layout: Layout, kind: str, residuals: Residuals | None, samples: int) -> str:
-    """Return how often the lowest and the highest repository's intervals lie apart where no true difference does."""
+    """Return how often the intervals of the lowest and the highest repository lie apart without a true difference."""
     rng = np.random.default_rng(21)
     apart = 0
     for _ in range(samples // BATCH):
@@ -255,7 +255,7 @@ def heterogeneity(layout: Layout, kind: str, residuals: Residuals | None, sample
 
 
 def stored_differences(runs: Sequence[str], name: str) -> tuple[FloatArray, list[Hashable]]:
-    """Two stored runs' differences with each query's file."""
+    """Return the differences of two stored runs, and each query's file."""
     from repoeval_bench.runs.naming import find_run
 
     first, second = (find_run(run, Path("results")).scores for run in runs)
@@ -263,7 +263,7 @@ def stored_differences(runs: Sequence[str], name: str) -> tuple[FloatArray, list
 
 
 def residuals_of(differences: FloatArray, clusters: Sequence[Hashable]) -> Residuals:
-    """Residuals of files, and of queries within files that have several."""
+    """Return the residuals of files, and of queries within files that have several."""
     sample = Sample.micro(differences, clusters)
     means = sample.sums[:, 0] / sample.counts
     order = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
@@ -307,7 +307,7 @@ def main() -> None:
         cells, passes = measure(
             lambda whole=whole, rng=rng, n_files=n_files: layout if whole else layout.drawn(rng, n_files),
             over,
-            lambda chosen, rng=rng, kind=kind: simulate(rng, chosen, kind, residuals),
+            lambda drawn, rng=rng, kind=kind: simulate(rng, drawn, kind, residuals),
             rng,
             samples,
         )
@@ -317,8 +317,8 @@ def main() -> None:
         rng = np.random.default_rng([n_files, 3])
         sample = Sample.micro(*stored)
         counts = np.sum([whole_files(sample, n_files, rng) for _ in range(samples // BATCH)], axis=0)
-        held, rejected, by_t = (share(count, samples) for count in counts)
-        print(f"{n_files:>5}  micro  whole files  {held:>15}  {rejected:>15}  Student's t holds {by_t}")
+        covered, rejected, by_t = (share(count, samples) for count in counts)
+        print(f"{n_files:>5}  micro  whole files  {covered:>15}  {rejected:>15}  Student's t holds {by_t}")
     print("a gate passes, the true value being so many detectable differences from its limit:")
     print(f"{'files':>5}  {'mean':5}  {'residuals':11}  " + "  ".join(f"{step:>+15.1f}" for step in FROM_LIMIT))
     for n_files, over, kind, passes in gates:

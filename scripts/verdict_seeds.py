@@ -2,9 +2,9 @@
 
 python scripts/verdict_seeds.py FOLDER... [--seeds N]
 
-A FOLDER holds runs of one question, as `eval -c … --out FOLDER` makes them. A verdict is what `compare` says, the file
-that carries a difference included. It differs where two seeds say different things, unless it is borderline with every
-seed: then that is the verdict. The runs that may be as good as the best are checked too.
+A FOLDER has runs of one question, as `eval -c … --out FOLDER` makes them. A verdict is that of `compare`, with the file
+that carries a difference. It differs if two seeds give different verdicts, unless it is borderline with every seed:
+then "borderline" is the verdict. The runs that may be as good as the best are checked too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEEDS = 16
 
 
 def main() -> int:
-    """Print how many verdicts differ between seeds; 1 where one does."""
+    """Print how many verdicts differ between seeds; return 1 if one does."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="runs of one question")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="numbered from 0")
@@ -38,30 +38,31 @@ def main() -> int:
         verdicts: defaultdict[tuple[str, str, str], set[PairVerdict]] = defaultdict(set)
         close: set[tuple[str, ...]] = set()
         for seed in range(options.seeds):
-            for each in compare(runs, seed=seed):
-                verdicts[each.baseline, each.treatment, each.measure].add(each.verdict)
-            close.add(tuple(each.run_id for each in choose(runs, seed=seed).close))
-        moved = {
-            key: found
-            for key, found in verdicts.items()
-            if len({_said(each) for each in found}) > 1 and not all(each.borderline for each in found)
+            for comparison in compare(runs, seed=seed):
+                key = comparison.baseline, comparison.treatment, comparison.measure
+                verdicts[key].add(comparison.verdict)
+            close.add(tuple(candidate.run_id for candidate in choose(runs, seed=seed).close))
+        changed = {
+            key: by_seed
+            for key, by_seed in verdicts.items()
+            if len(set(map(_outcome, by_seed))) > 1 and not all(verdict.borderline for verdict in by_seed)
         }
-        undecided = sum(any(each.borderline for each in found) for found in verdicts.values())
+        undecided = sum(any(verdict.borderline for verdict in by_seed) for by_seed in verdicts.values())
         metrics = runs[0].metrics
         print(
-            f"{metrics.protocol}, {len(runs)} runs, {metrics.counts.queries} queries: {len(moved)} of {len(verdicts)} "
-            f"verdicts differ between {options.seeds} seeds ({undecided} borderline); sets of runs that may "
-            f"be as good as the best: {len(close)}"
+            f"{metrics.protocol}, {len(runs)} runs, {metrics.counts.queries} queries: {len(changed)} of "
+            f"{len(verdicts)} verdicts differ between {options.seeds} seeds ({undecided} borderline); sets of runs "
+            f"that may be as good as the best: {len(close)}"
         )
-        for (baseline, treatment, measure), found in moved.items():
-            print(f"  {measure} of {treatment} minus {baseline}: {' | '.join(sorted(map(_said, found)))}")
-        differ += len(moved) + (len(close) > 1)
+        for (baseline, treatment, measure), by_seed in changed.items():
+            print(f"  {measure} of {treatment} minus {baseline}: {' | '.join(sorted(map(_outcome, by_seed)))}")
+        differ += len(changed) + (len(close) > 1)
     print(f"{differ} differ")
     return int(differ > 0)
 
 
-def _said(verdict: PairVerdict) -> str:
-    """The verdict without how near it is, and without the p of what carries it."""
+def _outcome(verdict: PairVerdict) -> str:
+    """Return the outcome and what carries it, without `borderline` and p."""
     return f"{verdict.outcome} {verdict.carrier.name}" if verdict.carrier else verdict.outcome
 
 
