@@ -2,19 +2,22 @@
 
 import pytest
 
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.runs import planning
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.runner import Runner, evaluate
+from repoeval_bench.runs.runner import Runner
+from support.folders import content
+from support.runs import make_together
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
 NAMES = ("body", "linemap", "context+exclusion=body")
-FILES = ("qrels.trec.gz", "metrics.json", "per_query.jsonl.gz", "chunks.jsonl.gz", "queries.jsonl.gz")
 
 
 @pytest.fixture(scope="module")
 def settings(benchmark):
-    return benchmark, [RunRequest(protocol=name, retriever="bm25", few_gold=True) for name in NAMES]
+    return benchmark, [RunRequest(protocol=name, retriever="hybrid", embedder="hash", few_gold=True) for name in NAMES]
 
 
 def made(benchmark, settings, chunkers, out, **options):
@@ -24,21 +27,17 @@ def made(benchmark, settings, chunkers, out, **options):
     return [runner.run(setting) for setting in runner.settings]
 
 
-def content(runs):
-    return [(run.run_id, *((run.folder / name).read_bytes() for name in FILES)) for run in runs]
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_runs_are_those_of_each_setting_alone(settings, tmp_path, monkeypatch, workers):
-    """To the byte, whoever makes them: chunks that were cut for one setting are those of the next."""
+    """To the byte, by vectors too, whoever makes them: chunks that were cut for one setting are those of the next."""
     benchmark, asked = settings
     monkeypatch.setattr("repoeval_bench.runs.runner.is_large", lambda *_: True)
     with ProcessPool(workers) as pool:
         together = made(benchmark, asked, CHUNKERS, tmp_path / "together", executor=pool)
-    for name, runs in zip(NAMES, together, strict=True):
-        asked = {"protocol": name, "retriever": "bm25", "few_gold": True, "out": tmp_path / "alone"}
-        alone = [evaluate(benchmark, chunker, **asked) for chunker in CHUNKERS]
-        assert content(runs) == content(alone)
+    for request, runs in zip(asked, together, strict=True):
+        alone = made(benchmark, [request], CHUNKERS, tmp_path / "alone")
+        assert [run.run_id for run in runs] == [run.run_id for run in alone[0]]
+    assert content(tmp_path / "together") == content(tmp_path / "alone")
 
 
 def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
@@ -54,3 +53,17 @@ def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(planning, "build_corpus", counted)
     made(benchmark, asked, CHUNKERS[1:], tmp_path)
     assert sum(spec.startswith("ast") for spec in cut) == 1
+
+
+def whole_file(file):
+    return [Chunk.cut(file, CharSpan(0, len(file.text)))] if file.text.strip() else []
+
+
+def test_small_data_and_other_peoples_chunkers_stay_in_this_process(settings, monkeypatch, tmp_path):
+    """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
+    benchmark, asked = settings
+    with ProcessPool(2) as pool:
+        made(benchmark, asked, CHUNKERS, tmp_path, executor=pool)
+        monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
+        list(make_together(benchmark, ["fixed", whole_file], tmp_path, retriever="bm25", executor=pool))
+        assert not pool.is_started

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from end_to_end.test_make import called, checkout, variables
-from end_to_end.test_side_by_side import Counted, benchmark, large
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition, UsedDefinition
@@ -13,13 +12,31 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.plugins.lab.grid import Grid, GridRequest
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
-from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from support.encoders import CountingEncoder
 from support.runs import make_together
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 
-__all__ = ["benchmark", "checkout", "large"]
+__all__ = ["checkout"]
+
+
+class Counted(ProcessPool):
+    """A pool that knows how many jobs it was given at once."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.jobs = []
+
+    def map(self, jobs):
+        self.jobs.append(len(jobs))
+        return super().map(jobs)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """As if the mini benchmark were worth a pool."""
+    monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
 
 
 def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, notices):
