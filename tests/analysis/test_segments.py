@@ -77,17 +77,6 @@ def test_means_of_segments_have_their_own_interval_and_counts():
     assert b.mean == pytest.approx(0.5 / 3)
 
 
-def test_two_files_that_tie_bound_nothing():
-    """Equal values in few files are too few files, as values that differ are; of six files they are an interval."""
-    for value in (0.0, 0.5):
-        few, enough = scored([value] * 4), scored([value] * 12)
-        assert [each.ci for each in segment_means(few, split(few, "repo"), "mrr", "micro")] == [None]
-        assert segment_means(enough, split(enough, "repo"), "mrr", "micro")[0].ci is not None
-        for run, ends in ((few, None), (enough, (0.0, 0.0))):
-            (difference,) = segment_differences(run, run, split(run, "repo"), "mrr", "micro")
-            assert difference.ci == ends
-
-
 def test_how_much_a_difference_varies_is_a_range_with_intervals():
     """Better overall, worse in the small segment: the range is named with its intervals, which do not overlap."""
     facts = [{"hard": i >= 40, "even": i % 2 == 0} for i in range(60)]

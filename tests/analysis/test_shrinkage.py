@@ -116,27 +116,6 @@ def test_a_constant_added_to_all_scores_changes_nothing(problem, constant):
     assert other.covariance == pytest.approx(one.covariance, abs=1e-9)
 
 
-def test_of_many_files_the_own_means_are_all_that_counts():
-    table = scores(20_000, 4)
-    found = shrink(Sample.micro(table, range(20_000)), prior_of([0.1, 0, 0, -0.1], noise=0.3), names_of(4))
-    assert found.score == pytest.approx(found.own, abs=1e-3)
-    assert found.own != pytest.approx(found.prior, abs=0.01)
-
-
-def test_of_one_file_the_prior_decides():
-    found = shrink(Sample.micro(scores(5, 3), [0] * 5), prior_of([0.1, 0, -0.1], tau=0.01, noise=0.5), names_of(3))
-    assert (found.weight < 0.01).all()
-    assert found.score == pytest.approx(found.prior, abs=0.01)
-
-
-def test_a_candidate_far_above_all_others_costs_nothing():
-    table = 0.001 * scores(60, 3) + np.array([0.0, 0.9, 0.0])
-    decision = decide(shrink(Sample.micro(table, range(60)), prior_of([0, 0, 0]), names_of(3)), rng())
-    assert decision.choice.name == "c1"
-    assert (decision.choice.expected_loss, decision.choice.loss_95, decision.choice.probability) == (0, 0, 1)
-    assert decision.candidate("c0").expected_loss == pytest.approx(0.9, abs=0.05)
-
-
 def test_the_expected_loss_is_that_of_two_normal_candidates():
     """E max(0, d) of a normal d with mean m and deviation s is s phi(m / s) + m Phi(m / s)."""
     sample = Sample.micro(np.array([[0.5, 0.4]] * 30), range(30))
