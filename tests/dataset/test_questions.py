@@ -1,7 +1,6 @@
 """--queries: your own questions, with all that is wrong with a file of them said at once."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -108,9 +107,3 @@ def test_a_path_of_two_repositories_needs_its_repository(code, tmp_path):
     found = ask(pack, tmp_path, [{"query": "q", **place, "file": "other/maps/Grid.java"}])
     assert found.tasks[0].repo == "other"
     assert set(found.files) == {"code", "other"}
-
-
-def test_windows_line_ends_and_a_byte_order_mark(code, tmp_path):
-    path = Path(tmp_path / "q.jsonl")
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD[0]).encode() + b"\r\n\r\n")
-    assert len(load_benchmark(code, questions=path, home=tmp_path).tasks) == 1

@@ -13,7 +13,7 @@ from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, interrupt_when, json_of, one_sentence, start, succeed
 from support.completion_server import KEY
-from support.runs import read_text, write_text
+from support.runs import change, read_rows, write_rows
 
 
 @pytest.fixture(scope="module")
@@ -121,34 +121,26 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     made = find_run(json.loads(complete("ast", "--json").out)["run_id"], stored / "runs")
     server.seen()
 
-    def verified(change=None, name=COMPLETIONS):
+    def verified(spoil=None):
         folder = shutil.copytree(made.folder, tmp_path / made.run_id, dirs_exist_ok=True)
-        if change:
-            write_text(folder / name, change(read_text(folder / name)))
+        if spoil:
+            spoil(folder)
         return bench("verify", folder, "--source", mirror, home=stored / "home")
-
-    def written(text):
-        first, *rest = text.splitlines()
-        return "\n".join([json.dumps(json.loads(first) | {"text": "    unheard_of = 1\n"}), *rest, ""])
-
-    def better(text):
-        first, *rest = text.splitlines()
-        row = json.loads(first)
-        row["measures"]["edit_similarity"] = 0.987
-        return "\n".join([json.dumps(row), *rest, ""])
 
     done = verified()
     assert done.code == 0, done.out + done.err
     assert "what a model was asked and wrote" in " ".join(done.out.split())
-    for change, name, named in (
-        (written, COMPLETIONS, "measures.edit_similarity"),
-        (better, "per_query.jsonl.gz", "measures.edit_similarity"),
-        (lambda text: text.replace('"budget": ', '"budget": 1'), "manifest.json", "run_id"),
+    for name, edit, named in (
+        (COMPLETIONS, lambda row: row.update(text="    unheard_of = 1\n"), "measures.edit_similarity"),
+        ("per_query.jsonl.gz", lambda row: row["measures"].update(edit_similarity=0.987), "measures.edit_similarity"),
+        ("manifest.json", lambda manifest: manifest["completion"].update(budget=12), "run_id"),
     ):
-        done = verified(change, name)
+        done = verified(lambda folder, name=name, edit=edit: change(folder / name, edit))
         assert (done.code, named in done.out) == (1, True), (name, done.out, done.err)
-    for change in (lambda text: text + text, lambda text: text.partition("\n")[2], lambda _: ""):
-        assert "has not one row for each task" in one_sentence(verified(change), 1)
+    rows = read_rows(made.folder / COMPLETIONS)
+    for others in (rows * 2, rows[1:], []):
+        done = verified(lambda folder, others=others: write_rows(folder / COMPLETIONS, others))
+        assert "has not one row for each task" in one_sentence(done, 1)
     assert server.seen() == []
 
 

@@ -10,7 +10,7 @@ from repoeval_bench.plugins.cluster.run_store import put_run
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
 from support.command import bench, json_of, one_sentence, succeed
-from support.runs import config, edit, read_rows, read_text, write_rows, write_run, write_text
+from support.runs import change, config, edit, read_text, write_run, write_text
 
 VERIFIED = ("verified", "recomputed", "")
 
@@ -56,9 +56,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
 
 def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mirror, home, tmp_path):
     claimed = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
-    rows = read_rows(claimed / "per_query.jsonl.gz")
-    rows[0]["measures"]["ndcg@10"] = 0.123
-    write_rows(claimed / "per_query.jsonl.gz", rows)
+    change(claimed / "per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 0.123}))
     out = tmp_path / "ours"
     said = one_sentence(bench("lab", "add", claimed, "--source", mirror, "--out", out, home=home), 1)
     assert "is not what it claims" in said
@@ -158,10 +156,8 @@ def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
 
 def test_a_source_of_other_data_is_a_mistake_of_the_command(theirs, mirror, home, tmp_path):
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
-    manifest = json.loads((run / "manifest.json").read_text())
-    manifest["dataset"]["name"] = "other-function-2k-codex"
-    manifest["config"]["fingerprint"] = "0" * 12
-    (run / "manifest.json").write_text(json.dumps(manifest))
+    change(run / "manifest.json", lambda manifest: manifest["dataset"].update(name="other-function-2k-codex"))
+    change(run / "manifest.json", lambda manifest: manifest["config"].update(fingerprint="0" * 12))
     said = one_sentence(bench("lab", "add", run, "--source", mirror, "--out", tmp_path / "ours", home=home), 2)
     assert all(part in said for part in ("other-function-2k-codex", "--source"))
 

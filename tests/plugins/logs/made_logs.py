@@ -4,6 +4,7 @@ from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import QueryRow
+from support.runs import read_rows
 
 MEASURES = ("ndcg@5", "recall@5", "recall@2", "precision@2", "hit@1", "mrr", "ap", "f1@3", "rprec", "rbp")
 
@@ -54,3 +55,12 @@ def judged(rows, gold, *, conversations=None, measures=MEASURES):
 def by_name(section):
     """Figure name -> figure."""
     return {figure.name: figure for figure in section.figures}
+
+
+def own_gold(folder):
+    """The gold of a run made here, as rows of a gold file."""
+    return [
+        {"query_id": query["query_id"], "file": file, "start_line": start, "end_line": end}
+        for query in read_rows(folder / "queries.jsonl.gz")
+        for file, start, end in query["gold"]
+    ]

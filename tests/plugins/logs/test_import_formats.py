@@ -1,10 +1,8 @@
 """`logs import` on TREC files: runs, qrels, and a corpus that says where chunks lie."""
 
-import gzip
-import json
-
 import pytest
 
+from plugins.logs.made_logs import own_gold
 from repoeval_bench import find_run, load_benchmark, plan_run
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.import_log import import_run
@@ -25,12 +23,6 @@ def made(mirror, tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     benchmark = load_benchmark(mirror, home=folder / "home")
     run = evaluate(benchmark, AST, retriever="bm25", out=folder)
-    queries = gzip.decompress((run.folder / "queries.jsonl.gz").read_bytes()).decode().splitlines()
-    gold = [
-        {"query_id": row["query_id"], "file": name, "start_line": start, "end_line": end}
-        for row in map(json.loads, queries)
-        for name, start, end in row["gold"]
-    ]
     corpus = [
         {
             "chunk_id": chunk.chunk_id,
@@ -41,7 +33,7 @@ def made(mirror, tmp_path_factory):
         }
         for chunk in plan_run(benchmark, AST).documents
     ]
-    for name, rows in {"gold.jsonl": gold, "corpus.jsonl": corpus}.items():
+    for name, rows in {"gold.jsonl": own_gold(run.folder), "corpus.jsonl": corpus}.items():
         write_rows(folder / name, rows)
     write_text(folder / TREC, run.trec_run())
     return folder, run

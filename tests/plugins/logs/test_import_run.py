@@ -1,12 +1,11 @@
 """`logs import` as a person runs it: a log of plain bm25s, this project's own log, and broken ones."""
 
-import gzip
 import json
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from plugins.logs.made_logs import log_row
+from plugins.logs.made_logs import log_row, own_gold
 from repoeval_bench.plugins.logs.records import schema
 from support.command import bench, json_of, one_sentence, succeed
 from support.minirepo import REPOSITORIES
@@ -131,27 +130,16 @@ def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
     log, gold, corpus = logs
     options = ("--corpus", corpus, "--out", tmp_path / "results", "--json")
     before = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
-    extra = json.loads(log.read_text().splitlines()[0]) | {"query_id": "none", "no_answer": True}
-    write_rows(log, [*read_rows(log), extra])
+    write_rows(log, [*read_rows(log), read_rows(log)[0] | {"query_id": "none", "no_answer": True}])
     after = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
     assert after["micro"] == before["micro"]
     assert (after["counts"]["queries_no_answer"], after["counts"]["queries_without_gold"]) == (1, 0)
     kept = read_text(tmp_path / "results" / after["run_id"] / "retrieved.jsonl.gz")
     assert kept.count('"no_answer": true') == 1
-    gold.write_text(
-        gold.read_text() + json.dumps(json.loads(gold.read_text().splitlines()[0]) | {"query_id": "none"}) + "\n"
-    )
+    write_rows(gold, [*read_rows(gold), read_rows(gold)[0] | {"query_id": "none"}])
     assert "the log calls query 'none' no_answer" in one_sentence(
         bench("logs", "import", log, "--gold", gold, *options), 1
     )
-
-
-def own_gold(folder):
-    """The gold of a run made here, as rows of a gold file."""
-    with gzip.open(folder / "queries.jsonl.gz", "rt") as stream:
-        for query in map(json.loads, stream):
-            for file, start, end in query["gold"]:
-                yield {"query_id": query["query_id"], "file": file, "start_line": start, "end_line": end}
 
 
 MEASURES = (
