@@ -142,15 +142,15 @@ def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
         load_benchmark(str(mirror), home=tmp_path)
 
 
-@pytest.mark.parametrize("source", ["gihub", "folder-that-is-not-there"])
-def test_a_source_that_is_nothing_is_a_usage_error(tmp_path, source):
-    with pytest.raises(UsageError, match=f"unknown source '{source}'"):
-        load_benchmark(source, home=tmp_path)
-
-
-@pytest.mark.parametrize("source", ["http://", "https://[", "http://host:port/x"])
-def test_an_address_that_is_none_is_a_usage_error(tmp_path, source):
-    with pytest.raises(UsageError, match="is not an address; write it as https://host/folder"):
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        *((name, f"unknown source '{name}'") for name in ("gihub", "folder-that-is-not-there")),
+        *((each, "is not an address; write it as https:") for each in ("http://", "https://[", "http://host:port/x")),
+    ],
+)
+def test_a_source_that_is_none_is_a_usage_error(tmp_path, source, complaint):
+    with pytest.raises(UsageError, match=complaint):
         load_benchmark(source, home=tmp_path)
 
 

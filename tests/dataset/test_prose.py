@@ -21,7 +21,7 @@ from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.planning import select
 from support import written
 from support.codebase import write_files
-from support.command import bench
+from support.command import succeed
 from support.ledger import LEDGER
 
 CODE = f"""{LEDGER}def read(path):
@@ -306,8 +306,7 @@ def test_a_pack_keeps_documents_and_a_folder_is_asked_what_they_ask(tmp_path):
     assert folder.files == packed.files
     assert questions_of_prose(folder).tasks == questions_of_prose(packed).tasks
     call = ("eval", "-c", "fixed:max_nws=100", "--protocol", "prose", "--retriever", "bm25")
-    done = bench(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
     assert "4 of 4 tasks" in done.out
     (run,) = find_runs(["latest"], tmp_path / "runs")
     assert run.counts.tasks_unscored == 1

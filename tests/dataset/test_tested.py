@@ -9,7 +9,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from support import written
 from support.codebase import write_files
-from support.command import bench
+from support.command import succeed
 from support.ledger import LEDGER
 
 CODE = f"""{LEDGER}def open_ledger():
@@ -167,8 +167,7 @@ def test_a_folder_of_code_is_asked_what_its_tests_ask(tmp_path):
     """Queries are clustered by the file of the test; tests that ask nothing are counted; a second run finds the first."""
     write_files(tmp_path / "shop", FILES)
     call = ("eval", "-c", "fixed:max_nws=100", "--protocol", "tests", "--retriever", "bm25")
-    done = bench(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
     assert "2 of 2 tasks" in done.out
     (run,) = find_runs(["latest"], tmp_path / "runs")
     assert run.counts.tasks_unscored == 3

@@ -123,13 +123,6 @@ def test_a_server_that_never_ends_is_a_timeout(server, begin):
     assert len(server.seen()) == 2
 
 
-def test_an_answer_that_is_too_long_is_not_read(server, client):
-    """Fields that no vector needs fill no memory."""
-    server.fail({"raw": " " * (4 * 2**20)})
-    assert "answers with more than 3,145,728 bytes" in refused(client)
-    assert client.slept == []
-
-
 @pytest.mark.parametrize("status", [400, 429])
 def test_a_key_that_is_quoted_otherwise_is_not_shown(server, client, status):
     """In capitals, as part of an address, or in JSON: a server's words are shown without it."""
@@ -156,18 +149,13 @@ def test_tries_are_bounded(server, client, fault, message):
     assert client.slept == [0.5, 1, 2, 4, 8]
 
 
-def test_a_wait_that_is_too_long_ends_the_run(server, client):
-    """An hour's Retry-After ends it at once, with what the server asked for."""
-    server.fail({"status": 429, "headers": {"Retry-After": "3600"}})
-    assert "asks to wait 3600 seconds" in refused(client)
-    assert client.slept == []
-
-
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
         ({"status": 400}, "refuses model 'm' or a text (HTTP 400: 'told to fail, you sent Bearer [OPENAI_API_KEY]')"),
         ({"status": 404}, "HTTP 404"),
+        ({"raw": " " * (4 * 2**20)}, "answers with more than 3,145,728 bytes"),
+        ({"status": 429, "headers": {"Retry-After": "3600"}}, "asks to wait 3600 seconds"),
         ({"lose_one": True}, "gave 1 vectors for 2 texts"),
         ({"same_index": True}, "do not have an index each"),
         ({"short_row": True}, "383 dimensions where 384"),
@@ -190,7 +178,7 @@ def test_a_wait_that_is_too_long_ends_the_run(server, client):
     ],
 )
 def test_what_is_wrong_is_reported_at_once(server, client, fault, message):
-    """No retry where the next answer would be the same."""
+    """No retry where the next answer would be the same, or is an hour away."""
     server.fail(fault)
     assert message in refused(client)
     assert client.slept == []

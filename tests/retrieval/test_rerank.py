@@ -204,13 +204,6 @@ def test_a_cache_that_cannot_be_written_keeps_no_score(cache, notices):
     assert sum(model.others for model in info(cache.folder).models) == 2
 
 
-def test_scores_are_shown_with_their_model(cache):
-    """`cache info` counts them apart from vectors and counts."""
-    CachedScorer(Counting(precision="fp32"), cache).score("q", ["a", "b"])
-    (model,) = info(cache.folder).models
-    assert (model.name, model.vectors, model.others, model.bytes) == ("fake fp32", 0, 2, 32)
-
-
 def test_a_query_whose_scores_were_at_hand_has_no_time(cache):
     """What reading the pairs takes is not known then, of that query alone."""
     corpus = chunks()

@@ -5,7 +5,6 @@ import io
 import re
 
 import pytest
-from rich.console import Console
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
@@ -21,9 +20,8 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
     summary,
 )
 from repoeval_bench.plugins.lab.report.site import site_files
-from repoeval_bench.report.formats import latex, markdown
+from repoeval_bench.report.formats import markdown
 from repoeval_bench.report.table import number, record_of
-from repoeval_bench.report.terminal import table_lines
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
@@ -200,7 +198,7 @@ def test_csv_and_json_hold_the_full_numbers(results):
 
 
 def test_a_column_is_one_entry(results, monkeypatch):
-    """A column that is added to the list is in the terminal's table, in Markdown, CSV and JSON, and on both pages."""
+    """A column that is added to the list is in the table, whatever its form, in CSV and JSON, and on both pages."""
     made(results, "a", 0.41)
     made(results, "b", 0.57)
     own = number("queries twice", lambda entry: 2 * entry.run.metrics.counts.queries, "d")
@@ -211,10 +209,7 @@ def test_a_column_is_one_entry(results, monkeypatch):
     for module in (report, site):
         monkeypatch.setattr(module, "leaderboard_columns", with_own)
     result = leaderboards(run_folders(results))
-    tables = leaderboard_tables(result)
-    assert "queries twice" in "\n".join(table_lines(tables[0], Console(width=400), None))
-    assert "queries twice" in markdown(tables)
-    assert "queries twice" in latex(tables)
+    assert "queries twice" in [column.name for column in leaderboard_tables(result)[0].columns]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert [row["queries twice"] for row in rows] == ["16", "16"]
     assert [entry["queries twice"] for entry in leaderboard_records(result)["boards"][0]["entries"]] == [16, 16]
