@@ -10,12 +10,6 @@ AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
 
 
-def refused(*arguments):
-    """The sentences of the usage error; nothing is fetched before it."""
-    first, *more = one_sentence(bench("sweep", *arguments, *BM25), 2).split("\n  ")
-    return more or [first]
-
-
 def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
     """One row a chunker and size, doubled sizes included, in the order they were named."""
     arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path / "out"]
@@ -88,6 +82,7 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
 )
 def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(arguments, told):
     """Matched sizes, documents without a chunker, chunkers without a size, the same size twice: one sentence each."""
-    result = refused(*arguments)
+    first, *more = one_sentence(bench("sweep", *arguments, *BM25), 2).split("\n  ")
+    result = more or [first]
     assert len(result) == len(told), result
     assert [piece for piece in told if not any(piece in sentence for sentence in result)] == []

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from unittest.mock import Mock
 
 import pytest
 
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.runs import replay
 from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.replay import FUSED, HALF, ROUNDED, tolerance_of
 from support.command import bench, json_of, succeed
@@ -106,15 +109,7 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
 
 def test_a_model_that_is_not_here_leaves_the_ranking_as_stored(hashed, mirror, home, tmp_path, monkeypatch):
     """The reason is the sentence that running it gives, and token counts are taken over with the ranking."""
-    from repoeval_bench.runs import replay
-
-    monkeypatch.setattr(replay, "make_embedder", _missing)
+    monkeypatch.setattr(replay, "make_embedder", Mock(side_effect=UsageError("faiss is not installed")))
     found = json_of("verify", hashed, "--source", mirror, home=home)
     assert (found["holds"], found["ranking"], found["reason"]) == (True, "as stored", "faiss is not installed")
     assert any("tokens" in each for each in found["as_stored"])
-
-
-def _missing(*_, **__):
-    from repoeval_bench.core.errors import UsageError
-
-    raise UsageError("faiss is not installed")
