@@ -81,41 +81,25 @@ def look(language, text):
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "calls"),
+    ("language", "text", "calls", "comments"),
     [
-        ("python", PYTHON, [("own", 1), ("far", 3), ("bare", 1)]),
+        ("python", PYTHON, [("own", 1), ("far", 3), ("bare", 1)], [1, 2]),
         *(
-            (name, SCRIPT, [("require", 1), ("bare", 2), ("own", 1), ("far", 2), ("Made", 1)])
+            (name, SCRIPT, [("require", 1), ("bare", 2), ("own", 1), ("far", 2), ("Made", 1)], [3])
             for name in ("javascript", "typescript", "tsx")
         ),
-        ("java", JAVA, [("bare", 1), ("own", 1), ("far", 2), ("Made", 1)]),
-        ("go", GO, [("bare", 1), ("far", 3)]),
-        ("rust", RUST, [("bare", 1), ("own", 1), ("far", 2), ("made", 1), ("m", 1)]),
-        ("c", C, [("bare", 1), ("far", 2)]),
-        (
-            "cpp",
-            CPP,
-            [("bare", 1), ("own", 1), ("far", 2), ("made", 1), ("tpl", 1), ("Made", 1)],
-        ),
-        ("csharp", CSHARP, [("bare", 1), ("own", 1), ("far", 2), ("Made", 1)]),
+        ("java", JAVA, [("bare", 1), ("own", 1), ("far", 2), ("Made", 1)], [2]),
+        ("go", GO, [("bare", 1), ("far", 3)], [2]),
+        ("rust", RUST, [("bare", 1), ("own", 1), ("far", 2), ("made", 1), ("m", 1)], [2]),
+        ("c", C, [("bare", 1), ("far", 2)], [3]),
+        ("cpp", CPP, [("bare", 1), ("own", 1), ("far", 2), ("made", 1), ("tpl", 1), ("Made", 1)], [2]),
+        ("csharp", CSHARP, [("bare", 1), ("own", 1), ("far", 2), ("Made", 1)], [1]),
     ],
-)  # fmt: skip
-def test_calls_and_their_lines(language, text, calls):
-    assert names(look(language, text)) == calls
-
-
-def test_comments_are_found():
-    texts = {"python": PYTHON, "javascript": SCRIPT, "java": JAVA, "go": GO, "rust": RUST, "c": C, "cpp": CPP}
-    comments = {name: [span.start for span in look(name, text).comments] for name, text in texts.items()}
-    assert comments == {
-        "python": [1, 2],
-        "javascript": [3],
-        "java": [2],
-        "go": [2],
-        "rust": [2],
-        "c": [3],
-        "cpp": [2],
-    }
+)
+def test_calls_with_their_lines_and_comments_are_found(language, text, calls, comments):
+    result = look(language, text)
+    assert names(result) == calls
+    assert [span.start for span in result.comments] == comments
 
 
 def test_a_file_in_pieces_finds_the_same_as_in_one():
