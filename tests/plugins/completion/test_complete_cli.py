@@ -17,11 +17,11 @@ from support.runs import change, read_rows, write_rows
 
 
 @pytest.fixture(scope="module")
-def stored(mirror, tmp_path_factory):
-    """Two runs of the small benchmark that need no model."""
+def stored(two_runs, tmp_path_factory):
+    """Copies of two runs, beside which others are made."""
     here = tmp_path_factory.mktemp("complete")
-    specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
-    succeed("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
+    shutil.copytree(two_runs.out, here / "runs")
+    shutil.copytree(two_runs.home, here / "home")
     return here
 
 

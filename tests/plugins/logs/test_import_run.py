@@ -6,6 +6,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from plugins.logs.made_logs import log_row, own_gold
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.plugins.logs.records import schema
 from support.command import bench, json_of, one_sentence, succeed
 from support.minirepo import REPOSITORIES
@@ -15,22 +17,7 @@ QUERIES = {"q1": "put pieces on the shelf", "q2": "round half up to whole cents"
 GOLD = {"q1": ("stock.py", "def put("), "q2": ("pricing.py", "def to_cents("), "q3": ("tokens.py", "def bigrams(")}
 
 
-def chunks():
-    """Ten lines a chunk, of every file of the mini benchmark."""
-    for repo, files in REPOSITORIES.items():
-        for path, text in files.items():
-            lines = text.splitlines()
-            for start in range(0, len(lines), 10):
-                end = min(start + 10, len(lines))
-                yield (
-                    {
-                        "chunk_id": f"{repo}/{path}#{start}",
-                        "file": f"{repo}/{path}",
-                        "start_line": start,
-                        "end_line": end,
-                    },
-                    lines[start:end],
-                )
+FILES = [SourceFile(repo, path, text) for repo, files in REPOSITORIES.items() for path, text in files.items()]
 
 
 @pytest.fixture
@@ -38,9 +25,13 @@ def logs(tmp_path):
     """A log that plain bm25s made, its gold as lines, and the whole corpus."""
     import bm25s
 
-    places, texts = zip(*((place, "\n".join(lines)) for place, lines in chunks()), strict=True)
+    cut = [chunk for file in FILES for chunk in make_chunker("window:lines=10,step=10").chunk(file)]
+    places = [
+        {"chunk_id": each.chunk_id, "file": each.file, "start_line": each.lines.start, "end_line": each.lines.end}
+        for each in cut
+    ]
     engine = bm25s.BM25()
-    engine.index(bm25s.tokenize(list(texts), show_progress=False), show_progress=False)
+    engine.index(bm25s.tokenize([each.text for each in cut], show_progress=False), show_progress=False)
     rows = []
     for query_id, text in QUERIES.items():
         found, scores = engine.retrieve(bm25s.tokenize(text, show_progress=False), k=8, show_progress=False)
@@ -52,14 +43,9 @@ def logs(tmp_path):
         rows.append(log_row(query_id, topk, **named))
     gold = []
     for query_id, (name, signature) in GOLD.items():
-        ((file, text),) = [
-            (f"{repo}/{path}", text)
-            for repo, files in REPOSITORIES.items()
-            for path, text in files.items()
-            if path.endswith(name)
-        ]
-        line = next(i for i, line in enumerate(text.splitlines()) if signature in line)
-        gold.append({"query_id": query_id, "file": file, "start_line": line, "end_line": line + 3})
+        (file,) = (file for file in FILES if file.path.endswith(name))
+        line = next(i for i, line in enumerate(file.text.splitlines()) if signature in line)
+        gold.append({"query_id": query_id, "file": file.name, "start_line": line, "end_line": line + 3})
     return (
         write_rows(tmp_path / "log.jsonl", rows),
         write_rows(tmp_path / "gold.jsonl", gold),
