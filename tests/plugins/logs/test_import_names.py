@@ -2,6 +2,7 @@
 
 import pytest
 
+from plugins.logs.made_logs import log_row
 from support.command import bench, succeed
 from support.runs import write_rows
 
@@ -16,17 +17,9 @@ def imported(tmp_path_factory):
     gold = [{"query_id": f"q{i}", "chunk_id": f"r/a.py:{i}-{i + 1}"} for i in range(12)]
     write_rows(here / "gold.jsonl", gold)
     for system, shift in ((NASTY, 0), ("plain", 1)):
-        log = [
-            {
-                "query_id": row["query_id"],
-                "system": system,
-                "k_raw": 1,
-                "topk": [{"rank": 1, "chunk_id": gold[(i + shift) % 12]["chunk_id"], "score": 1.0}],
-                "index_version": "1",
-                "chunker": {"algo": system, "parameters": {}},
-            }
-            for i, row in enumerate(gold)
-        ]
+        named = {"system": system, "k_raw": 1, "chunker": {"algo": system, "parameters": {}}}
+        hits = [{"rank": 1, "chunk_id": gold[(i + shift) % 12]["chunk_id"], "score": 1.0} for i in range(12)]
+        log = [log_row(f"q{i}", [hit], **named) for i, hit in enumerate(hits)]
         write_rows(here / "log.jsonl", log)
         succeed("logs", "import", here / "log.jsonl", "--gold", here / "gold.jsonl", "--out", here / "results")
     folders = sorted(path for path in (here / "results").iterdir() if path.is_dir())
