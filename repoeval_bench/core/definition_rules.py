@@ -327,12 +327,12 @@ def _go_method(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _go_type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    of = node.child_by_field_name("type")
+    typed = node.child_by_field_name("type")
     for definition in named("class", "type")(parsed, node):
-        if of is not None and of.type == "struct_type":
-            yield replace(definition, form="struct", body=of.named_children[-1])
-        elif of is not None and of.type == "interface_type":
-            yield replace(definition, form="interface", body=of)
+        if typed is not None and typed.type == "struct_type":
+            yield replace(definition, form="struct", body=typed.named_children[-1])
+        elif typed is not None and typed.type == "interface_type":
+            yield replace(definition, form="interface", body=typed)
         else:
             yield definition
 
@@ -388,10 +388,10 @@ GO = Rules(
 
 
 def _rust_impl(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    of = node.child_by_field_name("type")
-    if of is not None:
+    typed = node.child_by_field_name("type")
+    if typed is not None:
         body = node.child_by_field_name("body")
-        yield DefinedName(kind="class", form="impl", name=_base(parsed, of), node=node, name_node=of, body=body)
+        yield DefinedName(kind="class", form="impl", name=_base(parsed, typed), node=node, name_node=typed, body=body)
 
 
 def _rust_macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

@@ -59,9 +59,9 @@ def _qualified(parsed: Parsed, node: Node) -> tuple[tuple[str, ...], str]:
     """The scopes before a name, and the name: (A, m) of `A<T>::m`."""
     scope: list[str] = []
     while node.type == "qualified_identifier":
-        of, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
-        if of is not None:
-            inner = of.child_by_field_name("name") or of
+        scope_node, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
+        if scope_node is not None:
+            inner = scope_node.child_by_field_name("name") or scope_node
             scope.append(parsed.text(inner))
         if name is None:
             break
@@ -87,8 +87,8 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     if declared[1] != "function_declarator":
         # The grammar reads `class EXPORT A { … }` as a function without parameters; any other such function is an
         # error. In `class EXPORT A : ns::B { … }` it reads the base as the function, and the name as an error before.
-        of = node.child_by_field_name("type")
-        if of is not None and of.type in _TAGGED:
+        tag = node.child_by_field_name("type")
+        if tag is not None and tag.type in _TAGGED:
             errors = (
                 error for error in node.children if error.type == "ERROR" and error.end_byte <= declared[0].start_byte
             )
@@ -96,7 +96,12 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
             name_node = next(inside, None)
             name = parsed.text(name_node) if name_node else name
             yield DefinedName(
-                kind="class", form=_TAGGED[of.type], name=name, node=node, name_node=name_node or declared[0], body=body
+                kind="class",
+                form=_TAGGED[tag.type],
+                name=name,
+                node=node,
+                name_node=name_node or declared[0],
+                body=body,
             )
         return
     yield DefinedName(
@@ -124,10 +129,10 @@ def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`struct a { … } x, *y, f(int);`: a type with a body, then each declarator."""
-    of = node.child_by_field_name("type")
-    tagged = of is not None and of.type in _TAGGED and of.child_by_field_name("body") is not None
-    if of is not None and tagged:
-        yield from _tagged(parsed, of)
+    tag = node.child_by_field_name("type")
+    tagged = tag is not None and tag.type in _TAGGED and tag.child_by_field_name("body") is not None
+    if tag is not None and tagged:
+        yield from _tagged(parsed, tag)
     extern = any(child.type == "storage_class_specifier" and parsed.text(child) == "extern" for child in node.children)
     several = node.children_by_field_name("declarator")
     for declarator in several:
@@ -160,17 +165,19 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 def _typedef(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`typedef struct a { … } b;` defines both names; a struct without a name has that of the typedef."""
-    of = node.child_by_field_name("type")
-    body = of.child_by_field_name("body") if of is not None and of.type in _TAGGED else None
-    if of is not None and body is not None:
-        yield from _tagged(parsed, of)
+    tag = node.child_by_field_name("type")
+    body = tag.child_by_field_name("body") if tag is not None and tag.type in _TAGGED else None
+    if tag is not None and body is not None:
+        yield from _tagged(parsed, tag)
     for declarator in node.children_by_field_name("declarator"):
         declared = _declared(declarator)
         if declared is None:
             continue
         name = parsed.text(declared[0])
-        if of is not None and body is not None and of.child_by_field_name("name") is None:
-            yield DefinedName(kind="class", form=_TAGGED[of.type], name=name, node=of, name_node=declared[0], body=body)
+        if tag is not None and body is not None and tag.child_by_field_name("name") is None:
+            yield DefinedName(
+                kind="class", form=_TAGGED[tag.type], name=name, node=tag, name_node=declared[0], body=body
+            )
             body = None
         else:
             yield DefinedName(kind="class", form="type", name=name, node=declarator, name_node=declared[0])

@@ -408,8 +408,8 @@ def is_part(kind: Kind, loaded: object) -> bool:
     """Return whether a function is a part itself, such as one that cuts a file, and not one that makes a part."""
     if not kind.called_with or not inspect.isfunction(loaded):
         return False
-    given = inspect.signature(loaded).parameters.get(kind.called_with)
-    return given is not None and given.default is given.empty
+    parameter = inspect.signature(loaded).parameters.get(kind.called_with)
+    return parameter is not None and parameter.default is parameter.empty
 
 
 def _a(kind: str) -> str:

@@ -215,8 +215,8 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
         within = shown_location.rpartition(".")[0]
         return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
     message = expectation(error)
-    given = error["input"]
-    value = repr(given) if isinstance(given, str | int | float) and kind != "value_error" else ""
+    actual = error["input"]
+    value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
     shown = f" (it is {value[:_SHOWN]}{'…' if len(value) > _SHOWN else ''})" if value else ""
     return f"{shown_location}: {message}{shown}" if shown_location else message + shown
 

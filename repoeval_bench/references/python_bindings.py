@@ -246,9 +246,9 @@ class Binder:
 
     def _expression(self, node: ast.AST, scope: Scope) -> None:
         """Bind the names of walrus and comprehension targets, of lambdas' parameters, and of isinstance tests."""
-        ahead: list[tuple[ast.AST, Scope]] = [(node, scope)]
-        while ahead:
-            part, within = ahead.pop()
+        stack: list[tuple[ast.AST, Scope]] = [(node, scope)]
+        while stack:
+            part, within = stack.pop()
             match part:
                 case ast.NamedExpr():
                     self._target(part.target, "value", part.value, _statements_of(within), read_in=within)
@@ -262,7 +262,7 @@ class Binder:
                 case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), of]):
                     if holding := _holding(name, within):
                         self._name(name, "narrowed", of, holding, part, local=True, read_in=within)
-            ahead += [*parts_of(part, within)][::-1]
+            stack += [*parts_of(part, within)][::-1]
 
     def _name(
         self,
@@ -310,8 +310,8 @@ def own_name(scope: Scope) -> str | None:
     node = scope.node
     if not isinstance(node, Function) or "staticmethod" in decorators(node):
         return None
-    every = (*node.args.posonlyargs, *node.args.args)
-    return every[0].arg if every else None
+    parameters = (*node.args.posonlyargs, *node.args.args)
+    return parameters[0].arg if parameters else None
 
 
 def decorators(node: Function) -> frozenset[str]:

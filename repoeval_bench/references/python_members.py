@@ -104,12 +104,12 @@ class Members:
         opened = {scope}
         stack = [(scope, iter(self._above(scope)[::-1]))]
         while stack:
-            of, above = stack[-1]
+            current, above = stack[-1]
             self._modules.steps.take()
             base = next(above, None)
             if base is None:
                 stack.pop()
-                last.setdefault(of)
+                last.setdefault(current)
             elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
                 last.setdefault(base)
             else:

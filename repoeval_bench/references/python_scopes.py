@@ -180,10 +180,11 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
     if isinstance(node, ast.ClassDef):
         parts += [*node.bases, *(keyword.value for keyword in node.keywords)]
     else:
-        given = node.args
-        parts += [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-        parts += [*given.defaults, *given.kw_defaults, node.returns]
-    line, column = max([(node.lineno, node.col_offset), *((e.end_lineno, e.end_col_offset) for e in parts if e)])
+        arguments = node.args
+        parts += [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        parts += [*arguments.defaults, *arguments.kw_defaults, node.returns]
+    ends = [(part.end_lineno, part.end_col_offset) for part in parts if part]
+    line, column = max([(node.lineno, node.col_offset), *ends])
     # Between the header's last part and its colon there are brackets, commas and comments.
     for number in range(line, first.lineno + 1):
         text = file.line_text(LineSpan(number - 1, number)).encode("utf-8", "surrogatepass")[column:]
@@ -200,11 +201,11 @@ def is_overload(node: ast.AST | None) -> bool:
 
 def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
     """Yield the operands of a chain of one operator, from left to right: a chain is nested as deeply as it is long."""
-    ahead = [node]
-    while ahead:
-        part = ahead.pop()
+    stack = [node]
+    while stack:
+        part = stack.pop()
         if isinstance(part, ast.BinOp) and isinstance(part.op, operator):
-            ahead += [part.right, part.left]
+            stack += [part.right, part.left]
         else:
             yield part
 

@@ -108,8 +108,8 @@ class Types:
             case ast.Name() | ast.Attribute():
                 for target in self.targets(node, scope):
                     types = self.types_of(target, self._object(node, scope))
-                    of = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
-                    yield from self._got(target, of, types)
+                    owners = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
+                    yield from self._got(target, owners, types)
             case ast.Call():
                 yield from self._call(node, scope)
             case ast.Subscript():
@@ -117,8 +117,8 @@ class Types:
                     if isinstance(type_, Items):
                         yield Items(type_.of) if isinstance(node.slice, ast.Slice) else type_.of
                     elif isinstance(type_, Instance):
-                        given = tuple(self._returned(type_, "__getitem__"))
-                        yield from given or (contained.of for contained in self._contents(type_))
+                        returned = tuple(self._returned(type_, "__getitem__"))
+                        yield from returned or (contained.of for contained in self._contents(type_))
                     elif isinstance(type_, Class | Outside):
                         yield type_
             case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
@@ -182,31 +182,29 @@ class Types:
 
         A declaration of unknown type does not count.
         """
-        every = {site: tuple(self._of_site(site, scope, name, on)) for site in sites}
-        declared = [
-            *chain.from_iterable(types for declared_site, types in every.items() if declared_site.role == "type")
-        ]
+        by_site = {site: tuple(self._of_site(site, scope, name, on)) for site in sites}
+        declared = [type_ for site, types in by_site.items() if site.role == "type" for type_ in types]
         if any(not isinstance(declaration, Outside) for declaration in declared):
             yield from declared
-        elif any(every.values()):
-            yield from chain.from_iterable(every.values())
+        elif any(by_site.values()):
+            yield from chain.from_iterable(by_site.values())
         else:
             for base in self._members.bases(scope)[1:]:
                 if not isinstance(base, Outside) and (name in base.names or name in base.members):
                     yield from self.types_of(Name(base, name), on)
                     return
 
-    def _got(self, target: Target, of: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
+    def _got(self, target: Target, owners: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
         """Yield the types of an attribute that is read; of a descriptor on an instance, what `__get__` returns."""
         read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
         for type_ in types:
-            if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in of)):
+            if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in owners)):
                 yield type_
             elif isinstance(self._members.of(type_, "__get__"), Name):
                 itself = [
                     Instance(scope) for scope in self._members.bases(type_.scope) if not isinstance(scope, Outside)
                 ]
-                yield from (given for given in self._returned(type_, "__get__") if given not in itself)
+                yield from (got for got in self._returned(type_, "__get__") if got not in itself)
             else:
                 yield type_
 
@@ -240,22 +238,22 @@ class Types:
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
-    def _iterated(self, of: Type) -> Iterator[Type]:
+    def _iterated(self, value: Type) -> Iterator[Type]:
         """Yield the types of the items that a loop over a value takes."""
-        if not isinstance(of, Instance):
-            yield from self._items_of((of,))
+        if not isinstance(value, Instance):
+            yield from self._items_of((value,))
             return
-        given = self._first_returned(of, "__iter__", "__aiter__")
-        yield from self._items_of(given or self._contents(of))
-        for type_ in given:
+        iterators = self._first_returned(value, "__iter__", "__aiter__")
+        yield from self._items_of(iterators or self._contents(value))
+        for type_ in iterators:
             if isinstance(type_, Instance):
                 yield from self._first_returned(type_, "__next__", "__anext__")
 
-    def _contents(self, of: Type) -> Iterator[Items]:
+    def _contents(self, value: Type) -> Iterator[Items]:
         """Yield the items of a value that is a collection, or whose class inherits from one with a type argument."""
-        if isinstance(of, Items):
-            yield of
-        for scope in self._members.bases(of.scope) if isinstance(of, Instance) else ():
+        if isinstance(value, Items):
+            yield value
+        for scope in self._members.bases(value.scope) if isinstance(value, Instance) else ():
             if isinstance(scope, Scope) and isinstance(scope.node, ast.ClassDef) and scope.parent is not None:
                 for base in scope.node.bases:
                     if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
@@ -269,16 +267,16 @@ class Types:
             is_class = "classmethod" in decorators(node) or node.name in ("__new__", "__init_subclass__")
             yield Class(around) if is_class else Instance(around)
 
-    def _returned(self, of: Instance, method: str) -> Iterator[Type]:
-        target = self._members.of(of, method)
+    def _returned(self, value: Instance, method: str) -> Iterator[Type]:
+        target = self._members.of(value, method)
         if isinstance(target, Name):
-            for type_ in self.types_of(target, of.scope):
+            for type_ in self.types_of(target, value.scope):
                 if isinstance(type_, Routine):
-                    yield from self.returns(type_.scope, of.scope)
+                    yield from self.returns(type_.scope, value.scope)
 
-    def _first_returned(self, of: Instance, *methods: str) -> tuple[Type, ...]:
+    def _first_returned(self, value: Instance, *methods: str) -> tuple[Type, ...]:
         """Return the types of the first method's result that is known: an object may have an `async` form too."""
-        return next(filter(None, (tuple(self._returned(of, method)) for method in methods)), ())
+        return next(filter(None, (tuple(self._returned(value, method)) for method in methods)), ())
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
@@ -316,10 +314,10 @@ class Types:
             return
         for callee in self.infer(node.func, scope):
             match callee:
-                case Class(scope=of):
-                    yield Instance(of)
-                case Routine(scope=of, on=on):
-                    yield from self.returns(of, on)
+                case Class():
+                    yield Instance(callee.scope)
+                case Routine():
+                    yield from self.returns(callee.scope, callee.on)
                 case Instance():
                     yield from self._returned(callee, "__call__")
                 case Outside():
@@ -335,15 +333,15 @@ class Types:
             return ()
         if name == "cast":
             return tuple(self.annotated(arguments[0], scope))
-        given = self.infer(arguments[-1 if name == "filter" else 0], scope)
+        types = self.infer(arguments[-1 if name == "filter" else 0], scope)
         if name in SAME:
-            return tuple(type_ for type_ in given if not isinstance(type_, Outside))
+            return tuple(type_ for type_ in types if not isinstance(type_, Outside))
         if name in ONE_OF:
-            return tuple(self._items_of(given))
+            return tuple(self._items_of(types))
         if name == "type" and len(arguments) == 1:
-            return tuple(Class(type_.scope) for type_ in given if isinstance(type_, Instance))
+            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
         if name == "partial":
-            return tuple(callee for callee in given if isinstance(callee, Class | Routine))
+            return tuple(callee for callee in types if isinstance(callee, Class | Routine))
         return ()
 
     def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
@@ -378,7 +376,8 @@ class Types:
             for part in parts[:1] if word == "Annotated" else parts:
                 yield from self.annotated(part, scope, on)
         elif word in ("Type", "type"):
-            yield from (Class(e.scope) for p in parts for e in self.annotated(p, scope, on) if isinstance(e, Instance))
+            types = (type_ for part in parts for type_ in self.annotated(part, scope, on))
+            yield from (Class(type_.scope) for type_ in types if isinstance(type_, Instance))
         elif word in HOLDERS:
             # The items of a generator are what it yields, those of a dictionary its values.
             members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]

@@ -61,12 +61,12 @@ PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classpr
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes in a function, without those in functions and classes inside it."""
-    ahead = [*ast.iter_child_nodes(node)][::-1]
-    while ahead:
-        child = ahead.pop()
+    stack = [*ast.iter_child_nodes(node)][::-1]
+    while stack:
+        child = stack.pop()
         if not isinstance(child, Function | ast.ClassDef | ast.Lambda):
             yield child
-            ahead += [*ast.iter_child_nodes(child)][::-1]
+            stack += [*ast.iter_child_nodes(child)][::-1]
 
 
 def class_around(scope: Scope) -> Scope | None:

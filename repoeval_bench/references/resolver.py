@@ -86,7 +86,7 @@ class Resolver(ExitStack):
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
-            uses = [(of, tier) for of, tier in self._definitions_of(reader, path, name, lines) if of not in around]
+            uses = [use for use in self._definitions_of(reader, path, name, lines) if use[0] not in around]
             for definition, tier in uses:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
             if uses:

@@ -98,10 +98,10 @@ class ScriptPlaces(ScriptTypes):
                 if receiver.node.type in HOLDERS:
                     yield from self.elements(receiver)
 
-    def _parameter(self, of: Type, index: int) -> Iterator[Type]:
-        parameters = self.trees.parameters(of.node)
+    def _parameter(self, function: Type, index: int) -> Iterator[Type]:
+        parameters = self.trees.parameters(function.node)
         if index < len(parameters):
-            yield from self.of(of.path, child(parameters[index], "type"), of.names)
+            yield from self.of(function.path, child(parameters[index], "type"), function.names)
 
     def expected(self, path: str, node: Node | None) -> list[Type]:
         """Return the types that an expression must have, by the code around it."""

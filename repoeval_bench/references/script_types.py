@@ -166,8 +166,8 @@ class ScriptTypes(ABC):
             else:
                 yield from self.of(instance.path, child(instance.node, "type"), instance.names)
         head = child(node, "constructor")
-        given = child(node, "type_arguments")
-        if given is not None and head is not None and text_of(head) in _COLLECTIONS:
+        arguments = child(node, "type_arguments")
+        if arguments is not None and head is not None and text_of(head) in _COLLECTIONS:
             yield from () if self.trees.bound(path, head, text_of(head)) else [Type(path, node, names)]
 
     def _of_await(self, path: str, node: Node, names: Names) -> Iterator[Type]:
@@ -225,15 +225,15 @@ class ScriptTypes(ABC):
         head = child(node, "name")
         if head is None:
             return
-        given = child(node, "type_arguments")
+        arguments = child(node, "type_arguments")
         name = text_of(head)
         if head.type == "type_identifier" and name not in names and not self.trees.bound(path, head, name):
-            if name in _SAME and given is not None:
-                yield from self.of(path, given.named_children[0], names)
+            if name in _SAME and arguments is not None:
+                yield from self.of(path, arguments.named_children[0], names)
             elif name in _COLLECTIONS or name in _ITERATORS:
                 yield Type(path, node, names)
             return
-        yield from self._instances(path, head, names, self._arguments(path, given, names))
+        yield from self._instances(path, head, names, self._arguments(path, arguments, names))
 
     def new_instances(self, path: str, node: Node, names: Names) -> Iterator[Type]:
         """Yield the types of a `new` expression: classes, or signatures that name the type they construct."""
@@ -272,57 +272,55 @@ class ScriptTypes(ABC):
                 return
             node = self.trees.parent(node)
 
-    def _bases(self, of: Type) -> Iterator[Type]:
-        for clause in children(of.node, "index_signature") if of.node.type == "object_type" else ():
+    def _bases(self, type_: Type) -> Iterator[Type]:
+        for clause in children(type_.node, "index_signature") if type_.node.type == "object_type" else ():
             for mapped in children(clause, "mapped_type_clause"):
                 keys = child(mapped, "type")
                 if keys is not None and keys.type == "index_type_query":  # it maps the keys of another type
-                    yield from self.of(of.path, keys.named_children[0], of.names)
-        for heritage in of.node.children:
+                    yield from self.of(type_.path, keys.named_children[0], type_.names)
+        for heritage in type_.node.children:
             if heritage.type not in ("class_heritage", "extends_type_clause"):
                 continue
             for clause in heritage.named_children if heritage.type == "class_heritage" else (heritage,):
                 if clause.type == "extends_clause":
                     value = child(clause, "value")
                     if value is not None:
-                        arguments = self._arguments(of.path, child(clause, "type_arguments"), of.names)
-                        yield from self._instances(of.path, value, of.names, arguments)
+                        arguments = self._arguments(type_.path, child(clause, "type_arguments"), type_.names)
+                        yield from self._instances(type_.path, value, type_.names, arguments)
                 elif clause.type in ("extends_type_clause", "implements_clause"):
                     for inner in clause.named_children:
-                        yield from self.of(of.path, inner, of.names)
+                        yield from self.of(type_.path, inner, type_.names)
                 else:  # in JavaScript the base has no clause around it
-                    yield from self.of(of.path, clause)
+                    yield from self.of(type_.path, clause)
 
-    def members(self, of: Type, name: str) -> Iterator[Type]:
+    def members(self, type_: Type, name: str) -> Iterator[Type]:
         """The members of that name, each as the node that declares it. Those of a class hide its bases'."""
-        yield from self._members(of, name, frozenset(), {})
+        yield from self._members(type_, name, frozenset(), {})
 
-    def _members(self, of: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
+    def _members(self, type_: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
         """The same; `below` are the types that it is a base of, `tried` is type -> the fewest types below it so far."""
-        key = of, tuple(of.names.items())
-        if of.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
+        key = type_, tuple(type_.names.items())
+        if type_.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
             return
         tried[key] = len(below)
         self.trees.steps.take()
-        if of.node.type in _MODULES:
-            for path, node in self.trees.exported(of.path, of.node, name):
+        if type_.node.type in _MODULES:
+            for path, node in self.trees.exported(type_.path, type_.node, name):
                 yield Type(path, node)
             return
-        has_member = False
-        for member in self.trees.members(of.node, name):
-            has_member = True
-            yield Type(of.path, member, of.names)
-        if not has_member:
-            for base in self._bases(of):
-                yield from self._members(base, name, below | {of.node}, tried)
+        if members := [*self.trees.members(type_.node, name)]:
+            yield from (Type(type_.path, member, type_.names) for member in members)
+            return
+        for base in self._bases(type_):
+            yield from self._members(base, name, below | {type_.node}, tried)
 
     def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """The members of that name. Bases of a class do not hide members of a namespace that is merged with it."""
-        every = [*owners]
+        types = [*owners]
         merged = {
-            _declared(module) for module in every if module.node.type in _MODULES and any(self.members(module, name))
+            _declared(module) for module in types if module.node.type in _MODULES and any(self.members(module, name))
         }
-        for owner in every:
+        for owner in types:
             if owner.node.type in CLASSES and _declared(owner) in merged:
                 yield from (Type(owner.path, member, owner.names) for member in self.trees.members(owner.node, name))
             else:
@@ -346,19 +344,18 @@ class ScriptTypes(ABC):
             else:
                 yield from self.of_binding(member.path, member.node)
 
-    def head(self, of: Type) -> str:
+    def head(self, type_: Type) -> str:
         """The name of a collection's or promise's type; "" for anything else."""
-        return text_of(child(of.node, "name", "constructor")) if of.node.type in HOLDERS[:2] else ""
+        return text_of(child(type_.node, "name", "constructor")) if type_.node.type in HOLDERS[:2] else ""
 
-    def elements(self, of: Type) -> Iterator[Type]:
+    def elements(self, type_: Type) -> Iterator[Type]:
         """Yield the types that a collection or promise contains; for a map, those of its values."""
-        if of.node.type in ("array_type", "tuple_type", "array"):
-            for argument in of.node.named_children:
-                yield from self.of(of.path, argument, of.names)
-        elif of.node.type in HOLDERS:
-            given = child(of.node, "type_arguments")
-            index = 0 if self.head(of) in _ITERATORS else -1
-            yield from self.of(of.path, given.named_children[index] if given is not None else None, of.names)
+        if type_.node.type in ("array_type", "tuple_type", "array"):
+            for argument in type_.node.named_children:
+                yield from self.of(type_.path, argument, type_.names)
+        elif type_.node.type in HOLDERS and (arguments := child(type_.node, "type_arguments")) is not None:
+            index = 0 if self.head(type_) in _ITERATORS else -1
+            yield from self.of(type_.path, arguments.named_children[index], type_.names)
 
     def _of_call(self, path: str, node: Node, names: Names) -> Iterator[Type]:  # noqa: ARG002 - called like the others
         callee = child(node, "function")
@@ -374,22 +371,22 @@ class ScriptTypes(ABC):
             if function.node.type in FUNCTIONS:
                 yield from self.returns(function)
 
-    def returns(self, of: Type) -> Iterator[Type]:
+    def returns(self, function: Type) -> Iterator[Type]:
         """Yield the types of a function's result: as declared, else by its return statements."""
-        declared = child(of.node, "return_type")
+        declared = child(function.node, "return_type")
         if declared is not None:
-            yield from self.of(of.path, declared, of.names)
+            yield from self.of(function.path, declared, function.names)
             return
-        body = child(of.node, "body")
+        body = child(function.node, "body")
         if body is not None and body.type != "statement_block":
-            yield from self.of(of.path, body, of.names)
+            yield from self.of(function.path, body, function.names)
         for value in self.trees.returned(body):
-            yield from self.of(of.path, value, of.names)
+            yield from self.of(function.path, value, function.names)
 
     @abstractmethod
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
         """Return the types that are bound at a pattern or a parameter: as declared, or as the caller declares."""
 
 
-def _declared(of: Type) -> tuple[str, str]:
-    return of.path, text_of(child(of.node, "name"))
+def _declared(type_: Type) -> tuple[str, str]:
+    return type_.path, text_of(child(type_.node, "name"))

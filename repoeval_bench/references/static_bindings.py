@@ -128,8 +128,8 @@ def _bound(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one 
     elif kind == "for_expression":
         yield from _pattern(child(node, "pattern"), None, child(node, "value"), ("item",))
     elif kind == "match_arm":
-        of = node.parent.parent if node.parent is not None else None
-        yield from _pattern(child(node, "pattern"), None, child(of, "value"))
+        match = node.parent.parent if node.parent is not None else None
+        yield from _pattern(child(node, "pattern"), None, child(match, "value"))
     elif kind in ("enhanced_for_statement", "foreach_statement"):
         name = child(node, "name", "left")
         if name is not None:

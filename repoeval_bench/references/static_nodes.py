@@ -80,8 +80,8 @@ def called_with(node: Node) -> int | None:
     call = node.parent
     while call is not None and call.type in (*DOTTED, *GENERIC):
         call = call.parent
-    given, called = child(call, "arguments"), child(call, "function", "name")
-    if given is None or called is None or call is None or call.type not in CALLS:
+    arguments, called = child(call, "arguments"), child(call, "function", "name")
+    if arguments is None or called is None or call is None or call.type not in CALLS:
         return None
     inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
-    return sum(1 for argument in given.named_children if "comment" not in argument.type) if inside else None
+    return sum(1 for argument in arguments.named_children if "comment" not in argument.type) if inside else None

@@ -92,17 +92,17 @@ class StaticPlaces(StaticTypes):
         return self._literals[key]
 
     def _of_literal(self, path: str, body: Node) -> Value | None:
-        of = body.parent
-        if of is None:
+        outer = body.parent
+        if outer is None:
             return None
-        if of.type == "composite_literal":
-            return self.typed(path, child(of, "type"))
-        holder = of.parent
-        if of.type == "literal_element" and holder is not None and holder.type == "keyed_element":
+        if outer.type == "composite_literal":
+            return self.typed(path, child(outer, "type"))
+        holder = outer.parent
+        if outer.type == "literal_element" and holder is not None and holder.type == "keyed_element":
             key = child(holder, "key")
             whole = self._literal(path, holder.parent)
             named = key.named_children[0] if key is not None and key.named_children else None
             if whole and named is not None and named.type == "identifier" and (matches := self.named(path, named)[1]):
                 return self.of_definition(*matches[0])
             return self.step(whole, "item")
-        return self.step(self._literal(path, holder), "item") if of.type == "literal_element" else None
+        return self.step(self._literal(path, holder), "item") if outer.type == "literal_element" else None

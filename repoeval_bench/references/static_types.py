@@ -193,8 +193,8 @@ class StaticTypes(ABC):
             around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
             return self.of_definition(path, around) if around is not None else None
         parts = (inner for inner in node.named_children if child(inner, "type", "value") is not None)
-        of = node if child(node, "type", "value") is not None else next(parts, None)
-        typed, value = child(of, "type"), child(of, "value")
+        declaration = node if child(node, "type", "value") is not None else next(parts, None)
+        typed, value = child(declaration, "type"), child(declaration, "value")
         if typed is None and value is not None and value.type == "expression_list":
             names = [text_of(name_node) for name_node in node.children_by_field_name("name")]
             index = names.index(parsed.name) if parsed.name in names else 0
@@ -245,16 +245,16 @@ class StaticTypes(ABC):
             return self._known_method(self.of(path, owner), text_of(method)) if owner is not None else called
         return self._result(called)
 
-    def _known_method(self, of: Value | None, name: str) -> Value | None:
+    def _known_method(self, receiver: Value | None, name: str) -> Value | None:
         """Return the results of well-known methods of collections and optional values."""
-        if of is None or of.node is None or name in _KEEPS:
-            return of
-        head = head_of(of.node)
+        if receiver is None or receiver.node is None or name in _KEEPS:
+            return receiver
+        head = head_of(receiver.node)
         if head in _INSIDE and name in _OPENS:
-            return self.step(of, "inside")
-        return (
-            self.step(of, "item") if name in _ONE and (arguments_of(of.node) or of.node.type in COLLECTIONS) else None
-        )
+            return self.step(receiver, "inside")
+        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in COLLECTIONS):
+            return self.step(receiver, "item")
+        return None
 
     def _result(self, called: Value) -> Value | None:
         """Return the result of a function; that of a class is its instance."""
@@ -272,64 +272,65 @@ class StaticTypes(ABC):
         """A value of the type that is written at a node."""
         return Value(path, node) if node is not None else None
 
-    def step(self, of: Value | None, step: Step) -> Value | None:
+    def step(self, value: Value | None, step: Step) -> Value | None:
         """Return a part of a value, an item of it, or what it contains."""
-        node = bare_type(of.node) if of is not None and of.node is not None else None
-        if of is None or node is None:
-            return of
+        node = bare_type(value.node) if value is not None and value.node is not None else None
+        if value is None or node is None:
+            return value
         if isinstance(step, int):
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
             part = child(parts[step], "type") or parts[step] if step < len(parts) else None
-            return self.typed(of.path, part) if parts or step else of
+            return self.typed(value.path, part) if parts or step else value
         if node.type in COLLECTIONS:
             element = child(node, "element", "value", "type") or node.named_children[-1]
-            return Value(of.path, element)
-        given = arguments_of(node)
+            return Value(value.path, element)
+        arguments = arguments_of(node)
         if step == "inside":
-            return Value(of.path, given[0]) if given and head_of(node) != "Err" else None
-        if given:
-            return Value(of.path, given[-1])
-        for path, parsed in self._classes(of):  # a collection type of Go that has a name
+            return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
+        if arguments:
+            return Value(value.path, arguments[-1])
+        for path, parsed in self._classes(value):  # a collection type of Go that has a name
             spec = self._node(path, parsed)
             written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
             if written is not None and written.type in COLLECTIONS:
                 return self.step(Value(path, written), "item")
-        return of if self._names.rules(of.path).pointer_items else None
+        return value if self._names.rules(value.path).pointer_items else None
 
-    def _classes(self, of: Value) -> Sequence[tuple[str, Definition]]:
-        node = bare_type(of.node) if of.node is not None else None
+    def _classes(self, value: Value) -> Sequence[tuple[str, Definition]]:
+        node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return ()
-        return [type_ for type_ in self._names.types(of.path, steps_of(node))[0] if type_[1].kind == "class"]
+        return [type_ for type_ in self._names.types(value.path, steps_of(node))[0] if type_[1].kind == "class"]
 
-    def members(self, of: Value, name: str) -> Members:
+    def members(self, value: Value, name: str) -> Members:
         """The members of that name of a value; None if its type is from outside the repository."""
-        return self._members(of, name, {})
+        return self._members(value, name, {})
 
-    def _members(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+    def _members(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
         """The same; `tried` are the types so far, as type aliases may name one another."""
-        key = of.path, text_of(of.node)
+        key = value.path, text_of(value.node)
         if key not in tried:
             self._names.steps.take()
             tried[key] = ()  # a type that is an alias of itself has none
-            tried[key] = self._members_of(of, name, tried)
+            tried[key] = self._members_of(value, name, tried)
         return tried[key]
 
-    def _members_of(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        node = bare_type(of.node) if of.node is not None else None
+    def _members_of(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+        node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return None
-        while head_of(node) in self._names.rules(of.path).pointers and (given := arguments_of(node)):
-            node = bare_type(given[0])
+        rules = self._names.rules(value.path)
+        while head_of(node) in rules.pointers and (arguments := arguments_of(node)):
+            node = bare_type(arguments[0])
         if node.type in COLLECTIONS or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
-            inner = self.around(of.path, node)
+            inner = self.around(value.path, node)
             return self._members(inner, name, tried) if inner is not None else ()
         if not (steps := steps_of(node)):
             return ()
-        classes, reason = self._names.types(of.path, steps)
-        matches = self._names.members(of.path, [cls for cls in classes if cls[1].kind == "class"], name)
+        classes, reason = self._names.types(value.path, steps)
+        matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
         for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
@@ -341,15 +342,14 @@ class StaticTypes(ABC):
                 self._depth -= 1
                 if meant:
                     return meant
-        if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # a smart pointer
-            return self._members(Value(of.path, given[0]), name, tried)
-        return (
-            None if reason == "third party" or (not classes and self._names.rules(of.path).outside_unless_found) else ()
-        )
+        is_pointer = self._names.members(value.path, classes, "operator->")
+        if is_pointer and (arguments := arguments_of(node)):
+            return self._members(Value(value.path, arguments[0]), name, tried)
+        return None if reason == "third party" or (not classes and rules.outside_unless_found) else ()
 
-    def _embedded_as(self, of: Value | None, name: str) -> Value | None:
+    def _embedded_as(self, value: Value | None, name: str) -> Value | None:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
-        for path, parsed in self._classes(of) if of is not None and self._names.rules(of.path).embeds else ():
+        for path, parsed in self._classes(value) if value is not None and self._names.rules(value.path).embeds else ():
             for steps in self.embedded(path, parsed):
                 if steps and steps[-1] == name and (matches := self._names.types(path, steps)[0]):
                     return self.of_definition(*matches[0])

@@ -55,7 +55,7 @@ def receiver_of(node: Node) -> Node | None:
     if parent.type == "scoped_type_identifier" and parent.child_by_field_name("name") is None:  # of Java: `Outer.Inner`
         first = parent.named_children[0]
         return first if first.id != node.id else None
-    if not any((of := parent.child_by_field_name(field)) is not None and of.id == node.id for field in _MEMBERS):
+    if not any((named := parent.child_by_field_name(field)) is not None and named.id == node.id for field in _MEMBERS):
         return None
     for field in _OBJECTS:
         receiver = parent.child_by_field_name(field)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
 
+_Tried = dict[tuple[str, str], int]
+"""(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
+
 
 class VisibleNames(FileDefinitions):
     """The definitions of a name that a file sees, and those that a class has."""
@@ -50,7 +53,7 @@ class VisibleNames(FileDefinitions):
                     outside = True
                 elif import_.original is None:
                     return (), None  # a module
-                elif matches := self._given(import_, name, rules, 0):
+                elif matches := self._imported(import_, name, rules, 0):
                     return matches, None
         if top := self._named_in(path).top.get(name):  # the import may be for a module inside the file
             return [(path, definition) for definition in top], None
@@ -115,12 +118,9 @@ class VisibleNames(FileDefinitions):
         name: str,
         rules: LanguageRules,
         depth: int,
-        tried: dict[tuple[str, str], int] | None = None,
+        tried: _Tried | None = None,
     ) -> list[tuple[str, Definition]]:
-        """Return the definitions of a name at the top level of files, re-exports included.
-
-        `tried` is (file, name) -> the least depth of its searches so far, as many imports may lead to one file.
-        """
+        """Return the definitions of a name at the top level of files, re-exports included."""
         matches = []
         tried = {} if tried is None else tried
         self.steps.take(len(files))
@@ -142,18 +142,18 @@ class VisibleNames(FileDefinitions):
                     if import_.original == EVERY:
                         matches += self._in_files(import_.files, original, name, rules, depth + 1, tried)
                     else:
-                        matches += self._given(import_, name, rules, depth + 1, tried)
+                        matches += self._imported(import_, name, rules, depth + 1, tried)
         return matches
 
-    def _given(
-        self, of: Import, name: str, rules: LanguageRules, depth: int, tried: dict[tuple[str, str], int] | None = None
+    def _imported(
+        self, import_: Import, name: str, rules: LanguageRules, depth: int, tried: _Tried | None = None
     ) -> list[tuple[str, Definition]]:
         """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
-        members = rules.imported_member(self, of)
+        members = rules.imported_member(self, import_)
         if members is not None:
             return members
-        matches = self._in_files(of.files, of.original or "", name, rules, depth, tried)
-        return matches or rules.imported_otherwise(self, of)
+        matches = self._in_files(import_.files, import_.original or "", name, rules, depth, tried)
+        return matches or rules.imported_otherwise(self, import_)
 
     def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Definition]]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
@@ -247,10 +247,11 @@ class VisibleNames(FileDefinitions):
             if fitting := [located for located in candidates if rules.may_take(located[1].signature, arguments)]:
                 return fitting
             # One part of a partial class of C# may have the method, and another part the base.
-            of = method.qualified.rpartition(".")[0]
-            parts = self._seen_from(path, rules, of) if rules.sees_all else [path]
-            bases = [base for part in parts for base in self._bases(part, of)]
-            candidates = next(filter(None, (self._members(file, of, method.name, rules) for file, of in bases)), [])
+            owner = method.qualified.rpartition(".")[0]
+            parts = self._seen_from(path, rules, owner) if rules.sees_all else [path]
+            bases = [base for part in parts for base in self._bases(part, owner)]
+            members = (self._members(file, base, method.name, rules) for file, base in bases)
+            candidates = next(filter(None, members), [])
         return matches
 
     def _own(self, path: str, lines: LineSpan, name: str, *, bases_only: bool = False) -> list[tuple[str, Definition]]:
@@ -266,7 +267,7 @@ class VisibleNames(FileDefinitions):
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
             if bases_only:
                 bases = self._bases(path, qualified)
-                return next(filter(None, (self._members(base_file, of, name, rules) for base_file, of in bases)), [])
+                return next(filter(None, (self._members(file, base, name, rules) for file, base in bases)), [])
             if matches := self._members(path, qualified, name, rules):
                 return matches
         return []
@@ -276,11 +277,11 @@ class VisibleNames(FileDefinitions):
 
         A constructor is no member if it has the name of the class.
         """
-        tried: dict[tuple[str, str], int] = {}
-        ahead = [(path, qualified, 0)]
-        while ahead:
-            path, qualified, depth = ahead.pop()
-            if tried.get((path, qualified), depth + 1) <= depth:  # many bases may lead to one class
+        tried: _Tried = {}
+        stack = [(path, qualified, 0)]
+        while stack:
+            path, qualified, depth = stack.pop()
+            if tried.get((path, qualified), depth + 1) <= depth:
                 continue
             tried[path, qualified] = depth
             if name == qualified.rpartition(".")[2] and rules.implicit_members:
@@ -294,9 +295,9 @@ class VisibleNames(FileDefinitions):
             if matches := rules.members(self, path, full_name, matches):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
             if depth <= 3:
-                files = self._seen_from(path, rules, qualified)
-                above = [(base_file, of, depth + 1) for file in files for base_file, of in self._bases(file, qualified)]
-                ahead += reversed(above)
+                seen = self._seen_from(path, rules, qualified)
+                bases = [base for file in seen for base in self._bases(file, qualified)]
+                stack += [(file, base, depth + 1) for file, base in reversed(bases)]
         return []
 
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
@@ -313,20 +314,15 @@ class VisibleNames(FileDefinitions):
         return self._above[file, qualified]
 
     def _read_bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        words = [
-            word
-            for definition in self._named_in(file).whole.get(qualified, ())
-            if definition.kind == "class"
-            for word in _BASE.findall(_without_arguments(definition.signature.partition(definition.name)[2]))
-        ]
-        named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
+        classes = [cls for cls in self._named_in(file).whole.get(qualified, ()) if cls.kind == "class"]
         if self.rules(file).embeds:
-            structs = (
-                definition for definition in self._named_in(file).whole.get(qualified, ()) if definition.kind == "class"
-            )
-            inside = (steps for struct in structs for steps in self._static.embedded(file, struct))
-            named = [base for steps in inside for base in self.types(file, steps)[0]]
-        above = ((file, of.qualified) for file, of in named if of.kind == "class" and of.qualified != qualified)
+            embedded = (steps for struct in classes for steps in self._static.embedded(file, struct))
+            named = [base for steps in embedded for base in self.types(file, steps)[0]]
+        else:
+            headers = (_without_arguments(cls.signature.partition(cls.name)[2]) for cls in classes)
+            words = (word for header in headers for word in _BASE.findall(header))
+            named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
+        above = ((file, base.qualified) for file, base in named if base.kind == "class" and base.qualified != qualified)
         return tuple(dict.fromkeys(above))
 
 

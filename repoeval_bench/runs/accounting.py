@@ -70,11 +70,11 @@ class TokenCounts:
         tokens = self.tokens[role]
         return tokens[: self.n_chunks] if tokens is not None and role == "document" else tokens
 
-    def _sum(self, role: Role, of: Callable[[int, float], int]) -> int | None:
+    def _sum(self, role: Role, function: Callable[[int, float], int]) -> int | None:
         tokens = self._counted(role)
         if tokens is None:
             return None if self.has_model else 0
-        return sum(of(count, self.limits[role]) for count in tokens)
+        return sum(function(count, self.limits[role]) for count in tokens)
 
 
 def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Counts:

@@ -165,9 +165,9 @@ def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]
     combined = [name for name in _COMBINED if name != "chunker"] + ["chunker"]
     # A chunker that is named twice is a mistake; a repeated value of another field counts once.
     values = [
-        list(dict.fromkeys(given)) if name != "chunker" else given
+        list(dict.fromkeys(choices)) if name != "chunker" else choices
         for name in combined
-        for given in [file.get(_KEYS[name]) or [getattr(base, name)]]
+        for choices in [file.get(_KEYS[name]) or [getattr(base, name)]]
     ]
     for combination in product(*values):
         yield base.model_copy(update=dict(zip(combined, combination, strict=True)))

@@ -86,10 +86,10 @@ class Rust(LanguageRules):
 
     def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
         """Return the variant that is imported, as in `use Shape::Round`."""
-        every = ((path, definition) for path in imported.files for definition in names.defined(path))
+        definitions = ((path, definition) for path in imported.files for definition in names.defined(path))
         return [
             located
-            for located in every
+            for located in definitions
             if (located[1].form, located[1].name) == ("enumerator", imported.original or "")
         ]
 
@@ -120,12 +120,12 @@ class Rust(LanguageRules):
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
         if matches:
             return matches
-        every = [
+        candidates = [
             located
             for located in names.of_name(path, qualified.rpartition(".")[2])
             if located[1].qualified == qualified
         ]
-        return every if len({index for index, _ in every}) == 1 else []
+        return candidates if len({index for index, _ in candidates}) == 1 else []
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Return the method of the type's own `impl`; None if the name may mean any of several."""
