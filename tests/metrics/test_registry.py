@@ -54,10 +54,12 @@ def test_no_name_or_alias_means_two_measures():
 
 @pytest.mark.parametrize("definition", REGISTRY.values(), ids=REGISTRY)
 def test_a_definition_says_everything_of_its_measure(definition):
-    """A meaning, a formula, a range, a source and its inputs; the inputs exist."""
+    """A meaning, a formula, a range, a source and its inputs, which exist; a ceiling that is an estimate is called one."""
     assert all((definition.meaning, definition.formula, definition.range, definition.source))
     assert definition.meaning.endswith(".")
     assert set(definition.needs) <= {"ranking"} | set(Context.__dataclass_fields__)
+    estimated = "other orders may score more" in explain(definition.name)
+    assert estimated == (definition.ceiling not in {"relevant", None})
 
 
 def test_bands_are_those_that_people_read_by():
