@@ -1,5 +1,7 @@
 """How many steps names take: about twice as many where code is twice as deep, and a limit beyond which it is unread."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,10 +60,6 @@ def c_typedefs(parts, ending="c"):
     return {"a.h": text}, f"b.{ending}", f'#include "a.h"\nvoid f({parts[-1][0]} *v) {{ v->missing; }}\n'
 
 
-def cpp_typedefs(parts):
-    return c_typedefs(parts, "cpp")
-
-
 def c_includes(parts):
     files = {f"{name}.h": "".join(f'#include "{each}.h"\n' for each in of) + f"int x{name};\n" for name, of in parts}
     return files, "b.c", f'#include "{parts[-1][0]}.h"\nvoid f(void) {{ missing(); }}\n'
@@ -91,11 +89,8 @@ def go_aliases(parts):
 
 def go_literals(parts):
     depth = len(parts)
-    return (
-        {"a.go": "package a\ntype N struct { N []N }\n"},
-        "b.go",
-        ("package a\nvar x = " + "N{N: []N{" * depth + "N{Missing: 1}" + "}}" * depth + "\n"),
-    )
+    task = "package a\nvar x = " + "N{N: []N{" * depth + "N{Missing: 1}" + "}}" * depth + "\n"
+    return {"a.go": "package a\ntype N struct { N []N }\n"}, "b.go", task
 
 
 def java_inherits(parts):
@@ -113,28 +108,19 @@ def java_imports(parts):
     return files, "b/B.java", f"package b;\nimport {parts[-1][0]}.*;\nclass B {{ void f() {{ Missing.go(); }} }}\n"
 
 
+SCRIPT = 'import {{ {0} }} from "./a"\nfunction f(v: {0}) {{ v.missing }}\n'
+
+
 def script_inherits(parts, ending="ts"):
     text = "".join(
         f"export interface {n}{' extends ' if of else ''}{', '.join(of)} {{ x: number }}\n" for n, of in parts
     )
-    return (
-        {"a.ts": text},
-        f"b.{ending}",
-        (f'import {{ {parts[-1][0]} }} from "./a"\nfunction f(v: {parts[-1][0]}) {{ v.missing }}\n'),
-    )
-
-
-def tsx_inherits(parts):
-    return script_inherits(parts, "tsx")
+    return {"a.ts": text}, f"b.{ending}", SCRIPT.format(parts[-1][0])
 
 
 def script_aliases(parts):
     text = "".join(f"export type {name} = {' | '.join(of) or 'number'}\n" for name, of in parts)
-    return (
-        {"a.ts": text},
-        "b.ts",
-        (f'import {{ {parts[-1][0]} }} from "./a"\nfunction f(v: {parts[-1][0]}) {{ v.missing }}\n'),
-    )
+    return {"a.ts": text}, "b.ts", SCRIPT.format(parts[-1][0])
 
 
 def script_stars(parts, ending="ts"):
@@ -142,10 +128,6 @@ def script_stars(parts, ending="ts"):
         f"{n}.{ending}": "".join(f'export * from "./{e}"\n' for e in of) or "export const x = 1\n" for n, of in parts
     }
     return files, f"b.{ending}", f'import {{ missing }} from "./{parts[-1][0]}"\nmissing()\n'
-
-
-def javascript_stars(parts):
-    return script_stars(parts, "js")
 
 
 def script_imports(parts):
@@ -170,11 +152,8 @@ def rust_aliases(parts):
 
 def rust_traits(parts):
     text = "".join(f"pub trait {n}{': ' if of else ''}{' + '.join(of)} {{ }}\n" for n, of in parts)
-    return (
-        {"src/lib.rs": text},
-        "src/b.rs",
-        (f"use crate::{parts[-1][0]};\nfn f(v: &dyn {parts[-1][0]}) {{ v.missing(); }}\n"),
-    )
+    task = f"use crate::{parts[-1][0]};\nfn f(v: &dyn {parts[-1][0]}) {{ v.missing(); }}\n"
+    return {"src/lib.rs": text}, "src/b.rs", task
 
 
 def rust_stars(parts):
@@ -188,10 +167,10 @@ def rust_stars(parts):
 
 CODE = [
     *(python_inherits, python_aliases, python_returns, python_stars, python_imports),
-    *(c_typedefs, c_includes, cpp_typedefs, cpp_inherits, csharp_inherits),
+    *(c_typedefs, c_includes, partial(c_typedefs, ending="cpp"), cpp_inherits, csharp_inherits),
     *(go_embeds, go_aliases, go_literals, java_inherits, java_imports),
-    *(script_inherits, tsx_inherits, script_aliases, script_stars, script_imports),
-    *(javascript_stars, javascript_inherits, rust_aliases, rust_traits, rust_stars),
+    *(script_inherits, partial(script_inherits, ending="tsx"), script_aliases, script_stars, script_imports),
+    *(partial(script_stars, ending="js"), javascript_inherits, rust_aliases, rust_traits, rust_stars),
 ]
 
 
@@ -203,7 +182,7 @@ def steps(code, shape, depth):
         return resolver.steps.total
 
 
-@pytest.mark.parametrize("code", CODE, ids=lambda code: code.__name__)
+@pytest.mark.parametrize("code", CODE, ids=lambda code: getattr(code, "func", code).__name__)
 @settings(max_examples=settings.default.max_examples // 4)
 @given(shape=st.sampled_from(["chain", "cycle", "diamonds", "both ways"]), depth=st.integers(8, 14))
 def test_twice_the_depth_takes_about_twice_the_steps(code, shape, depth):
