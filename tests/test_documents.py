@@ -1,4 +1,4 @@
-"""The documents name only what exists: files, headings, commands, make targets, tests and scripts."""
+"""The documents and workflows name only what exists: files, headings, commands, make targets, tests and scripts."""
 
 import re
 import tomllib
@@ -18,6 +18,8 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
 
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", flags=re.MULTILINE | re.DOTALL)
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 
@@ -93,9 +95,26 @@ def test_every_name_of_the_python_reference_exists(document):
 def test_the_citation_file_is_complete():
     """CITATION.cff has what its format requires, and the package's version and licence."""
     content = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert content["cff-version"] == "1.2.0"
     stated = content["version"], content["license"], content["type"]
-    assert stated == (project["version"], project["license"], "software")
+    assert stated == (PROJECT["version"], PROJECT["license"], "software")
     assert all(content[key] for key in ("message", "title", "abstract", "authors", "keywords"))
     assert all(each["title"] and each["authors"] and each["year"] for each in content["references"])
+
+
+def test_the_wheel_is_tried_with_every_python_that_the_package_names():
+    """Bare, and with every extra."""
+    wheels = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8"))
+    matrix = wheels["jobs"]["wheel"]["strategy"]["matrix"]
+    named = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each]
+    assert matrix["python"] == named
+    assert PROJECT["requires-python"] == f">={named[0]}"
+    assert matrix["extra"] == ["", "all"]
+    assert "all" in PROJECT["optional-dependencies"]
+
+
+def test_every_script_of_a_workflow_exists():
+    """What a step runs is in the checkout."""
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for script in re.findall(r"\bscripts/\w+\.py", path.read_text(encoding="utf-8")):
+            assert (ROOT / script).is_file(), f"{path.name}: {script}"

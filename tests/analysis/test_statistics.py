@@ -1,11 +1,11 @@
-"""Statistics over clusters: known answers, brute force, and scipy where every cluster is one query."""
+"""Statistics over clusters: known answers, brute force, statsmodels, and scipy where every cluster is one query."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis import sign_flips
@@ -203,6 +203,16 @@ def test_holm_bounds(p_values):
     assert all(adjusted[a] <= adjusted[b] for a, b in pairwise(order))
     if p_values:
         assert (np.array(adjusted) >= scipy.stats.false_discovery_control(p_values) - 1e-12).all()
+
+
+@pytest.mark.slow
+@settings(max_examples=settings.default.max_examples // 2)
+@given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.0001, 0.01, 0.05, 1.0])), min_size=1, max_size=40))
+def test_holm_is_statsmodels(p_values):
+    """The adjusted p, in the order given, of any family."""
+    from statsmodels.stats.multitest import multipletests
+
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist(), abs=1e-12)
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=30))

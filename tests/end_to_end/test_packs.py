@@ -9,14 +9,6 @@ from support.codebase import write_code
 from support.command import bench, one_sentence, succeed
 
 
-@pytest.fixture(scope="module")
-def pack(tmp_path_factory):
-    here = tmp_path_factory.mktemp("packs")
-    done = succeed("data", "build", write_code(here / "mixed"), "-o", here / "pack", home=here / "home")
-    assert "go, java, python, typescript" in done.out
-    return here / "pack"
-
-
 def ask(source, tmp_path, *options):
     done = succeed(
         *("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
@@ -32,6 +24,7 @@ def test_tasks_in_files_that_cannot_be_parsed_are_counted_with_the_reason(tmp_pa
     file = next(iter(sorted(code.rglob("*.py"), key=lambda path: -path.stat().st_size)))
     done = bench("data", "build", code, "-o", tmp_path / "pack", home=tmp_path / "home")
     assert "unread: " not in done.out
+    assert "go, java, python, typescript" in done.out
     file.write_text(file.read_text() + "\nx = = 1\n")
     done = bench("data", "build", code, "-o", tmp_path / "other", home=tmp_path / "home")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
