@@ -311,12 +311,12 @@ def choose(kind: str, spec: str | Spec) -> ResolvedSpec:
     own = dict(row.parameters())
     owner = f"{kind} {parsed.name}" + (f":{parsed.target}" if row.name == "py" else "")
     values = read_options(owner, parsed.params, {**own, **(inner_row.parameters() if inner_row else {})})
-    of_row = tuple((key, value) for key, value in values.items() if key in own)
+    own_values = tuple((key, value) for key, value in values.items() if key in own)
     inner = None
     if inner_row:
         others = tuple((key, value) for key, value in values.items() if key not in own)
         inner = ResolvedSpec(kind=row.inner, row=inner_row, target=parsed.target, values=others)
-    return ResolvedSpec(kind=kind, row=row, target=parsed.target, values=of_row, inner=inner)
+    return ResolvedSpec(kind=kind, row=row, target=parsed.target, values=own_values, inner=inner)
 
 
 def _check_target(kind: str, row: Row, target: str) -> None:

@@ -147,15 +147,16 @@ class FileDefinitions:
         if path not in self._names:
             named = NamedIn(defaultdict(list), defaultdict(list))
             defined, rules = self.defined(path), self.rules(path)
-            for node in defined:
-                named.whole[node.qualified].append(node)
-                if rules.hoists_enumerators and node.parent is not None and defined[node.parent].form == "enum":
+            for definition in defined:
+                named.whole[definition.qualified].append(definition)
+                parent = defined[definition.parent] if definition.parent is not None else None
+                if rules.hoists_enumerators and parent is not None and parent.form == "enum":
                     # Code can name an enumerator without its enumeration.
-                    outer = defined[node.parent].qualified.rpartition(".")[0]
-                    same_name = named.whole[f"{outer}.{node.name}"] if outer else named.top[node.name]
-                    same_name.append(node)
-                if self._is_top(path, node):
-                    named.top[node.name].append(node)
+                    outer = parent.qualified.rpartition(".")[0]
+                    same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
+                    same_name.append(definition)
+                if self._is_top(path, definition):
+                    named.top[definition.name].append(definition)
             self._names[path] = named
         return self._names[path]
 

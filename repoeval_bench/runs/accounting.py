@@ -61,7 +61,7 @@ class TokenCounts:
 
     def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
         """Return the facts of each task, with its query's tokens and whether the model truncates it, if known."""
-        facts = {task_id: dict(of_task) for task_id, of_task in known.items()}
+        facts = {task_id: dict(task_facts) for task_id, task_facts in known.items()}
         for query, count in zip(planned.queries, self.tokens["query"] or (), strict=False):
             facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
         return facts

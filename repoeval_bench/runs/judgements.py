@@ -103,8 +103,8 @@ class _Seen:
     ) -> _Seen:
         gold, definitions = golds
         chunks: dict[str, list[Chunk]] = defaultdict(list)
-        for repo, of_repo in corpus.chunks.items():
-            for chunk in (*of_repo, *corpus.dropped.get(repo, ())):
+        for repo, repo_chunks in corpus.chunks.items():
+            for chunk in (*repo_chunks, *corpus.dropped.get(repo, ())):
                 chunks[chunk.file].append(chunk)
         if not corpus.own:
             return cls(gold=gold, definitions=definitions, chunks=chunks, line_nws=line_nws)

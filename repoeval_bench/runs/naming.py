@@ -195,9 +195,9 @@ def _plain(run_ids: list[str], results: Path) -> list[str]:
     return plain if len(plain) == 1 else run_ids
 
 
-def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
+def opened(run: RunView | str | Path, results: Path = RESULTS) -> RunView:
     """Return a run, or find it in `results` by its name or path (`find_run`)."""
-    return given if isinstance(given, RunView) else find_run(str(given), results)
+    return run if isinstance(run, RunView) else find_run(str(run), results)
 
 
 def is_chunker(typed: str, full: str) -> bool:
@@ -228,8 +228,8 @@ def _by_age(name: str, results: Path) -> RunView:
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
     """Return the message about a name that fits several runs, with a line for each run and what sets it apart."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
-    keys = dict.fromkeys(key for of_run in parts.values() for key in of_run)
-    differing = [key for key in keys if len({of_run.get(key) for of_run in parts.values()}) > 1]
+    keys = dict.fromkeys(key for run_parts in parts.values() for key in run_parts)
+    differing = [key for key in keys if len({run_parts.get(key) for run_parts in parts.values()}) > 1]
     listed = [
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids

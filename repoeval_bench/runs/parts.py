@@ -234,7 +234,7 @@ def skipped_for_language(
     """
     from repoeval_bench.chunkers.tools.known_languages import unknown_language
 
-    files = [file for of_repo in benchmark.files.values() for file in of_repo]
+    files = [file for repo_files in benchmark.files.values() for file in repo_files]
     reasons = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
     if not skippable:
         reasons = {name: reason.removesuffix(OR_SKIP) for name, reason in reasons.items()}
@@ -260,7 +260,7 @@ def match_sizes(
     from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
     from repoeval_bench.runs.planning import select
 
-    files = [file for of_repo in select(benchmark, protocol).files.values() for file in of_repo]
+    files = [file for repo_files in select(benchmark, protocol).files.values() for file in repo_files]
     cutter = make_chunker(baseline)
     target = mean_nws(cutter, files, skip_errors=skip_errors)
     named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]

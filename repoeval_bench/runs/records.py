@@ -303,8 +303,8 @@ class Metrics(Record):
         """The measures with a mean above that of the ceilings, which no ranking reaches."""
         if self.ceilings is None:
             return []
-        of_repos = [(self.per_repo.get(repo, {}), means) for repo, means in self.ceilings.per_repo.items()]
-        pairs = [(self.micro, self.ceilings.micro), (self.macro, self.ceilings.macro), *of_repos]
+        by_repo = [(self.per_repo.get(repo, {}), means) for repo, means in self.ceilings.per_repo.items()]
+        pairs = [(self.micro, self.ceilings.micro), (self.macro, self.ceilings.macro), *by_repo]
         wrong = [
             name
             for means, ceilings in pairs

@@ -108,17 +108,17 @@ def make_runs(
         store.check_writable(results.out)
         executor = suited(executor, settings[0].selected, chunkers, [run.parts for run in rows[0]])
         jobs = [
-            [(run, setting.inputs) for run, setting, there in zip(row, settings, of_chunker, strict=True) if not there]
-            for row, of_chunker in zip(rows, stored, strict=True)
-            if not all(of_chunker)
+            [(run, setting.inputs) for run, setting, view in zip(row, settings, views, strict=True) if not view]
+            for row, views in zip(rows, stored, strict=True)
+            if not all(views)
         ]
         if embedder := settings[0].embedder:
             new_runs = _make_in_one_pass(jobs, embedder, results, executor)
         else:
             new_runs = executor.map([partial(_make, work, results) for work in jobs])
-    for of_chunker in stored:
-        fresh = iter(() if all(of_chunker) else next(new_runs))
-        runs = (run or next(fresh) for run in of_chunker)
+    for views in stored:
+        fresh = iter(() if all(views) else next(new_runs))
+        runs = (run or next(fresh) for run in views)
         yield [results.open(run) if isinstance(run, str) else run for run in runs]
 
 
@@ -434,8 +434,8 @@ class Runner:
                 home=self._home,
                 executor=self._executor,
             ):
-                for of_setting, other in zip(later, others, strict=True):
-                    of_setting.append(other)
+                for ready, other in zip(later, others, strict=True):
+                    ready.append(other)
                 yield run
 
     def _job_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError]:

@@ -51,8 +51,8 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for planned in plans:
         if ranked:
-            for role, of_role in planned.texts().items():
-                texts[role] += of_role
+            for role, role_texts in planned.texts().items():
+                texts[role] += role_texts
         if measured:
             texts["document"] += [chunk.embed_text for chunk in planned.documents]
     return texts
@@ -90,14 +90,14 @@ def execute(
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
     clock.lap("count tokens")
-    judgements, of_chunks = _judge(planned, config, embedder, inputs)
+    judgements, chunk_judgements = _judge(planned, config, embedder, inputs)
     check_gold(judgements, planned.protocol, planned.chunker, few_gold=few_gold)
     clock.lap("judge")
     run = ranking
     if run is None:
-        searcher = _index(planned, retriever, embedder, of_chunks)
+        searcher = _index(planned, retriever, embedder, chunk_judgements)
         clock.lap("index")
-        run = _retrieve(planned, searcher, config.k, judgements, of_chunks)
+        run = _retrieve(planned, searcher, config.k, judgements, chunk_judgements)
         clock.lap("retrieve")
     scores = score_run(run.rankings, judgements.qrels, config.measures, judgements.context)
     clock.lap("score")
@@ -146,14 +146,14 @@ def _judge(
         line_nws=inputs.lines,
         expand=config.expand,
     )
-    of_chunks = judgements
+    chunk_judgements = judgements
     if planned.corpus is not planned.documents:
-        of_chunks = judge_corpus(benchmark, planned.corpus, protocol, ("line_rprec",), line_nws=inputs.lines)
-    return judgements, of_chunks
+        chunk_judgements = judge_corpus(benchmark, planned.corpus, protocol, ("line_rprec",), line_nws=inputs.lines)
+    return judgements, chunk_judgements
 
 
 def _index(
-    planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, of_chunks: JudgedCorpus
+    planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, chunk_judgements: JudgedCorpus
 ) -> Retriever:
     chunks = planned.corpus.chunks
     if planned.protocol.scope == "pooled":
@@ -162,19 +162,21 @@ def _index(
         chunks,
         planned.corpus.own,
         embedder=embedder,
-        ideal=lambda: ideal_rankings(of_chunks.qrels, of_chunks.context, of_chunks.excluded),
+        ideal=lambda: ideal_rankings(chunk_judgements.qrels, chunk_judgements.context, chunk_judgements.excluded),
     )
 
 
-def _retrieve(planned: Plan, searcher: Retriever, k: int, judgements: JudgedCorpus, of_chunks: JudgedCorpus) -> Run:
+def _retrieve(
+    planned: Plan, searcher: Retriever, k: int, judgements: JudgedCorpus, chunk_judgements: JudgedCorpus
+) -> Run:
     """Return the best k documents of each query; if these are not the chunks, rank every chunk first."""
     queries = planned.queries
     if planned.protocol.scope == "pooled":
         _, queries = pooled(planned.corpus.chunks, queries)
     if planned.corpus is planned.documents:
-        return searcher.search(queries, k, of_chunks.excluded)
-    run = searcher.search(queries, max(1, len(list(planned.corpus))), of_chunks.excluded)
-    return map_lines(planned, of_chunks.excluded, judgements, run, k)
+        return searcher.search(queries, k, chunk_judgements.excluded)
+    run = searcher.search(queries, max(1, len(list(planned.corpus))), chunk_judgements.excluded)
+    return map_lines(planned, chunk_judgements.excluded, judgements, run, k)
 
 
 def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:

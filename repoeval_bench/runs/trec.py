@@ -121,7 +121,7 @@ def read_run(path: Path) -> Run:
         if chunk_id in scores[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         scores[query_id][chunk_id] = score
-    return Run(tag=tag, rankings={query_id: in_order(of_query) for query_id, of_query in scores.items()})
+    return Run(tag=tag, rankings={query_id: in_order(by_chunk) for query_id, by_chunk in scores.items()})
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:

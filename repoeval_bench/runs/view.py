@@ -72,11 +72,11 @@ class Timings:
 
     def by_step(self) -> dict[str, list[float]]:
         """Step -> milliseconds of each query."""
-        of_step: dict[str, list[float]] = defaultdict(list)
-        for of_query in self.queries.values():
-            for step, milliseconds in of_query.items():
-                of_step[step].append(milliseconds)
-        return dict(of_step)
+        by_step: dict[str, list[float]] = defaultdict(list)
+        for steps in self.queries.values():
+            for step, milliseconds in steps.items():
+                by_step[step].append(milliseconds)
+        return dict(by_step)
 
 
 @dataclass(frozen=True, repr=False)
