@@ -168,7 +168,7 @@ class ApiServer:
 
         if not (self._key.isascii() and self._key.isprintable()):
             # The library's error would quote the key.
-            raise self._api.error(f"{KEY} holds characters that a header cannot carry; set it again")
+            raise self._api.error(f"{KEY} has characters that a header cannot carry; set it again")
         with self._lock:
             if self._client is None:
                 headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -259,5 +259,5 @@ def server_address(url: str) -> str:
     if not plain:
         raise SpecError("base_url is not an http or https address; write it as http://HOST:PORT/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise SpecError(f"base_url holds more than an address; give scheme, host and path only, and the key in {KEY}")
+        raise SpecError(f"base_url has more than an address; give scheme, host and path only, and the key in {KEY}")
     return url

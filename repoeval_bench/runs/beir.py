@@ -93,7 +93,9 @@ class _Pool:
         qrels = run.qrels()
         known = {chunk.chunk_id for chunk in planned.documents}
         if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
-            raise ResultError(f"{run.run_id} judged {count(len(lost), 'chunk')} cut otherwise now; evaluate it again")
+            raise ResultError(
+                f"{run.run_id} judged {count(len(lost), 'chunk')} that are cut no more; evaluate it again"
+            )
         for repo, chunks in planned.documents.chunks.items():
             documents = self.documents.setdefault(repo, {})
             for chunk in chunks:
@@ -131,7 +133,9 @@ def export_beir(
     skipped = () if pooled else tuple(repo for repo in pool.documents if not scored.get(repo))
     members = [repo for repo in pool.documents if repo not in skipped]
     if not any(scored.values()):
-        raise UsageError("no query of these runs has a relevant document; a data set without judgements has no reader")
+        raise UsageError(
+            "no query of these runs has a relevant document; no loader reads a data set without judgements"
+        )
     sets = {"": members} if pooled else {repo: [repo] for repo in members}
     restricted = {name: _write(folder / name, pool, repos, title) for name, repos in sets.items()}
     about = _about(runs, title)

@@ -167,7 +167,7 @@ class ProcessPool:
 
     def _fail(self, task: _Task[Any]) -> None:
         reason = (
-            f"its worker process was killed {TRIES} times, also with no other job beside it; give it more memory; in "
+            f"its worker process was killed {TRIES} times, even with no other job running; give it more memory; in "
             "your own script start below if __name__ == '__main__'"
         )
         task.future = Future()

@@ -160,7 +160,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
     for measure in measures:
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
             raise UsageError(
-                f"--k={k} ranks less than {measure} looks at; raise --k to {measure.k} or name other measures"
+                f"--k={k} ranks fewer chunks than {measure} reads; raise --k to {measure.k} or name other measures"
             )
     return tuple(dict.fromkeys(map(str, measures)))
 

@@ -295,7 +295,7 @@ def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Col
     models = [stored.embedder] if retriever.vectors and Spec.parse(stored.embedder).name not in HARMLESS else []
     models += [stored.retriever] if retriever.model else []
     refused = [spec for spec in models if spec not in allowed]
-    return f"{', '.join(refused)} is not asked because a folder says so; name it with --allow" if refused else ""
+    return f"{', '.join(refused)} is not used unless you name it with --allow" if refused else ""
 
 
 def _pack_of(pack: str, benchmark: Benchmark) -> str:
