@@ -2,9 +2,10 @@
 
 import pytest
 
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.places import Place
-from repoeval_bench.core.source import Chunk, SourceFile, blanked
+from repoeval_bench.core.source import SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query, top_over_prompt
@@ -14,15 +15,7 @@ from support.written import task
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))
 TASK = task(prompt="line5 = 5\nline6 = 6", body=LineSpan(40, 44), context_start=5)
-
-
-class Tens:
-    spec = "tens"
-
-    def chunk(self, file):
-        return [
-            Chunk.cut(file, file.chars_of(LineSpan(i, min(i + 10, file.n_lines)))) for i in range(0, file.n_lines, 10)
-        ]
+TENS = make_chunker("window:lines=10,step=10")
 
 
 def spans(chunks, ids=None):
@@ -46,7 +39,7 @@ def test_what_a_policy_hides(policy, expected):
     body, free: the file, whose blanked chunks follow.
     """
     other = SourceFile("r", "q.py", FILE.text)
-    chunks = {"r": (*Tens().chunk(FILE), *Tens().chunk(other))}
+    chunks = {"r": (*TENS.chunk(FILE), *TENS.chunk(other))}
     excluded = excluded_chunks([TASK], chunks, policy).get("r/0", frozenset())
     assert spans([c for c in chunks["r"] if c.path == "p.py"], excluded) == expected
     assert not spans([c for c in chunks["r"] if c.path == "q.py"], excluded)
@@ -66,7 +59,7 @@ def test_blanked_lines_keep_every_line_in_its_place():
 def test_a_query_has_its_files_chunks_anew_where_the_body_is_blanked():
     """Ids carry the task; the text has no line of the ground truth; other tasks' files are not chunked again."""
     files = {"r": (FILE,)}
-    corpus = chunk_blanked(build_corpus(files, Tens()), [TASK], files, Tens())
+    corpus = chunk_blanked(build_corpus(files, TENS), [TASK], files, TENS)
     own = corpus.own["r/0"]
     assert all(chunk.chunk_id.endswith("#r/0") for chunk in own)
     assert "line40" not in "".join(chunk.text for chunk in own)
@@ -102,7 +95,7 @@ def test_duplicates_are_found_within_a_repository():
         "r": (SourceFile("r", "a.py", "x = 1\n"), SourceFile("r", "b.py", "x = 1\n\n")),
         "t": (SourceFile("t", "a.py", "x = 1\n"),),
     }
-    (group,) = build_corpus(files, Tens()).duplicates()
+    (group,) = build_corpus(files, TENS).duplicates()
     assert group == ("r/a.py@0-6", "r/b.py@0-7")
 
 
@@ -114,7 +107,7 @@ def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
     assert gold_in_query(queries, files, {"r/0": (here,)}) == {"r/0": 1 / 4}
     assert gold_in_query(queries, files, {"r/0": (here, other, other)}) == {"r/0": 2 / 6}
     assert gold_in_query(queries, files, {"r/0": ()}) == {"r/0": 0.0}
-    chunks = {chunk.chunk_id: chunk for chunk in Tens().chunk(FILE)}
+    chunks = {chunk.chunk_id: chunk for chunk in TENS.chunk(FILE)}
     ranking = tuple((chunk_id, 0.0) for chunk_id in chunks)
     assert top_over_prompt([TASK], {"r/0": ranking}, chunks) == {"r/0": 4 / 6}
     assert top_over_prompt([TASK], {"r/0": ()}, chunks) == {"r/0": 0.0}

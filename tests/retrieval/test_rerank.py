@@ -8,8 +8,6 @@ import pytest
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import CacheError, EmbeddingError
-from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cached_scorer import CachedScorer
 from repoeval_bench.embedding.cross_encoder import Tokenized, beginnings, find_cross_encoder
 from repoeval_bench.embedding.housekeeping import info, verify
@@ -19,6 +17,7 @@ from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.rerank import OverlapScorer, RerankRetriever
 from support.damage import change, select
 from support.models import tiny_cross_encoder
+from support.written import corpus
 
 TEXTS = ("def x(line): return line", "class x: port = x", "return line", "x = (port) " * 40, "self", "port")
 QUERY = "def x ( line ) : return port"
@@ -29,13 +28,8 @@ def folder(tmp_path_factory):
     return tiny_cross_encoder(tmp_path_factory.mktemp("cross-encoder"))
 
 
-def chunks(texts=TEXTS):
-    files = [SourceFile("r", f"f{i}.py", text) for i, text in enumerate(texts)]
-    return {"r": tuple(Chunk.cut(file, CharSpan(0, len(file.text))) for file in files)}
-
-
-def bm25(corpus):
-    return Bm25Retriever(corpus, {}, k1=1.2, b=0.75, tokenizer="words")
+def bm25(chunks):
+    return Bm25Retriever(chunks, {}, k1=1.2, b=0.75, tokenizer="words")
 
 
 def test_overlap_is_dices_coefficient_with_repeats():
@@ -46,8 +40,8 @@ def test_overlap_is_dices_coefficient_with_repeats():
 
 def test_what_is_not_ranked_again_stays_behind_in_its_order():
     """The two best of the first stage change places; the others follow as they were, and no score ties."""
-    corpus = chunks()
-    raw = bm25(corpus).search([Query("q", "r", QUERY)], 9).rankings["q"]
+    chunks = corpus(TEXTS)
+    raw = bm25(chunks).search([Query("q", "r", QUERY)], 9).rankings["q"]
 
     class Reverse:
         pairs = (0, 0)
@@ -56,7 +50,7 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
         def score(self, query, texts):
             return [float(i) for i in range(len(texts))]
 
-    run = RerankRetriever(bm25(corpus), Reverse(), corpus, {}, 2).search([Query("q", "r", QUERY)], 9)
+    run = RerankRetriever(bm25(chunks), Reverse(), chunks, {}, 2).search([Query("q", "r", QUERY)], 9)
     ids = [name for name, _ in raw]
     assert [name for name, _ in run.rankings["q"]] == [ids[1], ids[0], *ids[2:]]
     scores = [score for _, score in run.rankings["q"]]
@@ -66,11 +60,11 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
 
 def test_candidates_are_taken_from_the_first_stage_whatever_k_is():
     """With k = 1 the best of k_raw candidates is returned, not the first stage's best."""
-    corpus = chunks()
+    chunks = corpus(TEXTS)
     scorer = OverlapScorer("words")
-    run = RerankRetriever(bm25(corpus), scorer, corpus, {}, 4).search([Query("q", "r", QUERY)], 1)
-    raw = [name for name, _ in bm25(corpus).search([Query("q", "r", QUERY)], 4).rankings["q"]]
-    text = {chunk.chunk_id: chunk.text for chunk in corpus["r"]}
+    run = RerankRetriever(bm25(chunks), scorer, chunks, {}, 4).search([Query("q", "r", QUERY)], 1)
+    raw = [name for name, _ in bm25(chunks).search([Query("q", "r", QUERY)], 4).rankings["q"]]
+    text = {chunk.chunk_id: chunk.text for chunk in chunks["r"]}
     scores = dict(zip(raw, scorer.score(QUERY, [text[name] for name in raw]), strict=True))
     assert run.rankings["q"][0][0] == max(scores, key=scores.get)
 
@@ -206,10 +200,10 @@ def test_a_cache_that_cannot_be_written_keeps_no_score(cache, notices):
 
 def test_a_query_whose_scores_were_at_hand_has_no_time(cache):
     """What reading the pairs takes is not known then, of that query alone."""
-    corpus = chunks()
+    chunks = corpus(TEXTS)
     for queries, timed in ((["q"], {"q"}), (["q", "p"], {"p"}), (["q", "p"], set())):
         asked = [Query(name, "r", f"{QUERY} {name}") for name in queries]
-        retriever = RerankRetriever(bm25(corpus), CachedScorer(Counting(), cache), corpus, {}, 3)
+        retriever = RerankRetriever(bm25(chunks), CachedScorer(Counting(), cache), chunks, {}, 3)
         run = retriever.search(asked, 9)
         assert run.rerank_ms.keys() == timed
         assert run.latency_ms.keys() == set(queries)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import pooled
+from support.written import whole
 
 SPECS = (
     *("dense", "bm25", "hybrid", "hybrid:fusion=sum", "jaccard", "rerank:overlap"),
@@ -37,17 +36,12 @@ class Letters:
         return self.encode(texts, role), [1] * len(texts)
 
 
-def cut(repo, path, text):
-    file = SourceFile(repo, path, text)
-    return Chunk.cut(file, CharSpan(0, len(text)))
-
-
 def corpus(seed=0):
     rng = random.Random(seed)
     texts = {repo: [" ".join(rng.choices(WORDS, k=6)) for _ in range(8)] for repo in ("r", "s")}
     # Two files of the same text: every retriever that reads texts has to tie them.
     return {
-        repo: tuple(cut(repo, f"f{i}.py", t) for i, t in enumerate([*held, held[0]])) for repo, held in texts.items()
+        repo: tuple(whole(t, f"f{i}.py", repo) for i, t in enumerate([*held, held[0]])) for repo, held in texts.items()
     }
 
 
@@ -99,7 +93,7 @@ def test_equal_texts_tie_and_the_larger_id_comes_first(spec):
 @pytest.mark.parametrize("spec", SPECS)
 def test_own_chunks_are_seen_by_their_query_alone(spec):
     """A query's own chunk is in its ranking and in no other's."""
-    own = {"q": (cut("r", "own.py", "def total return"),)}
+    own = {"q": (whole("def total return", "own.py", "r"),)}
     run = build(spec, corpus(), own).search(QUERIES, 50)
     assert own["q"][0].chunk_id in dict(run.rankings["q"])
     assert own["q"][0].chunk_id not in dict(run.rankings["e"])
@@ -121,7 +115,7 @@ def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
 
 def test_bm25_weighs_terms_over_the_pool():
     """A term that is rare in its repository and common in the other is worth less in the pool."""
-    chunks = {"r": (cut("r", "a.py", "port"), cut("r", "b.py", "line")), "s": (cut("s", "c.py", "port"),)}
+    chunks = {"r": (whole("port", "a.py", "r"), whole("line", "b.py", "r")), "s": (whole("port", "c.py", "s"),)}
     alone = dict(build("bm25", chunks).search([Query("q", "r", "port")], 9).rankings["q"])
     many, queries = pooled(chunks, [Query("q", "r", "port")])
     together = dict(build("bm25", many).search(queries, 9).rankings["q"])

@@ -18,13 +18,9 @@ from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.random_and_oracle import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS
+from support.written import corpus
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")
-
-
-def corpus(texts=TEXTS):
-    files = [SourceFile("r", f"f{i}.py", text) for i, text in enumerate(texts)]
-    return {"r": tuple(Chunk.cut(file, CharSpan(0, len(file.text))) for file in files)}
 
 
 def query(text, name="q"):
@@ -116,7 +112,7 @@ def test_bm25_scores_are_those_of_bm25s(seed):
 
 def test_bm25_of_own_chunks_weighs_what_the_query_sees():
     """A query with chunks of its own has the scores of an index over exactly what it sees."""
-    chunks = corpus()
+    chunks = corpus(TEXTS)
     own = Chunk.cut(SourceFile("r", "f0.py", "def parse_header(line): pass"), CharSpan(0, 20))
     excluded = {"q": frozenset({chunks["r"][0].chunk_id})}
     run = Bm25Retriever(chunks, {"q": (own,)}, k1=1.2, b=0.75, tokenizer="code").search(
@@ -156,7 +152,7 @@ def test_no_term_reaches_over_the_end_of_a_line(text, tokenizer):
 
 def test_queries_and_corpora_without_words():
     """Nothing shared scores 0 and is ranked by id; an empty repository gives an empty ranking."""
-    retriever = Bm25Retriever({"r": corpus()["r"], "e": ()}, {}, k1=1.2, b=0.75, tokenizer="code")
+    retriever = Bm25Retriever({"r": corpus(TEXTS)["r"], "e": ()}, {}, k1=1.2, b=0.75, tokenizer="code")
     run = retriever.search([query("???"), Query("e", "e", "line")], 10)
     assert [score for _, score in run.rankings["q"]] == [0.0] * 4
     assert run.rankings["e"] == ()
@@ -180,7 +176,7 @@ def test_random_is_seeded_per_query():
 
 def test_the_oracle_puts_the_ideal_first():
     """The ideal order, then everything else; excluded chunks are in neither."""
-    chunks = corpus()
+    chunks = corpus(TEXTS)
     ids = [chunk.chunk_id for chunk in chunks["r"]]
     run = OracleRetriever(chunks, {}, lambda: {"q": [ids[2], ids[0]]}).search(
         [query("")], 9, {"q": frozenset({ids[3]})}

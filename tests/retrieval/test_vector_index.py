@@ -9,12 +9,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.vector_index import SMALL, VectorIndex, stack
+from support.written import whole
 
 DIM = 48
 
@@ -105,15 +104,10 @@ class Table:
         return unit(np.array([row for rows in found for row in rows], dtype=float)), [len(rows) for rows in found]
 
 
-def chunk(text):
-    file = SourceFile("r", f"{text}.py", text)
-    return Chunk.cut(file, CharSpan(0, len(text)))
-
-
 def test_dense_scores_the_best_pair_of_windows():
     """A query and a chunk of several windows are as similar as their two nearest; own and excluded chunks count too."""
     table = Table({"q": [[1, 0, 0], [0, 0, 1]], "a": [[1, 1, 0]], "b": [[0, 1, 0], [0, 0.2, 1]], "own": [[1, 0, 0]]})
-    a, b, own = chunk("a"), chunk("b"), chunk("own")
+    a, b, own = whole("a", "a.py"), whole("b", "b.py"), whole("own", "own.py")
     query = Query("t", "r", "q")
     run = DenseRetriever({"r": [a, b]}, table, {"t": [own]}).search([query], 5)
     assert run.rankings["t"] == (
@@ -131,7 +125,7 @@ def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     monkeypatch.setattr(vector_index, "SMALL", 10)
     rows, asked = made(50, seed=7, tied=True), made(9, seed=8)
     table = Table({f"c{i}": [row] for i, row in enumerate(rows)} | {f"q{i}": [row] for i, row in enumerate(asked)})
-    retriever = DenseRetriever({"r": [chunk(f"c{i}") for i in range(50)]}, table)
+    retriever = DenseRetriever({"r": [whole(f"c{i}", f"c{i}.py") for i in range(50)]}, table)
     queries = [Query(f"q{i}", "r", f"q{i}") for i in range(9)]
     together = retriever.search(queries, 7).rankings
     backwards = retriever.search(queries[::-1], 7).rankings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.references.resolver import Resolver
 
 if TYPE_CHECKING:
@@ -32,6 +32,16 @@ def benchmark(files: Mapping[str, tuple[SourceFile, ...]], tasks: Iterable[Task]
     plain = {"name": "b", "fingerprint": "0" * 12, "level": "function", "source": "s"}
     counts = {"whole_tasks": len(tasks), "whole_repos": len(files)}
     return Benchmark(**{**plain, **counts, "tasks": tasks, "files": files, **fields})
+
+
+def whole(text: str, path: str = "a.py", repo: str = "r") -> Chunk:
+    """Return a file's only chunk: all of its text."""
+    return Chunk.cut(SourceFile(repo, path, text), CharSpan(0, len(text)))
+
+
+def corpus(texts: Iterable[str]) -> dict[str, tuple[Chunk, ...]]:
+    """Return the chunks of a repository of such files."""
+    return {"r": tuple(whole(text, f"f{i}.py") for i, text in enumerate(texts))}
 
 
 HAND_LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]

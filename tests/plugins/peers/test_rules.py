@@ -1,10 +1,7 @@
 """The rules of editors' indexers: each branch by hand, and what each rule says of every file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -23,9 +20,6 @@ from repoeval_bench.plugins.peers.blocks import BlocksChunker
 from repoeval_bench.plugins.peers.early_split import EarlySplitChunker
 from repoeval_bench.plugins.peers.half_overlap import HalfOverlapChunker
 from repoeval_bench.plugins.peers.least_nested import LeastNestedChunker
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 LINE = "x = 1234\n"
 """Six non-whitespace characters."""
@@ -180,7 +174,7 @@ def nodes_of_blocks(file: SourceFile, max_nws: int, min_nws: int) -> tuple[set[L
     whole: set[LineSpan] = set()
     leaves: set[LineSpan] = set()
 
-    def look(parsed: Parsed, lines: LineSpan, node: Node) -> None:
+    def look(parsed: Parsed, lines: LineSpan, node) -> None:
         size = count_nws(file.line_text(lines))
         if size < min_nws:
             return
