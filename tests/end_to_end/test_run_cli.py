@@ -74,9 +74,6 @@ def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):
     """Exit 2 with the lines of all mistakes, before any folder is made; a list that was not asked for is one too."""
     sentence = one_sentence(run(FILE + "basline: ast\n"), 2)
     assert "bench.yaml:5: unknown key 'basline'; did you mean 'baseline'" in sentence
-    sentence = one_sentence(run(FILE + "level: functions\nexclusion: bdy\n"), 2)
-    assert sentence.splitlines()[0].startswith("error: 2 mistakes in ")
-    assert "bench.yaml:5: there is no RepoEval task file for level functions" in sentence
     sentence = one_sentence(run(FILE + "baseline: fixed:max_nws=400\ncompare: false\n"), 2)
     assert "bench.yaml:6: compare: false compares nothing; leave it out, or baseline and equivalence" in sentence
     assert "add --dry-run" in one_sentence(run(FILE, "--commands"), 2)
