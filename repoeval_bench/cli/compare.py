@@ -66,7 +66,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.cli.answer import answer_to, print_answer, print_details
     from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.runs.execution import runner_on
-    from repoeval_bench.runs.naming import find_runs, remember
+    from repoeval_bench.runs.naming import find_runs, remember_compared
     from repoeval_bench.runs.results import results_at
 
     check_margin(equivalence)
@@ -89,7 +89,7 @@ def compare_command(  # longer than 60 lines: each option has its line
                 runner.check()  # its error names the runs that were not made
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
         comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
-        remember(stored, out)
+        remember_compared(stored, out)
         # The answer is also about a baseline that is none of the runs.
         compared = stored if base is None else [base, *stored]
         if summary:

@@ -36,7 +36,7 @@ from repoeval_bench.report.recommendation import (
 )
 from repoeval_bench.runs.execution import check_execution, executor_of
 from repoeval_bench.runs.executors import start_server
-from repoeval_bench.runs.naming import remember
+from repoeval_bench.runs.naming import remember_compared
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
@@ -147,7 +147,7 @@ def _show(
 ) -> None:
     deciding = [*recommendation.evidence[0].runs.values()] if recommendation.evidence else []
     if deciding:
-        remember(deciding, out)
+        remember_compared(deciding, out)
     use, *evidence = answer_lines(recommendation)
     if report and deciding:
         from repoeval_bench.report.html.report import report_page

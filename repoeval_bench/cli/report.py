@@ -13,7 +13,7 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
 from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
 from repoeval_bench.core.words import count
-from repoeval_bench.runs.naming import find_runs, recall
+from repoeval_bench.runs.naming import compared_runs, find_runs
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import data_of
 from repoeval_bench.runs.runner import evaluate
@@ -65,7 +65,7 @@ def report_command(
     check_page()
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
-    stored = find_runs(dict.fromkeys(runs), out) if runs else recall(out)
+    stored = find_runs(dict.fromkeys(runs), out) if runs else compared_runs(out)
     if bm25:
         _make_bm25(stored, source, home)
     note(f"making a page about {count(len(stored), 'run')}")

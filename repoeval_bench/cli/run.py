@@ -29,7 +29,7 @@ from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
 from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.materials import unscored_repositories
-from repoeval_bench.runs.naming import remember
+from repoeval_bench.runs.naming import remember_compared
 from repoeval_bench.runs.parts import make_parts, shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
 from repoeval_bench.runs.runner import stands_alone
@@ -93,7 +93,7 @@ def run_command(  # longer than 60 lines: each option has its line
             first = setting == runner.settings[0]
             if first and benchmarking.compares:
                 # The first combination in the file is its subject, so `report` shows it.
-                remember(runs, out)
+                remember_compared(runs, out)
             comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:

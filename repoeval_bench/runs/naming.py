@@ -270,7 +270,7 @@ class _Compared(Record):
     runs: list[str]
 
 
-def remember(runs: Sequence[RunView], out: Path) -> None:
+def remember_compared(runs: Sequence[RunView], out: Path) -> None:
     """Write the names of compared runs to the results folder, unless all are in other folders.
 
     A run in the folder is named by its id, another one by its path.
@@ -287,7 +287,7 @@ def remember(runs: Sequence[RunView], out: Path) -> None:
         NOTICES.info(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
 
 
-def recall(out: Path) -> list[RunView]:
+def compared_runs(out: Path) -> list[RunView]:
     """Return the runs that were compared last; UsageError if there are none, or one of them was removed."""
     path = out / COMPARED
     if not path.is_file():
