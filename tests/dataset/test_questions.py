@@ -1,7 +1,5 @@
 """--queries: your own questions, with all that is wrong with a file of them said at once."""
 
-import json
-
 import pytest
 
 from repoeval_bench.core.errors import UsageError
@@ -9,6 +7,7 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.loader import load_benchmark
 from support.codebase import CODE, write_code
+from support.runs import write_rows
 
 GOOD = [
     {"query": "who owes whom", "file": "ledger/ledger.py", "start_line": 32, "end_line": 34, "quote": "settle_debts"},
@@ -29,8 +28,7 @@ def code(tmp_path_factory):
 
 
 def ask(code, folder, rows, **options):
-    path = folder / "questions.jsonl"
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    path = write_rows(folder / "questions.jsonl", rows)
     return load_benchmark(code, questions=path, home=folder / "home", **options)
 
 

@@ -70,8 +70,8 @@ def read_rows(path: Path) -> list[Any]:
 
 
 def write_rows(path: Path, rows: Iterable[Any]) -> Path:
-    """Write rows as JSON Lines, packed where the name says so; the path."""
-    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+    """Write rows as JSON Lines, packed where the name says so; a text is a row as it is; the path."""
+    write_text(path, "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return path
 
 

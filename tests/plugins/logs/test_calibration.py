@@ -1,6 +1,5 @@
 """Precision corrected by a judge's sensitivity and specificity."""
 
-import json
 import math
 
 import pytest
@@ -13,11 +12,7 @@ from repoeval_bench.plugins.logs.judgements.bounds import (
     read_calibration,
     rogan_gladen,
 )
-
-
-def write(path, rows):
-    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
-    return path
+from support.runs import write_rows
 
 
 def rows(**counts):
@@ -61,7 +56,7 @@ def test_the_interval_term_by_term():
 
 def test_grades_become_sensitivity_and_specificity(tmp_path):
     """2 and 1 count as relevant, or 2 alone."""
-    path = write(tmp_path / "c.jsonl", rows(g2j2=6, g2j1=2, g1j0=2, g0j0=4, g0j1=1))
+    path = write_rows(tmp_path / "c.jsonl", rows(g2j2=6, g2j1=2, g1j0=2, g0j0=4, g0j1=1))
     assert read_calibration(path) == Calibration(0.8, 10, 0.8, 5)
 
 
@@ -81,7 +76,7 @@ def test_grades_become_sensitivity_and_specificity(tmp_path):
 def test_what_cannot_calibrate(tmp_path, content, message):
     """One sentence; nothing is corrected by a judge no better than chance."""
     with pytest.raises(ResultError) as error:
-        read_calibration(write(tmp_path / "c.jsonl", content))
+        read_calibration(write_rows(tmp_path / "c.jsonl", content))
     assert message in str(error.value)
 
 

@@ -12,7 +12,7 @@ from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS
 from support.codebase import write_files
 from support.command import bench, one_sentence, succeed
-from support.runs import read_rows
+from support.runs import read_rows, write_rows
 
 SEMBLE = [
     {
@@ -69,10 +69,7 @@ SOURCES = {
 
 
 def write(path, rows):
-    path.write_text(
-        json.dumps(rows) if path.suffix == ".json" else "".join(json.dumps(r) + "\n" for r in rows), "utf-8"
-    )
-    return path
+    return write_rows(path, [json.dumps(rows)] if path.suffix == ".json" else rows)
 
 
 def converted(tmp_path, name, file, *options):

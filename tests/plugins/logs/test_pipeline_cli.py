@@ -8,6 +8,7 @@ from plugins.logs.made_logs import row
 from repoeval_bench.cli import app
 from repoeval_bench.core.errors import BenchError
 from support.command import bench, json_of, one_sentence
+from support.runs import write_rows
 
 SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
 
@@ -20,9 +21,8 @@ def call(*words):
 def imported(folder, rows, gold, *options):
     """The folder of a log that was imported."""
     folder.mkdir()
-    log, truth = folder / "log.jsonl", folder / "gold.jsonl"
-    log.write_text("".join(row.model_dump_json(exclude_none=True) + "\n" for row in rows))
-    truth.write_text("".join(json.dumps({"query_id": q, "chunk_id": c}) + "\n" for q, cs in gold.items() for c in cs))
+    log = write_rows(folder / "log.jsonl", (row.model_dump_json(exclude_none=True) for row in rows))
+    truth = write_rows(folder / "gold.jsonl", ({"query_id": q, "chunk_id": c} for q, cs in gold.items() for c in cs))
     call("logs", "import", log, "--gold", truth, "--out", folder / "results", *options)
     (run,) = (folder / "results").iterdir()
     return run

@@ -16,6 +16,7 @@ from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.plugins.logs.records import read_rows, schema
 from repoeval_bench.runs.log import LogRow, check_row
+from support.runs import write_rows
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -29,8 +30,7 @@ def row(query_id="q", chunks=("a", "b"), **changed):
 
 
 def write(path, *rows):
-    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
-    return path
+    return write_rows(path, rows)
 
 
 def judged(tmp_path, *gold, corpus=None):
