@@ -123,7 +123,7 @@ class _Above:
         self.below = last + 1
 
     def of(self, first: int) -> _Above:
-        """Return the part that belongs to a node that starts on this line; nothing if a blank line is between them."""
+        """Return what belongs to a node that starts on this line; nothing if a blank line is between them."""
         if self.top < 0 or first > self.below:
             return _Above(top=first)
         return _Above(self.before, self.top, self.below, self.run)

@@ -1,7 +1,7 @@
 """Calls and comments in a syntax tree. Names are not resolved.
 
-There is one query per grammar, so that the tree is walked in C. Its patterns match single nodes, as calls contain each
-other: a pattern for a receiver and what follows would stay open through all of the receiver.
+There is one query per grammar, so that the tree is walked in C. As calls contain each other, its patterns match single
+nodes: a longer pattern, of a receiver and its method, would stay open through all of the receiver.
 """
 
 from __future__ import annotations

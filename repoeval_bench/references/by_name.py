@@ -44,8 +44,8 @@ class _Use:
 
     `binds`: a name is bound here. `macro`: a macro is called here. `typed` are the definitions that types lead to in
     JavaScript and TypeScript; None if they lead to something that is no definition of the repository, such as a key of
-    an object. In the other languages `is_member`: the name is looked up in something, whose `members` of this name
-    follow. `kind` is the kind of its syntax node. `skips_locals`: no local is meant, though one has the name.
+    an object. In the other languages `is_member`: the name has a receiver, written or implied, and `members` are those
+    of this name. `kind` is the kind of its syntax node. `skips_locals`: no local is meant, though one has the name.
     `arguments`: the number of arguments of its call.
     """
 

@@ -94,9 +94,9 @@ class NodeKinds:
     wraps: Sequence[str] = ()
     """Types that have the members of the type inside them: pointers and similar wrappers."""
     opened: Sequence[str] = ()
-    """They contain bindings that hold outside of them: parameters, conditions, declarations."""
+    """They contain bindings for the code after them: parameters, conditions, declarations."""
     around: Sequence[str] = ()
-    """They bind a name that holds inside of them."""
+    """They bind a name for the code inside them."""
     untyped: Sequence[str] = ()
     declarators: Sequence[str] = ()
     patterns: Sequence[str] = ()

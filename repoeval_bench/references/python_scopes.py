@@ -74,7 +74,7 @@ class Scope:
 
     @property
     def prefix(self) -> str:
-        """Return what comes before a name of this scope in a qualified one."""
+        """The qualifier of names in this scope, with a dot at its end."""
         return f"{self.name}." if self.name else ""
 
 

@@ -195,7 +195,7 @@ class Types:
                     return
 
     def _got(self, target: Target, owners: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
-        """Yield the types of an attribute that is read; of a descriptor on an instance, what `__get__` returns."""
+        """Yield the types of an attribute; for a descriptor read from an instance, those that `__get__` returns."""
         read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
         for type_ in types:
             if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in owners)):

@@ -1,4 +1,4 @@
-"""Syntax trees of JavaScript and TypeScript: bindings of names, exports of modules, members of classes."""
+"""Cached syntax trees; in those of JavaScript and TypeScript, bindings, exports of modules, members of classes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Trees:
         return self._cached[path]
 
     def begin(self) -> None:
-        """Forget the exports of modules: how far they were followed depends on what was resolved before."""
+        """Forget the exports of modules: how far they were followed depends on the names before."""
         self._exported_nodes.clear()
 
     def parent(self, node: Node) -> Node | None:

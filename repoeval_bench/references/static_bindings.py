@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Step = int | Literal["item", "inside"]
-"""From a value to what is bound of it: a part by its index, an item, or what an optional value contains."""
+"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
 
 _OPENED = nodes_of(lambda nodes: nodes.opened)
-"""Nodes that contain bindings that hold outside of them."""
+"""Nodes that contain bindings for the code after them."""
 _HIGHEST = 100
 """The most syntax nodes above a name that are searched: tree-sitter searches for each parent from the root."""
 _AROUND = nodes_of(lambda nodes: nodes.around)
-"""Nodes that bind a name that holds inside of them."""
+"""Nodes that bind a name for the code inside them."""
 _NO_TYPE = nodes_of(lambda nodes: nodes.untyped)
 _SHAPES = nodes_of(lambda nodes: nodes.declarators)
 _PLAIN = nodes_of(lambda nodes: nodes.patterns)
@@ -86,7 +86,7 @@ class Bindings:
 
 
 def _within(node: Node) -> Iterator[StaticBinding]:
-    """Yield the bindings of a node that hold after it, the last one first."""
+    """Yield the bindings of a node for the code after it, the last one first."""
     if node.type in _OPENED:
         for child in reversed(node.named_children):
             yield from _within(child)

@@ -31,9 +31,9 @@ class StaticPlaces(StaticTypes):
         self._literals.clear()
 
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Return (whether a name is looked up in something, the members of that name there).
+        """Return (whether a name has a receiver, written or implied, the receiver's members of that name).
 
-        There are none if the type of what it is looked up in is not known.
+        There are no members if the type of the receiver is not known.
         """
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:

@@ -50,7 +50,7 @@ _DEPTH = 24
 _INSIDE = frozenset({"Option", "Result", "Optional", "optional", "Mutex", "RwLock", "RefCell", "Cell", "Task"})
 _OPENS = frozenset({"unwrap", "expect", "unwrap_or_default", "unwrap_or_else", "unwrap_or", "lock", "borrow", "read"})
 _OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
-"""Methods that return what is inside."""
+"""Methods that return the content of such a value."""
 _KEEPS = frozenset(
     {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
 )
@@ -99,7 +99,7 @@ class StaticTypes(ABC):
 
     @abstractmethod
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Return (whether a name is looked up in something, the members of that name there)."""
+        """Return (whether a name has a receiver, written or implied, the receiver's members of that name)."""
 
     def of(self, path: str, node: Node | None) -> Value | None:
         """Return the value of an expression; None if it is not known."""

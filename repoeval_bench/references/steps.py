@@ -41,7 +41,7 @@ class Steps:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Count the steps of what is cached for all tasks on their own, so that a task's count depends on no other."""
+        """Give the block a count of its own, as its result is cached: a task's count then depends on no other task."""
         before, self.taken = self.taken, 0
         try:
             yield
