@@ -185,12 +185,6 @@ def test_the_suite_is_the_same_for_the_same_seed() -> None:
     assert check_chunker(FixedChunker(), examples=10, seed=3) == check_chunker(FixedChunker(), examples=10, seed=3)
 
 
-def test_shrinking_leaves_what_the_failure_needs() -> None:
-    text = "".join(f"line {index}\n" for index in range(200))
-    assert smallest(text, lambda part: "7" in part and "9" in part) in ("79", "97")
-    assert smallest("abc", lambda part: True) == "a"
-
-
 @given(st.text(st.sampled_from("ab\n é("), min_size=1, max_size=80), st.sampled_from(["a", "b\n", "é(", "(("]))
 def test_shrinking_ends_at_a_text_from_which_nothing_can_go(text: str, needed: str) -> None:
     """The result fails, and no text with one character less does: 1-minimal (Zeller & Hildebrandt 2002)."""

@@ -109,13 +109,6 @@ def test_lines_are_counted_over_the_union():
     assert found == pytest.approx([6 / 10, 7 / 10, 1])
 
 
-def test_the_area_goes_through_the_budgets():
-    assert scores("definition_recall_auc") == (
-        pytest.approx([(250 / 2 + 11_750) / 12_000]),
-        pytest.approx([(250 / 2 + 11_750) / 12_000]),
-    )
-
-
 def test_chunks_gain_by_their_definitions():
     gains = (0, 2, 1, 1, 1, 1)
     dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
