@@ -178,23 +178,23 @@ class FunctionChunker:
         return self.function(file)
 
 
-def as_chunker(given: object) -> Chunker:
+def as_chunker(value: object) -> Chunker:
     """Return an object with `spec` and `chunk` as it is, and wrap a function; anything else is a UsageError."""
-    named = isinstance(getattr(given, "spec", None), str)
-    if named and callable(getattr(given, "chunk", None)):
-        return cast("Chunker", given)
-    if isinstance(given, type):
-        raise UsageError(f"chunker {given.__name__} is a class; give an object of it, {given.__name__}()")
-    if hasattr(given, "chunk"):
+    has_spec = isinstance(getattr(value, "spec", None), str)
+    if has_spec and callable(getattr(value, "chunk", None)):
+        return cast("Chunker", value)
+    if isinstance(value, type):
+        raise UsageError(f"chunker {value.__name__} is a class; give an object of it, {value.__name__}()")
+    if hasattr(value, "chunk"):
         raise UsageError(
-            f"chunker {type(given).__name__} has no spec; give it an attribute spec, a text such as "
-            f"'py:{type(given).__module__}:{type(given).__name__}'"
+            f"chunker {type(value).__name__} has no spec; give it an attribute spec, a text such as "
+            f"'py:{type(value).__module__}:{type(value).__name__}'"
         )
-    name = getattr(given, "__qualname__", "")
-    if not callable(given) or not name:
+    name = getattr(value, "__qualname__", "")
+    if not callable(value) or not name:
         raise UsageError(
-            f"{given!r} is not a chunker; give a spec such as 'ast', an object with spec and chunk, or a function"
+            f"{value!r} is not a chunker; give a spec such as 'ast', an object with spec and chunk, or a function"
         )
     if not name.isidentifier():
         raise UsageError(f"function {name} cannot be named in a run; define it at the top of a module or script")
-    return FunctionChunker(cast("Callable[[SourceFile], Sequence[Chunk]]", given))
+    return FunctionChunker(cast("Callable[[SourceFile], Sequence[Chunk]]", value))

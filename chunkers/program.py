@@ -94,19 +94,20 @@ def chunks_of(file: SourceFile, answer: Any) -> list[Chunk]:
     return chunks
 
 
-def _piece(given: Any, version: int) -> _Piece:
-    if isinstance(given, list) and len(given) == 2 and all(type(end) is int for end in given):
-        return _Piece(*given)
-    shown = str(given)[:60]
-    if not isinstance(given, dict):
+def _piece(value: Any, version: int) -> _Piece:
+    """Return a chunk of an answer; a _ProgramError says what is wrong with it."""
+    if isinstance(value, list) and len(value) == 2 and all(type(end) is int for end in value):
+        return _Piece(*value)
+    shown = str(value)[:60]
+    if not isinstance(value, dict):
         raise _ProgramError(f"returned the chunk {shown}, which is not a pair of whole numbers")
     if version == 1:
         raise _ProgramError(f'returned the chunk {shown}; write "version": 2 beside "chunks" to give headers or texts')
-    if unknown := sorted(given.keys() - {"start", "end", *_TEXTS}):
+    if unknown := sorted(value.keys() - {"start", "end", *_TEXTS}):
         raise _ProgramError(f"returned a chunk with {unknown[0][:40]!r}; a chunk has start, end, and header or text")
-    if not all(type(given.get(end)) is int for end in ("start", "end")):
+    if not all(type(value.get(end)) is int for end in ("start", "end")):
         raise _ProgramError(f"returned the chunk {shown}, whose start and end are not whole numbers")
-    texts = {name: given[name] for name in _TEXTS if name in given}
+    texts = {name: value[name] for name in _TEXTS if name in value}
     if len(texts) > 1:
         raise _ProgramError(
             f"returned the chunk {shown} with a header and a text; give the header in front of the text"
@@ -116,7 +117,7 @@ def _piece(given: Any, version: int) -> _Piece:
             raise _ProgramError(f"returned the chunk {shown}, whose {name} is not a text")
     if "text" in texts and not texts["text"].strip():
         raise _ProgramError(f"returned the chunk {shown}, whose text holds nothing but blanks")
-    return _Piece(given["start"], given["end"], **texts)
+    return _Piece(value["start"], value["end"], **texts)
 
 
 def _positions(file: SourceFile, unit: str) -> dict[int, int]:
@@ -277,7 +278,8 @@ class _Conversation:
         try:
             return parse_loose(line)
         except JsonFaultError:
-            raise _ProgramError(f"wrote {_shown(line)}, which is not a line of JSON") from None
+            shown = line[:240].decode("utf-8", "replace").strip()[:60]
+            raise _ProgramError(f"wrote {shown!r}, which is not a line of JSON") from None
 
     def _waiting(self) -> list[bytes | None]:
         """Return the program's lines that were not taken yet; None is the end of its output."""
@@ -310,10 +312,6 @@ class _Conversation:
 
 _MANY = 1000
 """The most surplus lines that are counted; a program may write without end."""
-
-
-def _shown(line: bytes) -> str:
-    return repr(line[:240].decode("utf-8", "replace").strip()[:60])
 
 
 def _thread(target: Any, *arguments: object) -> threading.Thread:

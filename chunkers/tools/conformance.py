@@ -231,8 +231,8 @@ def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
 def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
     for chunk in chunks:
         for what in ("header", "rewritten"):
-            if not isinstance(given := getattr(chunk, what), str):
-                return f"{what} of {chunk.chunk_id} is a {type(given).__name__}, not a text"
+            if not isinstance(text := getattr(chunk, what), str):
+                return f"{what} of {chunk.chunk_id} is a {type(text).__name__}, not a text"
         if not chunk.chars or chunk.chars.end > len(file.text):
             return f"{chunk.chars} is empty or outside the file's {len(file.text)} characters"
         if chunk != Chunk.cut(file, chunk.chars, chunk.header, chunk.rewritten):

@@ -1,4 +1,4 @@
-"""A check, before a long run, that a chunker knows the languages of some code."""
+"""Check before a long run that a chunker knows the languages of the code."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from repoeval_bench.core.source import SourceFile
 
 
 def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageError | None:
-    """Return the error of a chunker that does not know the language of a file: one file of each is cut, the shortest.
+    """Return the error of a chunker that does not know a language of the files, or None.
 
-    Python is not tried: every chunker here knows it. Raises GrammarError where a grammar is not installed, which says
-    nothing about the chunker. Other failures show when the files are cut.
+    The shortest file of each language is cut, except of Python, which every chunker here knows. Raises GrammarError if
+    a grammar is not installed, which says nothing about the chunker. Other failures are ignored here.
     """
     shortest: dict[str, SourceFile] = {}
     for file in files:
@@ -24,12 +24,12 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
         name = language.name if language else ""
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
-    # An adapter of this package knows by the file's name, before its library is imported.
+    # An adapter of this package decides by the file's name, before its library is imported.
     by_name = getattr(chunker, "language_in", None) if isinstance(chunker, Peer) else None
-    read = by_name or partial(chunks_of, chunker=chunker)
+    check = by_name or partial(chunks_of, chunker=chunker)
     for file in shortest.values():
         try:
-            read(file)
+            check(file)
         except GrammarError:
             raise
         except LanguageError as error:

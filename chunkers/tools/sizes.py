@@ -1,7 +1,7 @@
-"""Chunkers of one realised size: a nominal 1500 means different things to different chunkers.
+"""Match the realised sizes of chunkers: a nominal 1500 gives chunks of different mean sizes in different chunkers.
 
 A search sets a size option so that the mean size of the chunks, in nws, is near a target on the same files. It needs
-only files and a spec, and no model. A chunker's name without its size tells whether two runs are of one chunker.
+only files and a spec, and no model. `chunker_name` and `chunker_size` split a spec into chunker and size.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_ch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeMatch:
-    """The size that a chunker was set to: its full spec, the nominal size (None without one), the realised mean.
+    """A chunker at a matched size: its full spec, the nominal size (None without one), the realised mean.
 
-    `reason` says why the realised mean is not within the tolerance of the target; "" where it is.
+    `reason` says why the realised mean is not within the tolerance of the target; "" if it is.
     """
 
     spec: str
@@ -47,7 +47,7 @@ class SizeMatch:
 
 
 def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool = False) -> float:
-    """Mean size of all chunks of the files in nws; 0.0 where there is none.
+    """Return the mean size of all chunks of the files in nws; 0.0 without chunks.
 
     With `skip_errors` the mean is over the files that the chunker does not fail on.
     """
@@ -55,7 +55,7 @@ def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
 
 
 def _sizes(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool) -> list[list[int]]:
-    """The sizes in nws of each file's chunks; none of a file that the chunker fails on, with `skip_errors`."""
+    """Return the sizes in nws of each file's chunks; with `skip_errors`, none for a file that the chunker fails on."""
     sizes: list[list[int]] = []
     for file in files:
         sizes.append([])
@@ -70,7 +70,7 @@ def _mean(sizes: Sequence[Sequence[int]]) -> float:
 
 
 def match_targets(spec: str, targets: Sequence[float], files: Sequence[SourceFile]) -> list[SizeMatch] | ChunkError:
-    """Match a chunker's size to each target on the same files; return its error where it fails on one of them."""
+    """Match a chunker's size to each target on the same files; return its error if it fails on one of them."""
     means: dict[int, float] = {}
     try:
         return [match_size(spec, target, files, means=means) for target in targets]
@@ -78,7 +78,7 @@ def match_targets(spec: str, targets: Sequence[float], files: Sequence[SourceFil
         return without_traceback(error)
 
 
-# Longer than 60 lines: the bounds of a search, the search, and what it found are read together.
+# Longer than 60 lines: the bounds of the search, the search, and its result are read together.
 def match_size(
     spec: str,
     target: float,
@@ -125,11 +125,11 @@ def match_size(
     reachable, largest = _ends(target, cut)
     while realised_at(high) < reachable and high < largest:
         low, high = high, high * 2
-    reached = realised_at(high) >= reachable  # it may drop lines, or repeat short ones, at every size
+    reached = realised_at(high) >= reachable  # false for a chunker that drops lines, or repeats them, at every size
     straight = True
     while reached and high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
-        # Means are nearly proportional to size, so a straight line mostly hits; halving every other
-        # time bounds the search.
+        # Means are nearly proportional to size, so interpolation mostly hits; every other step halves the interval,
+        # which bounds the search.
         below, above = seen.get(low, 0.0), realised_at(high)
         share = (target - below) / (above - below) if straight and above > below else 0.5
         middle = min(max(low + round(share * (high - low)), low + 1), high - 1)
@@ -144,14 +144,14 @@ def match_size(
 
 
 def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
-    """Return the mean and the size at which a search upwards ends, as no chunk is larger than its file."""
+    """Return the mean and the size at which the search upwards ends, because no chunk is larger than its file."""
     whole = [nws for file in files if (nws := count_nws(file.text))]
     largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
     return min(target, sum(whole) / len(whole) if whole else 0.0), largest
 
 
 def size_option(spec: Spec) -> str | None:
-    """Return the option of a full spec that sets the chunks' size; None where there is none."""
+    """Return the option of a full spec that sets the chunks' size, or None."""
     row = known_or_none("chunker", spec.name)
     return next((name for name in (*(row.sizes if row else ()), *SIZE_OPTIONS) if name in spec.params), None)
 
@@ -164,7 +164,7 @@ def is_resized(spec: str, other: str) -> bool:
 
 
 def resize(spec: str, size: int) -> str:
-    """The chunker's spec with its own size option set; a UsageError where it has none.
+    """Return the chunker's spec at another size; a UsageError if it has no option for a size.
 
     Options that its row lists as `scaled` keep their ratio to the size; a `min_nws` above the size becomes the size.
     """
@@ -209,14 +209,17 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
     except SpecError:
         return spec
     row = known_or_none("chunker", parsed.name)
-    usual = {name: str(option.default) for name, option in (row.parameters() if row and not row.target else {}).items()}
+    options = row.parameters() if row and not row.target else {}
+    defaults = {name: str(option.default) for name, option in options.items()}
     size = {size_option(parsed), *chain.from_iterable(_scaled(parsed).values())}
-    params = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
+    params = {
+        key: value for key, value in parsed.params.items() if (sized if key in size else defaults.get(key) != value)
+    }
     return str(Spec(parsed.name, parsed.target, params))
 
 
 def chunker_size(spec: str) -> int | None:
-    """Return the size that a spec sets, in the option's own unit; None where it sets none."""
+    """Return the size that a spec sets, in the option's own unit; None if it sets none."""
     try:
         parsed = Spec.parse(spec)
         option = size_option(parsed)

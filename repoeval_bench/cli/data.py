@@ -160,9 +160,9 @@ def _names(content: PackFile) -> Table:
         if summary.uses
     ]
     numbers = figures("tasks that use definitions", "names", number="")
-    here = ".".join(platform.python_version_tuple()[:2])
+    version = ".".join(platform.python_version_tuple()[:2])
     unread = (
-        f"unread: not parsable (Python {here} reads no newer syntax), more than {MOST:,} steps, nested more than "
+        f"unread: not parsable (Python {version} reads no newer syntax), more than {MOST:,} steps, nested more than "
         f"{DEEPEST:,} deep, or a repository that is too large"
     )
     return make_table(
@@ -186,10 +186,10 @@ def _table(rows: dict[str, RepositorySummary]) -> Table:
         (repo, _part(row.tasks, row.whole_tasks), _part(row.files, row.whole_files), row.licence)
         for repo, row in rows.items()
     ]
-    here = rows.values()
-    cells.append(("total", str(sum(row.tasks for row in here)), str(sum(row.files for row in here)), ""))
+    summaries = rows.values()
+    cells.append(("total", str(sum(row.tasks for row in summaries)), str(sum(row.files for row in summaries)), ""))
     return make_table(["repository", *figures("tasks", "files"), "licence"], cells)
 
 
-def _part(here: int, whole: int | None) -> str:
-    return str(here) if whole in {None, here} else f"{here} of {whole}"
+def _part(present: int, whole: int | None) -> str:
+    return str(present) if whole in {None, present} else f"{present} of {whole}"

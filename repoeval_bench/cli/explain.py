@@ -188,8 +188,8 @@ def _gold(protocol: Protocol) -> str:
 
     if not protocol.of_definitions:
         return _GOLD[protocol.gold]
-    taken = tiers_of(protocol.gold)
-    return f"{_GOLD['uses']}; names that are {', '.join(tier for tier in TIERS if tier in taken)}"
+    tiers = tiers_of(protocol.gold)
+    return f"{_GOLD['uses']}; names that are {', '.join(tier for tier in TIERS if tier in tiers)}"
 
 
 def _protocols(name: str) -> Iterator[str]:

@@ -150,10 +150,10 @@ class RareFields(click.Option):
                 raise UsageError(f"--set {name} has no value; give --set {name}=VALUE")
             values[name] = value
         for name, (_, default) in self.fields.items():
-            given = values.get(name, context.lookup_default(name))
+            chosen = values.get(name, context.lookup_default(name))
             # The request refuses any other text, beside its other mistakes.
             truth = {"": True, "1": True, "true": True, "false": False} if default is False else {}
-            context.params[name] = default if given is None else truth.get(given, given)
+            context.params[name] = default if chosen is None else truth.get(chosen, chosen)
             source = ParameterSource.COMMANDLINE if name in values else ParameterSource.DEFAULT
             context.set_parameter_source(name, source)
 
@@ -215,8 +215,8 @@ def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_execution(**options: Any) -> Any:
-        given = {name: options.pop(name) for name in ExecutionRequest.model_fields}
-        return command(execution=ExecutionRequest.of(given, typed=True), **options)
+        fields = {name: options.pop(name) for name in ExecutionRequest.model_fields}
+        return command(execution=ExecutionRequest.of(fields, typed=True), **options)
 
     return request_options(ExecutionRequest)(with_execution)
 
@@ -330,14 +330,10 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
     for parameter in command.params:
         if parameter.name in _NOT_VARIABLES or parameter.name is None:
             continue
-        names = [_variable(spelled) for spelled in parameter.opts if spelled.startswith("--")]
+        names = [spelled[2:].upper().replace("-", "_") for spelled in parameter.opts if spelled.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
             values[parameter.name] = value.split() if parameter.multiple else value
     return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
-
-
-def _variable(option: str) -> str:
-    return option[2:].upper().replace("-", "_")
 
 
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all", "set"})

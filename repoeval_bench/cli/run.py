@@ -77,8 +77,8 @@ def run_command(  # longer than 60 lines: each option has its line
     if dry_run:
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = find_benchmark(file)
-    given = {"source": source, "embedder": embedder}
-    benchmarking = read_benchmark(path, {name: value for name, value in given.items() if value}, home)
+    overrides = {"source": source, "embedder": embedder}
+    benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value}, home)
     if dry_run:
         if commands:
             _list_commands(benchmarking.requests, out, home, as_json=as_json)

@@ -104,7 +104,11 @@ class StoredResults(Results):
         before, states = self._fetched(), run_states(self.store)
         for run_id in before.keys() - states.keys():
             shutil.rmtree(self.out / run_id, ignore_errors=True)
-        current = {run_id for run_id in before if before[run_id] == states.get(run_id) and self._has(run_id)}
+        current = {
+            run_id
+            for run_id, state in before.items()
+            if state == states.get(run_id) and (self.out / run_id / MANIFEST).is_file()
+        }
         missing = sorted(states.keys() - current)
         broken = []
         try:
@@ -134,9 +138,6 @@ class StoredResults(Results):
                 path.unlink()
         for name in sorted(names):
             write_atomic(self.out / name, store.read(name))
-
-    def _has(self, run_id: str) -> bool:
-        return (self.out / run_id / MANIFEST).is_file()
 
     def _fetched(self) -> dict[str, str]:
         """Return run id -> state when it was fetched; empty if this is not known."""

@@ -186,7 +186,11 @@ def _is_fixed(run: RunView) -> bool:
 def _sized_runs(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, SizedRun]:
     sizes = {run.run_id: _size(run, baselines) for run in runs}
     labels = {run.run_id: _label(run.metrics.chunker, sizes[run.run_id]) for run in runs}
-    for longer_label in (lambda run: _label(run.metrics.chunker, None), lambda run: run.metrics.chunker, _with_id):
+    for longer_label in (
+        lambda run: _label(run.metrics.chunker, None),
+        lambda run: run.metrics.chunker,
+        lambda run: f"{run.metrics.chunker} ({run.run_id})",
+    ):
         counts = Counter(labels.values())
         labels |= {run.run_id: longer_label(run) for run in runs if counts[labels[run.run_id]] > 1}
     return {
@@ -207,10 +211,6 @@ def _label(spec: str, size: int | None) -> str:
     if size is None or chunker_size(spec) is None:
         return chunker_name(spec, sized=True)
     return f"{chunker_name(spec)} at {size:,}"
-
-
-def _with_id(run: RunView) -> str:
-    return f"{run.metrics.chunker} ({run.run_id})"
 
 
 def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:

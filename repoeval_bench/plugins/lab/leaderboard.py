@@ -112,7 +112,7 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
             good.append(run)
     groups = _by_ranker(good) if apart else _groups(good)
     ranked = [_leaderboard(group) for group in progress(groups, desc="rank", unit="leaderboards")]
-    ranked.sort(key=lambda leaderboard: (*_title(leaderboard), leaderboard.entries[0].run_id))
+    ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     return Leaderboards(tuple(ranked), not_ranked)
 
 
@@ -125,10 +125,6 @@ def run_folders(results: Path) -> list[RunView]:
     if not runs:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
     return runs
-
-
-def _title(leaderboard: Leaderboard) -> tuple[str, str, str, int, str]:
-    return leaderboard.dataset, leaderboard.protocol, leaderboard.precision, leaderboard.k, leaderboard.measure
 
 
 def _check(run: RunView) -> None:

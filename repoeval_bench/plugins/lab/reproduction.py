@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.benchmark import Benchmark
@@ -168,9 +168,8 @@ def reproduce(
         command = _command(planned.request, source)
         NOTICES.info(command)
         try:
-            run = evaluate(
-                benchmark, planned.request.chunker, **_options(planned.request), out=out, reuse=True, home=home
-            )
+            options = planned.request.model_dump(exclude_unset=True, exclude={"chunker"})
+            run = evaluate(benchmark, planned.request.chunker, **options, out=out, reuse=True, home=home)
         except EmbeddingError as error:
             if index < len(plan):
                 raise
@@ -232,10 +231,6 @@ def _precise(**fields: str) -> RunRequest:
     spec = Spec.parse(request.embedder)
     precise = format_spec(spec.name, {**spec.params, "precision": "fp32"}, spec.target)
     return request.model_copy(update={"embedder": precise})
-
-
-def _options(request: RunRequest) -> dict[str, Any]:
-    return request.model_dump(exclude_unset=True, exclude={"chunker"})
 
 
 def _command(request: RunRequest, source: str) -> str:

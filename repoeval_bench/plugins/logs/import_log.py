@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.log import LogRow
 
 LINE_HEADLINE = "line_recall_auc"
-"""The measure that imported runs are compared by first, where they have lines."""
+"""The headline measure of imported runs that have lines."""
 
 
 def import_run(
@@ -80,8 +80,8 @@ def import_run(
     try:
         # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
         with TemporaryFile("w+", encoding="utf-8", newline="\n") as rows:
-            given = read_log(log, log_rows(log, corpus, depth))
-            read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
+            entries = read_log(log, log_rows(log, corpus, depth))
+            read = _Log.read(log, entries, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
             if judgements.pooled and is_trec(log):
                 raise UsageError(
@@ -110,7 +110,7 @@ def import_run(
 
 
 def _lines(log: _Log, judgements: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
-    """Return what line measures need; None without sources, or where the gold names no lines."""
+    """Return the inputs of line measures; None without sources, or if the gold names no lines."""
     if files is None or judgements.kind != "lines":
         return None
     places = dict(log.places)
@@ -248,7 +248,7 @@ class _JudgedLog:
         lines: LineInputs | None,
         cluster_by: str | None,
     ) -> Self:
-        """Score the log; a ResultError where it shares no query with the gold."""
+        """Score the log; a ResultError if it shares no query with the gold."""
         if not judgements.gains.keys() & log.rows.keys():
             raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
         relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}

@@ -6,7 +6,7 @@ docs/run-log.schema.json is what `logs import --schema` prints.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -82,14 +82,10 @@ def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple
     try:
         yield from rows
     except json_reader.JsonFaultError as fault:
-        raise ResultError(_sentence(fault.where(path), fault.faults)) from fault
+        where, faults = fault.where(path), fault.faults
+        raise ResultError(f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)) from fault
     except json_reader.UnreadableError as fault:
         raise ResultError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
-
-
-def _sentence(where: str, faults: Sequence[str]) -> str:
-    """Return the message for a row's mistakes; several get a line each."""
-    return f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)
 
 
 def schema() -> str:

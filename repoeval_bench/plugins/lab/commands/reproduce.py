@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.lab.report.reproduction import format_page
-from repoeval_bench.plugins.lab.reproduction import PublishedRow, reproduce
+from repoeval_bench.plugins.lab.reproduction import reproduce
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.store import check_writable
@@ -53,14 +52,10 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
     benchmark = load_benchmark(source, home=home)
     measured = reproduce(benchmark, out, embedders=embedders, source=named, home=home)
     page = format_page(benchmark.label, measured.rows, measured.repositories)
-    _write(out, page, measured.rows)
+    rows = [asdict(row) for row in measured.rows]
+    for name, content in (("json", json.dumps(rows, indent=2) + "\n"), ("md", page)):
+        write_named(out / f"reproduction.{name}", content, "another folder with --out")
     if as_json:
-        print_json([asdict(row) for row in measured.rows])
+        print_json(rows)
     else:
         echo(page, nl=False)
-
-
-def _write(out: Path, page: str, rows: Sequence[PublishedRow]) -> None:
-    instead = "another folder with --out"
-    write_named(out / "reproduction.json", json.dumps([asdict(row) for row in rows], indent=2) + "\n", instead)
-    write_named(out / "reproduction.md", page, instead)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,15 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
     )
     return {
         "index.html": index,
-        **{names[about]: _page(_page_title(*about), of_page, shown[about]) for about, of_page in pages.items()},
+        **{
+            names[about]: _render(
+                "board.html",
+                title=_page_title(*about),
+                boards=shown[about],
+                against=page_table(against_table(of_page)),
+            )
+            for about, of_page in pages.items()
+        },
         **tables,
         "leaderboard.json": json.dumps(records, indent=1, ensure_ascii=False) + "\n",
     }
@@ -109,15 +117,6 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
 def _leaderboards(analyses: Sequence[LeaderboardAnalysis]) -> list[dict[str, Any]]:
     ids = _ids([analysis.leaderboard.protocol for analysis in analyses])
     return [_leaderboard(analysis, id_) for analysis, id_ in zip(analyses, ids, strict=True)]
-
-
-def _page(title: str, analyses: Sequence[LeaderboardAnalysis], boards: Sequence[Mapping[str, Any]]) -> str:
-    return _render(
-        "board.html",
-        title=title,
-        boards=boards,
-        against=page_table(against_table(analyses)),
-    )
 
 
 def _render(template: str, **content: Any) -> str:

@@ -52,8 +52,8 @@ def diagnose_command(
     The exit code is always 0; use `gate` to fail a job.
     """
     stored = find_run(run, out)
-    beside = find_run(bm25, out) if bm25 else None
-    result = diagnose(stored, measure=measure, facts=facts, worst=worst, bm25=beside)
+    bm25_run = find_run(bm25, out) if bm25 else None
+    result = diagnose(stored, measure=measure, facts=facts, worst=worst, bm25=bm25_run)
     if as_json:
         print_json(plain(result))
         return

@@ -245,13 +245,13 @@ def _latency(evidence: DiagnosisEvidence) -> Check:
     if not evidence.latency:
         return _unknown("latency", "the run has no times of its queries", used)
     # Scores from the cache took no time, so they say nothing about the reranker's.
-    timed = [taken for taken in evidence.latency.values() if "rerank" in taken or not evidence.reranked]
+    timed = [query for query in evidence.latency.values() if "rerank" in query or not evidence.reranked]
     if not timed:
         says = "the scores of the reranker's pairs were in the cache, so its time is not known"
         return _unknown("latency", says, used)
-    times = {step: [taken[step] for taken in timed if step in taken] for step in ("retrieve", "rerank")}
+    times = {step: [query[step] for query in timed if step in query] for step in ("retrieve", "rerank")}
     times = {step: column for step, column in times.items() if column}
-    whole = quantiles(sum(taken.values()) for taken in timed)
+    whole = quantiles(sum(query.values()) for query in timed)
     named = {
         **{step: quantiles(column) for step, column in times.items()},
         **({"both": whole} if len(times) > 1 else {}),

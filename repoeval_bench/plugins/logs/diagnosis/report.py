@@ -143,15 +143,15 @@ def diagnose(
     evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0])
     checks = check_all(evidence, measure)
     ids = worst_ids(evidence, measure, worst)
-    beside, note = find_bm25(run, bm25, ids)
+    bm25_ranking, note = find_bm25(run, bm25, ids)
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,
         measure=measure,
         n_queries=len(run.scores),
         checks=tuple(checks),
-        worst=tuple(worst_queries(evidence, measure, ids, beside)),
-        bm25=beside.origin if beside else None,
+        worst=tuple(worst_queries(evidence, measure, ids, bm25_ranking)),
+        bm25=bm25_ranking.origin if bm25_ranking else None,
         note=note,
     )
 
