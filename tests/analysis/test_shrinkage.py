@@ -150,6 +150,8 @@ def test_few_files_are_taken_to_vary_as_those_of_other_repositories():
     centred = noise - noise.mean(axis=0) - noise.mean(axis=1)[:, None] + noise.mean()
     one = Sample.micro(scores(3, 3), [0, 0, 0])
     assert smoothed_covariance(one, noise) == pytest.approx(centred / 3)
+    prior = Prior(mean=np.zeros(3), deviation=np.full(3, 0.1), noise=noise)
+    assert shrink(one, prior, names_of(3)).error ** 2 == pytest.approx(np.trace(centred / 3) / 2)
     many = Sample.micro(scores(2_000, 3), range(2_000))
     relative = Sample.micro(scores(2_000, 3) - scores(2_000, 3).mean(axis=1, keepdims=True), range(2_000))
     assert smoothed_covariance(many, noise) == pytest.approx(robust_covariance(relative), rel=0.1, abs=1e-6)
