@@ -746,6 +746,13 @@ def test_a_class_behind_a_macro_is_a_class() -> None:
         assert base not in [definition.name for definition in defined("cpp", text)]
 
 
+@pytest.mark.parametrize(
+    ("language", "text"), [("javascript", "export default 1;\n"), ("cpp", "template <typename T>\n;\n")]
+)
+def test_what_has_no_name_is_no_definition(language: str, text: str) -> None:
+    assert defined(language, text) == ()
+
+
 def test_a_parent_is_what_is_around_and_comes_first() -> None:
     every = defined("java", JAVA)
     names = {index: definition.qualified for index, definition in enumerate(every)}
