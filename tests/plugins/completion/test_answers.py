@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from repoeval_bench.core.errors import CompletionError, SpecError
+from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 from repoeval_bench.plugins.completion.model import CompletionServer, answer_all, parse_model
 from support.completion_server import KEY, continued
+from support.damage import change
 
 PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]
 
@@ -130,6 +131,13 @@ def test_what_was_answered_before_a_failure_is_kept(server, model, cache):
         answer_all(model, asked_of(model), cache, concurrency=1)
     server.fail()
     assert answer_all(model, asked_of(model), cache)[1] == 4
+
+
+def test_a_changed_answer_is_noticed(model, cache, tmp_path):
+    answer_all(model, asked_of(model), cache)
+    change(tmp_path / "vectors", "UPDATE Cache SET value = CAST(value || 'x' AS BLOB)")
+    with pytest.raises(CacheError, match="has changed since it was written"):
+        answer_all(model, asked_of(model), cache)
 
 
 def test_an_answer_with_other_fields_is_still_read(model, cache):
