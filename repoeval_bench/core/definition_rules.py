@@ -126,10 +126,7 @@ def _python_type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         yield DefinedName(kind="class", form="type", name=parsed.text(left), node=node, name_node=left)
 
 
-_PYTHON_PLAIN = {
-    "function_definition": named("function", "function"),
-    "class_definition": named("class", "class"),
-}
+_PYTHON_PLAIN = {"function_definition": named("function", "function"), "class_definition": named("class", "class")}
 PYTHON = Rules(
     anywhere={**_PYTHON_PLAIN, "decorated_definition": _python_decorated},
     members={"expression_statement": _python_assigned, "type_alias_statement": _python_type},

@@ -15,6 +15,7 @@ from repoeval_bench.core.definition_rules import DefinedName, Reader, Rules, dec
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.core.definition_rules import Kind
     from repoeval_bench.core.syntax import Parsed
 
 _NAMES = words(
@@ -77,42 +78,30 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     declared = _declared(declarator) if declarator is not None else None
     if declared is None:
         return
-    scope, name = _qualified(parsed, declared[0])
+    name_node, shape = declared
+    scope, name = _qualified(parsed, name_node)
     if name in _STATEMENTS:
         return
     body = node.child_by_field_name("body")
     attempt = body or next((child for child in node.children if child.type == "try_statement"), None)
     if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
         body = attempt.child_by_field_name("body")
-    if declared[1] != "function_declarator":
+    if shape != "function_declarator":
         # The grammar reads `class EXPORT A { … }` as a function without parameters; any other such function is an
         # error. In `class EXPORT A : ns::B { … }` it reads the base as the function, and the name as an error before.
         tag = node.child_by_field_name("type")
         if tag is not None and tag.type in _TAGGED:
-            errors = (
-                error for error in node.children if error.type == "ERROR" and error.end_byte <= declared[0].start_byte
-            )
+            start = name_node.start_byte
+            errors = (error for error in node.children if error.type == "ERROR" and error.end_byte <= start)
             inside = (inner for error in errors for inner in error.named_children if inner.type == "identifier")
-            name_node = next(inside, None)
-            name = parsed.text(name_node) if name_node else name
+            if misread := next(inside, None):
+                name_node, name = misread, parsed.text(misread)
             yield DefinedName(
-                kind="class",
-                form=_TAGGED[tag.type],
-                name=name,
-                node=node,
-                name_node=name_node or declared[0],
-                body=body,
+                kind="class", form=_TAGGED[tag.type], name=name, node=node, name_node=name_node, body=body
             )
         return
-    yield DefinedName(
-        kind="method" if scope else "function",
-        form="function",
-        name=name,
-        node=node,
-        name_node=declared[0],
-        body=body,
-        scope=scope,
-    )
+    kind: Kind = "method" if scope else "function"
+    yield DefinedName(kind=kind, form="function", name=name, node=node, name_node=name_node, body=body, scope=scope)
 
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
@@ -136,31 +125,19 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     extern = any(child.type == "storage_class_specifier" and parsed.text(child) == "extern" for child in node.children)
     several = node.children_by_field_name("declarator")
     for declarator in several:
-        name_and_shape = _declared(declarator)
-        if name_and_shape is None:
+        declared = _declared(declarator)
+        if declared is None:
             continue
+        name_node, shape = declared
         holder = declarator if tagged or len(several) > 1 else node
-        scope, name = _qualified(parsed, name_and_shape[0])
-        if name_and_shape[1] == "function_declarator":
-            yield DefinedName(
-                kind="method" if scope else "function",
-                form="function",
-                name=name,
-                node=holder,
-                name_node=name_and_shape[0],
-                scope=scope,
-            )
+        scope, name = _qualified(parsed, name_node)
+        defined = DefinedName(
+            kind="variable", form="variable", name=name, node=holder, name_node=name_node, scope=scope
+        )
+        if shape == "function_declarator":
+            yield replace(defined, kind="method" if scope else "function", form="function")
         else:
-            declared = extern and declarator.type != "init_declarator"
-            yield DefinedName(
-                kind="variable",
-                form="variable",
-                name=name,
-                node=holder,
-                name_node=name_and_shape[0],
-                scope=scope,
-                declared=declared,
-            )
+            yield replace(defined, declared=extern and declarator.type != "init_declarator")
 
 
 def _typedef(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

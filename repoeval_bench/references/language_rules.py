@@ -184,11 +184,7 @@ class LanguageRules:
         return []
 
     def of_module(
-        self,
-        names: Names,
-        path: str,
-        steps: Sequence[str],
-        name: str,
+        self, names: Names, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in a module; None to follow the imports of the file."""
         return None
@@ -202,22 +198,12 @@ class LanguageRules:
         return True
 
     def looked_up(
-        self,
-        names: Names,
-        path: str,
-        steps: Sequence[str],
-        name: str,
+        self, names: Names, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in the module or type before it; None to resolve it as any other member."""
         return None
 
-    def members(
-        self,
-        names: Names,
-        path: str,
-        qualified: str,
-        matches: list[Located],
-    ) -> list[Located]:
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
 

@@ -114,11 +114,7 @@ class RunRequest(DataRequest):
     )
     k: int = option(DEPTH, "Number of chunks to rank and store for a query.")
     measures: tuple[str, ...] = option(
-        (),
-        "A measure such as ndcg@10 instead of the default ones; repeat it.",
-        "NAME",
-        also="-m",
-        spelled="--measure",
+        (), "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
     )
     skip_errors: bool = option(
         default=False, meaning="Leave out files the chunker fails on, and count them.", rare=True
@@ -241,9 +237,7 @@ class RecommendRequest(DataRequest):
         spelled="--retriever",
     )
     protocols: tuple[str, ...] = option(
-        (),
-        "A protocol, instead of --for; repeat it, and all have equal weight.",
-        spelled="--protocol",
+        (), "A protocol, instead of --for; repeat it, and all have equal weight.", spelled="--protocol"
     )
     embedder: str = EMBEDDER_FIELD
     tasks: int = option(

@@ -230,11 +230,7 @@ def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judgements:
 
 
 def make_line_map(
-    benchmark: Benchmark,
-    protocol: Protocol,
-    corpus: Corpus,
-    documents: Corpus,
-    line_nws: Mapping[str, Sequence[int]],
+    benchmark: Benchmark, protocol: Protocol, corpus: Corpus, documents: Corpus, line_nws: Mapping[str, Sequence[int]]
 ) -> LineMap:
     """Return the map from scores of a corpus's chunks to scores of the documents."""
     blanked = {task.task_id: (task.file, task.body) for task in benchmark.tasks} if protocol.blanks else {}

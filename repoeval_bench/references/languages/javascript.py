@@ -46,7 +46,7 @@ class JavaScript(LanguageRules):
             "catch_clause": ("parameter",),
             "arrow_function": ("parameter",),
             "for_in_statement": ("left",),
-        },
+        }
     )
     self_names: ClassVar = frozenset({"this", "self", "super"})
     super_names: ClassVar = frozenset({"super"})
