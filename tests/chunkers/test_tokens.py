@@ -59,6 +59,14 @@ def test_fixed_in_tokens_is_fixed_tokens() -> None:
     assert [fixed.chunk(file) for file in FILES] == [tokens.chunk(file) for file in FILES]
 
 
+def test_a_long_line_is_cut_at_tokens() -> None:
+    """`recursive` cuts within a word that alone is too long."""
+    text = "x = '" + "lorem_ipsum" * 80 + "'\n"
+    chunks = make_chunker("recursive:max_tokens=20").chunk(SourceFile("r", "a.py", text))
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert len(chunks) > 5
+
+
 def test_sizes_are_set_and_matched_in_tokens() -> None:
     """`--sizes` and `--match-size` set max_tokens where a spec has it."""
     assert "max_tokens=64" in resize("ast:max_tokens=200", 64)
