@@ -232,18 +232,18 @@ class ByName(VisibleNames):
         return self._of_receiver(path, plain, use.name)
 
     def _of_receiver(
-        self, path: str, steps: Sequence[str], name: str
+        self, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         for import_ in self.imports.of(path):
-            if import_.name == steps[0] and len(steps) == 1:
+            if import_.name == parts[0] and len(parts) == 1:
                 if not import_.files:
                     return (), "third party"
                 if import_.original is None:
                     matches = self.in_files(path, import_.files, name)
                     return matches, None if matches else "unresolved"
-        if (special := self.rules(path).looked_up(self, path, steps, name)) is not None:
+        if (special := self.rules(path).looked_up(self, path, parts, name)) is not None:
             return special
-        if members := self.of_type(path, steps[-1], name):
+        if members := self.of_type(path, parts[-1], name):
             return members, None
-        _, reason = self.bare(path, NOWHERE, steps[-1])
+        _, reason = self.bare(path, NOWHERE, parts[-1])
         return (), reason if reason == "third party" else "dynamic"

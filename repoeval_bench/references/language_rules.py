@@ -58,11 +58,11 @@ class Names(Protocol):
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
         """Return the members of that name of a class that a file sees, or of its bases."""
 
-    def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
-        """Return the types that a qualified name with the parts `steps` means, or the reason for none."""
+    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a qualified name with these `parts` means, or the reason for none."""
 
-    def of_module(self, path: str, steps: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
-        """Return the definitions of a name in the module that `steps` name; nothing if they name no module."""
+    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
 
     def of_type(self, path: str, type_name: str, name: str) -> Sequence[Located]:
         """Return the members of that name of the class that `type_name` means in a file."""
@@ -70,8 +70,8 @@ class Names(Protocol):
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """Return the members of that name of the first class that has one."""
 
-    def of_namespaces(self, path: str, steps: Sequence[str]) -> bool:
-        """Return whether all steps are namespaces in files of a file's language family."""
+    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
+        """Return whether all parts are namespaces in files of a file's language family."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,21 +184,21 @@ class LanguageRules:
         return []
 
     def of_module(
-        self, names: Names, path: str, steps: Sequence[str], name: str
+        self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in a module; None to follow the imports of the file."""
         return None
 
-    def in_path(self, names: Names, path: str, steps: Sequence[str]) -> Sequence[Located]:
+    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
         """Return the types that a path through modules means without an import."""
         return ()
 
-    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return whether the qualifier of a type's name may be in these files."""
         return True
 
     def looked_up(
-        self, names: Names, path: str, steps: Sequence[str], name: str
+        self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in the module or type before it; None to resolve it as any other member."""
         return None

@@ -184,20 +184,20 @@ class Modules:
     def find(self, module: str, level: int, importer: str) -> Package | Outside:
         """The module that an import statement names, seen from the file `importer`."""
         folders = importer.split("/")[:-1]
-        steps = module.split(".") if module else []
+        parts = module.split(".") if module else []
         if level:
             if level - 1 > len(folders):
                 return Outside("unresolved")
-            package = Package("/".join([*folders[: len(folders) - level + 1], *steps]))
+            package = Package("/".join([*folders[: len(folders) - level + 1], *parts]))
             return package if self._exists(package) or not package.path else Outside("unresolved")
-        roots = self._roots(steps[0], folders)
+        roots = self._roots(parts[0], folders)
         for root in roots:
-            package = Package("/".join([*root, *steps]))
+            package = Package("/".join([*root, *parts]))
             if self._exists(package):
                 return package
         if roots:
             return Outside("unresolved")
-        return Outside("builtin" if steps[0] in sys.stdlib_module_names else "third party")
+        return Outside("builtin" if parts[0] in sys.stdlib_module_names else "third party")
 
     def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
         """The folders that contain a module or package of this name and may be on Python's path, the likeliest first.

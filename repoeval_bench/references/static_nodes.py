@@ -47,8 +47,8 @@ def generic_part(node: Node) -> Node | None:
 
 def head_of(node: Node) -> str:
     """A type's own name, without qualifiers and type arguments."""
-    steps = steps_of(bare_type(node))
-    return steps[-1] if steps else ""
+    parts = qualified_parts(bare_type(node))
+    return parts[-1] if parts else ""
 
 
 def arguments_of(node: Node) -> list[Node]:
@@ -60,7 +60,7 @@ def arguments_of(node: Node) -> list[Node]:
     return [child for child in lists[0].named_children if child.type != "lifetime"] if lists else []
 
 
-def steps_of(node: Node) -> Sequence[str]:
+def qualified_parts(node: Node) -> Sequence[str]:
     """The parts of a type's qualified name, the outermost first."""
     text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
     words = re.findall(r"\w+", text)

@@ -32,7 +32,7 @@ from repoeval_bench.references.static_nodes import (
     bare_type,
     callee_of,
     head_of,
-    steps_of,
+    qualified_parts,
 )
 from repoeval_bench.references.tree_names import receiver_of, text_of
 
@@ -161,11 +161,11 @@ class StaticTypes(ABC):
 
     def _of_member(self, path: str, node: Node, name: Node) -> Value | None:
         owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
-        steps = text_of(owner).replace("::", ".").split(".") if owner is not None else []
+        parts = text_of(owner).replace("::", ".").split(".") if owner is not None else []
         if name.type in GENERIC:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
-        if steps and all(map(str.isidentifier, steps)) and self.bindings.of(node, steps[0]) is None:
-            matches, reason = self._names.of_module(path, steps, text_of(name))
+        if parts and all(map(str.isidentifier, parts)) and self.bindings.of(node, parts[0]) is None:
+            matches, reason = self._names.of_module(path, parts, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE
         members = self.named(path, name)[1]
@@ -175,7 +175,7 @@ class StaticTypes(ABC):
 
     def _of_inner(self, path: str, node: Node) -> Value | None:
         """The type of a class of Java in a class or in a package."""
-        return Value(path, node) if self._names.types(path, steps_of(node))[0] else None
+        return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
 
     def _first(self, matches: Members) -> Value | None:
         return self.of_definition(*matches[0]) if matches else None
@@ -300,7 +300,7 @@ class StaticTypes(ABC):
         node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return ()
-        return [type_ for type_ in self._names.types(value.path, steps_of(node))[0] if type_[1].kind == "class"]
+        return [type_ for type_ in self._names.types(value.path, qualified_parts(node))[0] if type_[1].kind == "class"]
 
     def members(self, value: Value, name: str) -> Members:
         """The members of that name of a value; None if its type is from outside the repository."""
@@ -327,9 +327,9 @@ class StaticTypes(ABC):
         if text_of(node) == "Self":
             inner = self.around(value.path, node)
             return self._members(inner, name, tried) if inner is not None else ()
-        if not (steps := steps_of(node)):
+        if not (parts := qualified_parts(node)):
             return ()
-        classes, reason = self._names.types(value.path, steps)
+        classes, reason = self._names.types(value.path, parts)
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
@@ -350,8 +350,8 @@ class StaticTypes(ABC):
     def _embedded_as(self, value: Value | None, name: str) -> Value | None:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
         for path, parsed in self._classes(value) if value is not None and self._names.rules(value.path).embeds else ():
-            for steps in self.embedded(path, parsed):
-                if steps and steps[-1] == name and (matches := self._names.types(path, steps)[0]):
+            for parts in self.embedded(path, parsed):
+                if parts and parts[-1] == name and (matches := self._names.types(path, parts)[0]):
                     return self.of_definition(*matches[0])
         return None
 
@@ -362,4 +362,4 @@ class StaticTypes(ABC):
         for node in body.named_children if body is not None else ():
             for field in node.named_children if node.type == "field_declaration_list" else (node,):
                 if field.type == "type_elem" or (field.type == "field_declaration" and not child(field, "name")):
-                    yield steps_of(bare_type(child(field, "type") or field.named_children[0]))
+                    yield qualified_parts(bare_type(child(field, "type") or field.named_children[0]))

@@ -164,8 +164,8 @@ class VisibleNames(FileDefinitions):
         begins = self._files[path].line_text(LineSpan(start, start + 1)).strip()
         return begins.startswith(("export default", "module.exports ="))
 
-    def of_namespaces(self, path: str, steps: Sequence[str]) -> bool:
-        """Return whether all steps are namespaces in files of a file's language family."""
+    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
+        """Return whether all parts are namespaces in files of a file's language family."""
         rules = self.rules(path)
         if not rules.namespaces:
             return False
@@ -174,38 +174,38 @@ class VisibleNames(FileDefinitions):
             texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
             return frozenset(name for text in texts for name in re.findall(r"\bnamespace\s+(\w+)", text))
 
-        return self.imports.once(("namespaces", rules), read).issuperset(steps)
+        return self.imports.once(("namespaces", rules), read).issuperset(parts)
 
     def of_module(
-        self, path: str, steps: Sequence[str], name: str
+        self, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """Return the definitions of a name in the module that `steps` name; nothing if they name no module."""
+        """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
         rules = self.rules(path)
-        if (special := rules.of_module(self, path, steps, name)) is not None:
+        if (special := rules.of_module(self, path, parts, name)) is not None:
             return special
         for import_ in self.imports.of(path):
-            if [import_.name] == [*steps] and (import_.original is None or not import_.files):
+            if [import_.name] == [*parts] and (import_.original is None or not import_.files):
                 matches = self.in_files(path, import_.files, name)
                 return matches, None if matches else "third party"
         return (), None
 
-    def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """Return the types that a qualified name with the parts `steps` means, or the reason for none."""
+    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+        """Return the types that a qualified name with these `parts` means, or the reason for none."""
         rules = self.rules(path)
-        if not steps or steps[0] in rules.standard:
-            return (), "third party" if steps else None
-        if steps[1:]:
-            matches, reason = self.of_module(path, steps[:-1], steps[-1])
+        if not parts or parts[0] in rules.standard:
+            return (), "third party" if parts else None
+        if parts[1:]:
+            matches, reason = self.of_module(path, parts[:-1], parts[-1])
             if not (matches or reason):
-                matches = rules.in_path(self, path, steps)
+                matches = rules.in_path(self, path, parts)
             if matches or reason:
                 return matches, reason
-            if not rules.is_here(self, path, steps):
+            if not rules.is_here(self, path, parts):
                 return (), "third party"
-            if rules.inner_types and (outer := self.types(path, steps[:-1])[0]):
-                matches = self.members(path, outer, steps[-1])
+            if rules.inner_types and (outer := self.types(path, parts[:-1])[0]):
+                matches = self.members(path, outer, parts[-1])
                 return matches, None if matches else "unresolved"
-        return self.bare(path, NOWHERE, steps[-1])
+        return self.bare(path, NOWHERE, parts[-1])
 
     def members(
         self, path: str, classes: Iterable[tuple[str, Definition]], name: str
@@ -316,8 +316,8 @@ class VisibleNames(FileDefinitions):
     def _read_bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
         classes = [cls for cls in self._named_in(file).whole.get(qualified, ()) if cls.kind == "class"]
         if self.rules(file).embeds:
-            embedded = (steps for struct in classes for steps in self._static.embedded(file, struct))
-            named = [base for steps in embedded for base in self.types(file, steps)[0]]
+            embedded = (parts for struct in classes for parts in self._static.embedded(file, struct))
+            named = [base for parts in embedded for base in self.types(file, parts)[0]]
         else:
             headers = (_without_arguments(cls.signature.partition(cls.name)[2]) for cls in classes)
             words = (word for header in headers for word in _BASE.findall(header))

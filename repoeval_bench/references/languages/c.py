@@ -88,10 +88,10 @@ class C(LanguageRules):
                 yield Import(EVERY, EVERY, (*paths, *sources))
 
     def of_module(
-        self, names: Names, path: str, steps: Sequence[str], name: str
+        self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in a namespace, which are those of the name alone."""
-        return names.bare(path, NOWHERE, name) if names.of_namespaces(path, steps) else None
+        return names.bare(path, NOWHERE, name) if names.of_namespaces(path, parts) else None
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members; those that a header only declares with their definitions in other files."""

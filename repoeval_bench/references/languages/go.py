@@ -70,14 +70,14 @@ class Go(LanguageRules):
         """Read the packages that are imported, each a folder."""
         for block in _IMPORT_BLOCK.finditer(text):
             for match in _IMPORT.finditer(block["many"] or block["one"]):
-                steps = match["module"].split("/")
-                folders = ("/".join(steps[index:]) for index in range(len(steps)))
+                parts = match["module"].split("/")
+                folders = ("/".join(parts[index:]) for index in range(len(parts)))
                 folder = next((known for known in folders if known in files.folders), None)
-                own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
+                own = re.sub(r"^v\d+$", parts[-2] if parts[1:] else "", parts[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
                 # A package does not import itself: in the outermost folder its name is that of another.
                 in_outermost = "/" not in path and not path.endswith("_test.go")
-                if folder is None and "." in steps[0] and own == _outermost(files) and not in_outermost:
+                if folder is None and "." in parts[0] and own == _outermost(files) and not in_outermost:
                     folder = ""
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 yield Import((match["alias"] or "").strip() or own, None, package if folder is not None else ())
@@ -86,7 +86,7 @@ class Go(LanguageRules):
         """Return the files of the package: those of the folder."""
         return files.folders[posixpath.dirname(path)]
 
-    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return False: a package of the repository is resolved by its import."""
         return False
 

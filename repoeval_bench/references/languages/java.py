@@ -72,9 +72,9 @@ class Java(LanguageRules):
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read imports of classes, of members and of whole packages."""
         for match in _IMPORT.finditer(text):
-            steps = match["path"].split(".")
+            parts = match["path"].split(".")
             if match["every"]:
-                tail = "/".join(steps)
+                tail = "/".join(parts)
                 inside = [
                     file
                     for folder, files_in in files.folders.items()
@@ -84,11 +84,11 @@ class Java(LanguageRules):
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
             # `a.b.C`, or a member or an inner class of it: `a.b.C.d`.
-            index, paths = len(steps), tuple[str, ...]()
-            for index in range(len(steps), max(0, len(steps) - 3), -1):
-                if paths := _class(files, steps[:index]):
+            index, paths = len(parts), tuple[str, ...]()
+            for index in range(len(parts), max(0, len(parts) - 3), -1):
+                if paths := _class(files, parts[:index]):
                     break
-            yield Import(steps[-1], ".".join(steps[index - 1 :]) if paths else steps[-1], paths)
+            yield Import(parts[-1], ".".join(parts[index - 1 :]) if paths else parts[-1], paths)
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
         """Return the files of the package, which may have a folder in each source tree."""
@@ -108,22 +108,22 @@ class Java(LanguageRules):
         return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
 
     def of_module(
-        self, names: Names, path: str, steps: Sequence[str], name: str
+        self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the class of that name in the package `steps`."""
-        files = _class(names.imports, [*steps, name])
+        """Return the class of that name in the package `parts`."""
+        files = _class(names.imports, [*parts, name])
         return (names.in_files(path, files, name), None) if files else None
 
-    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return whether the outer class of a type, or one of its packages, is in these files."""
-        outer = names.bare(path, NOWHERE, steps[-2])[0]
-        return bool(outer) or any(_class(names.imports, steps[:index]) for index in range(2, len(steps) + 1))
+        outer = names.bare(path, NOWHERE, parts[-2])[0]
+        return bool(outer) or any(_class(names.imports, parts[:index]) for index in range(2, len(parts) + 1))
 
     def looked_up(
-        self, names: Names, path: str, steps: Sequence[str], name: str
+        self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the class of that name if `steps` are a package."""
-        named = names.of_module(path, steps, name)[0]
+        """Return the class of that name if `parts` are a package."""
+        named = names.of_module(path, parts, name)[0]
         return (named, None) if named else None
 
     def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
@@ -131,7 +131,7 @@ class Java(LanguageRules):
         return (parsed.kind == "method") == (arguments is not None)
 
 
-def _class(files: Imports, steps: Sequence[str]) -> tuple[str, ...]:
+def _class(files: Imports, parts: Sequence[str]) -> tuple[str, ...]:
     """Return the files of a class with a qualified name such as `a.b.C`."""
-    tail = f"/{'/'.join(steps)}.java"
-    return tuple(path for path in files.tails.get(f"{steps[-1]}.java", ()) if f"/{path}".endswith(tail))
+    tail = f"/{'/'.join(parts)}.java"
+    return tuple(path for path in files.tails.get(f"{parts[-1]}.java", ()) if f"/{path}".endswith(tail))

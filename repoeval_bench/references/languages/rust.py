@@ -72,16 +72,16 @@ class Rust(LanguageRules):
         """Read `use` declarations, those of other crates of the repository too."""
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
-            for steps, name in _use_tree(re.sub(r"\s+", " ", match["tree"]).strip(), ()):
-                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # a type of this file
-                    steps = ("self", *steps)  # noqa: PLW2901
-                outer, original = _module(files, path, steps[:-1]), steps[-1]
+            for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"]).strip(), ()):
+                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(parts[0])}\b", text):  # a type of this file
+                    parts = ("self", *parts)  # noqa: PLW2901
+                outer, original = _module(files, path, parts[:-1]), parts[-1]
                 if original == "self":
-                    yield Import(name if name != "self" else steps[-2], None, outer, exported)
+                    yield Import(name if name != "self" else parts[-2], None, outer, exported)
                 elif original == EVERY:
                     yield Import(EVERY, EVERY, outer, exported)
                 else:
-                    module = _module(files, path, steps)
+                    module = _module(files, path, parts)
                     yield Import(name, None if module and module != outer else original, module or outer, exported)
 
     def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
@@ -93,26 +93,26 @@ class Rust(LanguageRules):
             if (located[1].form, located[1].name) == ("enumerator", imported.original or "")
         ]
 
-    def in_path(self, names: Names, path: str, steps: Sequence[str]) -> Sequence[Located]:
+    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
         """Return the type that a path through modules names."""
-        return names.in_files(path, _module(names.imports, path, tuple(steps[:-1])), steps[-1])
+        return names.in_files(path, _module(names.imports, path, tuple(parts[:-1])), parts[-1])
 
-    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return whether a path begins in these files: `serde_json::Error` does not."""
-        outer = names.bare(path, NOWHERE, steps[-2])[0]
+        outer = names.bare(path, NOWHERE, parts[-2])[0]
         known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
-        module = rf"\bmod\s+{re.escape(steps[0])}\b"
+        module = rf"\bmod\s+{re.escape(parts[0])}\b"
         # A crate's name is lower case; any other may be a type parameter.
-        here = outer or steps[0] in known or not steps[0].islower() or _module(names.imports, path, (steps[0],))
+        here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
         return bool(here or re.search(module, names.text(path)))
 
     def looked_up(
-        self, names: Names, path: str, steps: Sequence[str], name: str
+        self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the members of that name of the type at a path."""
-        if not steps[1:]:
+        if not parts[1:]:
             return None
-        classes, reason = names.types(path, steps)
+        classes, reason = names.types(path, parts)
         members = names.members(path, classes, name)
         return members, None if members else reason or "dynamic"
 
@@ -135,18 +135,18 @@ class Rust(LanguageRules):
         return (own or matches)[0]
 
 
-def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
+def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the file of a module path, or of the nearest module around the item that it names."""
     folder = posixpath.dirname(path)
     own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
     root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
-    first = steps[0] if steps else ""
+    first = parts[0] if parts else ""
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
-        steps, first = ("self", *steps), "self"
+        parts, first = ("self", *parts), "self"
     here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
     if here is None:
         return ()
-    rest = list(steps[1:])
+    rest = list(parts[1:])
     while rest and rest[0] == "super":
         here, rest = posixpath.dirname(here), rest[1:]
     for end in range(len(rest), -1, -1):
@@ -172,17 +172,17 @@ def _use_tree(text: str, before: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
     text = text.strip()
     if "{" in text:
         head, _, inside = text.partition("{")
-        steps = (*before, *filter(None, (step.strip() for step in head.split("::"))))
+        parts = (*before, *filter(None, (step.strip() for step in head.split("::"))))
         depth, start = 0, 0
         inside = inside.rpartition("}")[0] + ","
         for index, char in enumerate(inside):
             depth += (char == "{") - (char == "}")
             if char == "," and not depth:
                 if inside[start:index].strip():
-                    yield from _use_tree(inside[start:index], steps)
+                    yield from _use_tree(inside[start:index], parts)
                 start = index + 1
         return
     path, _, alias = text.partition(" as ")
-    steps = (*before, *filter(None, (step.strip() for step in path.split("::"))))
-    if steps:
-        yield steps, alias.strip() or steps[-1]
+    parts = (*before, *filter(None, (step.strip() for step in path.split("::"))))
+    if parts:
+        yield parts, alias.strip() or parts[-1]
