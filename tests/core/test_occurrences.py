@@ -102,6 +102,15 @@ def test_calls_with_their_lines_and_comments_are_found(language, text, calls, co
     assert [span.start for span in result.comments] == comments
 
 
+def test_a_file_in_pieces_finds_the_same_as_in_one():
+    text = "".join(f"def f{i}():\n    call_{i}(\n        {i},\n    )\n\n\n" for i in range(40))
+    file = SourceFile("r", "f", text)
+    whole = names(look("python", text))
+    pieces = [call for parsed in segments(file, LANGUAGES["python"], window=200) for call in names(occurrences(parsed))]
+    assert pieces == whole
+    assert len(whole) == 40
+
+
 def test_lines_are_those_of_a_file_with_form_feeds():
     result = look("python", "x = 1\x0c\nfoo(\n  1)\n")
     assert [(call.lines.start, call.lines.end) for call in result.calls] == [(2, 4)]
