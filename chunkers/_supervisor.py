@@ -47,10 +47,10 @@ def main(channel: int, parent: int, command: list[str]) -> None:
     # A fork of the caller may hold the channel open.
     caller = [channel, *(_end_of(parent) if os.getppid() == parent else [])]
     ended = _end_of(program)
-    code, left = None, True
-    while code is None and left:
+    code, has_children = None, True
+    while code is None and has_children:
         ready, _, _ = select.select([*caller, *ended], [], [], 1 if ended else _SECONDS_BETWEEN)
-        code, left = _reap(program)
+        code, has_children = _reap(program)
         if any(end in ready for end in caller):
             break
     code = _end_descendants(program, code)
@@ -79,18 +79,18 @@ def _reap(program: int) -> tuple[int | None, bool]:
 
 
 def _end_descendants(program: int, code: int | None) -> int:
-    """End all descendants, level by level, as orphans become this process's; return the program's exit code."""
+    """End all descendants, level by level (orphans become this process's children); return the exit code."""
     if code is None or sys.platform != "linux":
         _kill(-program)
     deadline = time.monotonic() + _SECONDS_AT_MOST
-    left = True
-    while left and time.monotonic() < deadline:
+    has_children = True
+    while has_children and time.monotonic() < deadline:
         # The system does not reuse a child's number before `_reap` has collected it.
         for child in _children():
             _kill(child)
-        ended, left = _reap(program)
+        ended, has_children = _reap(program)
         code = ended if code is None else code
-        time.sleep(0.002 if left else 0)
+        time.sleep(0.002 if has_children else 0)
     return 128 + _SIGKILL if code is None else code
 
 

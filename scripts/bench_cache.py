@@ -91,7 +91,7 @@ def plain_diskcache(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Cal
 
 
 def measure(
-    way: Callable[[Path, list[bytes], np.ndarray], Callable[[], np.ndarray]],
+    storage: Callable[[Path, list[bytes], np.ndarray], Callable[[], np.ndarray]],
     folder: Path,
     keys: list[bytes],
     vectors: np.ndarray,
@@ -101,7 +101,7 @@ def measure(
     Reading is repeated up to three times, until it took ten seconds in all, and the median counts.
     """
     started = time.perf_counter()
-    read = way(folder, keys, vectors)
+    read = storage(folder, keys, vectors)
     written = time.perf_counter() - started
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 10:
@@ -122,8 +122,8 @@ def rows(*, n: int = VECTORS) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         # The cost of a file does not depend on their number, and a hundred thousand take minutes.
         costs = {
-            way.__name__: measure(way, Path(name) / way.__name__, keys[:some], vectors[:some])
-            for way, some in ((ours, n), (json_files, n // 5), (plain_diskcache, n))
+            storage.__name__: measure(storage, Path(name) / storage.__name__, keys[:count], vectors[:count])
+            for storage, count in ((ours, n), (json_files, n // 5), (plain_diskcache, n))
         }
         batches = {
             rows: written_in_batches(Path(name) / f"batches{rows}", keys[: n // 5], vectors[: n // 5], rows)

@@ -147,14 +147,14 @@ def real_rows(source: str) -> list[Row]:
     seconds = {}
     with tempfile.TemporaryDirectory() as name:
         home = Path(name) / "home"
-        for way in ("first", "together", "jobs"):
-            out = Path(name) / way
+        for method in ("first", "together", "jobs"):
+            out = Path(name) / method
             started = time.perf_counter()
-            executor = Workers(IN_PROCESS) if way == "jobs" else IN_PROCESS
+            executor = Workers(IN_PROCESS) if method == "jobs" else IN_PROCESS
             runner = Runner(requests, executor=executor, out=out, home=home)
             for setting in runner.settings:
                 runner.run(setting)
-            seconds[way] = time.perf_counter() - started
+            seconds[method] = time.perf_counter() - started
             shutil.rmtree(out)
     ratio = seconds["jobs"] / seconds["together"]
     return [

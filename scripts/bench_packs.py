@@ -46,14 +46,14 @@ def function(rng: random.Random, known: list[str]) -> str:
 def write_tree(root: Path, megabytes: int) -> None:
     """Write files of about 20 kB, 100 in a folder."""
     rng = random.Random(0)
-    left, number = megabytes * 1_000_000, 0
-    while left > 0:
+    remaining, number = megabytes * 1_000_000, 0
+    while remaining > 0:
         known: list[str] = []
         text = "import os\n\n\n" + "".join(function(rng, known) for _ in range(40))
         path = root / f"p{number // 100}" / f"m{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        left, number = left - len(text), number + 1
+        remaining, number = remaining - len(text), number + 1
 
 
 def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:

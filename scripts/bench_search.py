@@ -79,10 +79,10 @@ def measure(n: int) -> Measured:
     queries = unit_rows(N_QUERIES, 2)
     searched: dict[str, float] = {"ours": 0, "faiss": 0, "numpy": 0}
 
-    def timed(way: str, search: Callable[[], object]) -> None:
+    def timed(library: str, search: Callable[[], object]) -> None:
         started = time.perf_counter()
         search()
-        searched[way] += time.perf_counter() - started
+        searched[library] += time.perf_counter() - started
 
     results: list[tuple[np.ndarray, np.ndarray]] = []
     first, *others = np.array_split(queries, TURNS)
@@ -110,9 +110,9 @@ def rows(n: int = 1_000_000) -> list[Row]:
         Row(f"{what}: made and added, in batches of {BATCH:,}", f"{added:.1f} s"),
         Row(f"{what}: {N_QUERIES:,} queries, the {K} best, exact", f"{searched['ours']:.1f} s"),
     ]
-    for way, name in {"faiss": "faiss IndexFlatIP", "numpy": "numpy product and argpartition"}.items():
-        ratio_to_ours = searched[way] / searched["ours"]
-        table.append(Row(f"the same by {name} / ours, time", f"{ratio_to_ours:.1f} ({searched[way]:.1f} s)"))
+    for library, name in {"faiss": "faiss IndexFlatIP", "numpy": "numpy product and argpartition"}.items():
+        ratio_to_ours = searched[library] / searched["ours"]
+        table.append(Row(f"the same by {name} / ours, time", f"{ratio_to_ours:.1f} ({searched[library]:.1f} s)"))
     return [
         *table,
         Row(f"{what}: peak memory / the vectors", f"{ratio:.2f}", "< 1.1", ratio < 1.1),

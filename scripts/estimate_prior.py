@@ -78,11 +78,11 @@ def dense_means(protocol: str) -> tuple[list[float | None], float]:
         design[row_index, [index, len(sets) + candidate]] = 1
     means = np.linalg.lstsq(design, np.array([score for *_, score in cells]), rcond=None)[0][len(sets) :]
     by_candidate = dict(zip(measured, rounded(means - means.mean()), strict=True))
-    apart = []
-    for one, other in combinations(sets, 2):
-        differences = np.array([one[key] - other[key] for key in one if key in other])
-        apart += [differences.var(ddof=1)] * len(differences)
-    return [by_candidate.get(key) for key in CANDIDATES], float(np.sqrt(np.mean(apart)))
+    variances = []
+    for first, second in combinations(sets, 2):
+        differences = np.array([first[key] - second[key] for key in first if key in second])
+        variances += [differences.var(ddof=1)] * len(differences)
+    return [by_candidate.get(key) for key in CANDIDATES], float(np.sqrt(np.mean(variances)))
 
 
 def rounded(values: FloatArray) -> list[float]:
@@ -116,9 +116,9 @@ def main() -> None:
             add(name, protocol, "bm25", tau, rounded(of_pack))
         around = [(*own[name], np.mean([means[other] for other in means if other != name], axis=0)) for name in means]
         add(OTHER, protocol, "bm25", tau_around(around), rounded(np.mean(list(means.values()), axis=0)))
-        dense, apart = dense_means(protocol)
+        dense, spread = dense_means(protocol)
         for name in [*means, OTHER]:
-            add(name, protocol, "dense", float(np.hypot(tau, apart)), dense)
+            add(name, protocol, "dense", float(np.hypot(tau, spread)), dense)
     reference_sets = [
         {
             "name": name,

@@ -159,8 +159,8 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
     recipe = read_recipe(request.pack)
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
-        taken = list(choose_packages(recipe, request, registry))
-        sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in taken)
+        chosen = list(choose_packages(recipe, request, registry))
+        sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in chosen)
     build = BuildRequest(
         sources=sources,
         tasks=recipe.tasks,
@@ -169,7 +169,7 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
         pack = build_pack(build, Path(work) / "pack")
-        return ship(pack, folder, [release.facts for release in taken])
+        return ship(pack, folder, [release.facts for release in chosen])
 
 
 def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
@@ -177,21 +177,23 @@ def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyP
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
     for domain, names, number, since in lists:
-        taken = 0
+        n_chosen = 0
         for name in in_order(names, f"{recipe.name}@{request.edition}:"):
-            if taken == number:
+            if n_chosen == number:
                 break
             try:
                 release = examined(registry, name, recipe, request.before, since)
             except (LeftOutError, DatasetError) as reason:
                 NOTICES.info(f"left out {name}: {reason}")
                 continue
-            taken += 1
+            n_chosen += 1
             facts = ", ".join(f"{key} {value}" for key, value in release.facts.items())
             NOTICES.info(f"{domain}: {name} {release.version}, {facts}")
             yield release._replace(facts=release.facts | {"domain": domain})
-        if taken < number:
-            raise DatasetError(f"{domain} has {taken} of {number} packages; add names to the recipe of {recipe.name}")
+        if n_chosen < number:
+            raise DatasetError(
+                f"{domain} has {n_chosen} of {number} packages; add names to the recipe of {recipe.name}"
+            )
 
 
 def in_order(names: Sequence[str], salt: str) -> list[str]:

@@ -40,14 +40,14 @@ class _Search:
         """Remove the parts that the fault does not need, in runs of halving length."""
         size = max(1, len(parts) // 2)
         while not self.is_over():
-            index, left = 0, len(parts)
+            index, n_before = 0, len(parts)
             while index < len(parts) and not self.is_over():
                 rest = [*parts[:index], *parts[index + size :]]
                 if rest and self._fails("".join(rest)):
                     parts = rest
                 else:
                     index += size
-            if size == 1 and len(parts) == left:
+            if size == 1 and len(parts) == n_before:
                 break
             size = max(1, size // 2)
         return parts

@@ -202,8 +202,8 @@ def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path |
     if files is None:
         yield None
         return
-    with staging(out, run_id) as beside:
-        folder = beside / run_id
+    with staging(out, run_id) as parent:
+        folder = parent / run_id
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)

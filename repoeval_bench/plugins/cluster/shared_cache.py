@@ -42,8 +42,8 @@ class SharedVectorCache(VectorCache):
         """Return the keys that have an entry; those of the store are in this cache afterwards."""
         requested = list(keys)
         cached = super().present(requested)
-        taken = self._take([key for key in requested if key not in cached])
-        return cached | (super().present(taken) if taken else set())
+        fetched = self._take([key for key in requested if key not in cached])
+        return cached | (super().present(fetched) if fetched else set())
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """Return the value of each key; None if neither this cache nor the store has one."""

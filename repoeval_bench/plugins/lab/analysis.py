@@ -222,11 +222,11 @@ def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
 def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     """Return the size of the baseline whose mean chunk is nearest; None if none is within 10 %."""
     nws = mean_nws(run)
-    apart = {
+    distances = {
         size: abs(log(nws / other)) for size, baseline in baselines.items() if nws and (other := mean_nws(baseline))
     }
-    nearest = min(apart, key=lambda size: apart[size], default=None)
-    return nearest if nearest is not None and apart[nearest] <= _NEAR else None
+    nearest = min(distances, key=lambda size: distances[size], default=None)
+    return nearest if nearest is not None and distances[nearest] <= _NEAR else None
 
 
 def mean_nws(run: RunView) -> float | None:

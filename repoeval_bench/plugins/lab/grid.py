@@ -319,8 +319,8 @@ class _Candidate:
         searcher = self._searchers[retriever.spec]
         deep = [query for query in queries if query.query_id in whole]
         best = searcher.search([query for query in queries if query.query_id not in whole], DEPTH, self.excluded)
-        every = searcher.search(deep, max(1, len(list(self.corpus))), self.excluded)
-        return replace(every, rankings={**every.rankings, **best.rankings})
+        complete = searcher.search(deep, max(1, len(list(self.corpus))), self.excluded)
+        return replace(complete, rankings={**complete.rankings, **best.rankings})
 
     def onto(self, documents: Corpus, protocol: Protocol, lines: Lines) -> LineMap:
         """Return the map from scores of these chunks to scores of the documents, by the lines of both.
@@ -428,11 +428,11 @@ def answerable_protocols(protocols: Sequence[str], benchmark: Benchmark) -> tupl
 
 def _good(problems: Problems, option: str, names: Sequence[str], check: Callable[[str], Any]) -> list[Any]:
     """Return the result of the check for each name that passes it."""
-    good = []
+    results = []
     for name in names:
         with problems.about(option, name):
-            good.append(check(name))
-    return good
+            results.append(check(name))
+    return results
 
 
 def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:

@@ -101,7 +101,7 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
     `apart`: a leaderboard has runs of one retriever and embedder only, so that it ranks chunkers. Only numbers and
     names decide the order of runs and of leaderboards.
     """
-    good: list[RunView] = []
+    checked: list[RunView] = []
     not_ranked: dict[str, str] = {}
     for run in runs:
         try:
@@ -109,8 +109,8 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
         except BenchError as error:
             not_ranked[run.run_id] = str(error)
         else:
-            good.append(run)
-    groups = _by_ranker(good) if apart else _groups(good)
+            checked.append(run)
+    groups = _by_ranker(checked) if apart else _groups(checked)
     ranked = [_leaderboard(group) for group in progress(groups, desc="rank", unit="leaderboards")]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     return Leaderboards(tuple(ranked), not_ranked)

@@ -207,11 +207,11 @@ def sensitivity(
         for spec in sizes.specs.values():
             before = protocols.setdefault(spec, frozenset())
             protocols[spec] = before if before is None else before | sizes.protocols
-    every = {spec: named.get(spec) or make_chunker(spec) for spec in protocols}
+    all_chunkers = {spec: named.get(spec) or make_chunker(spec) for spec in protocols}
     scored: dict[str, Mapping[Cell, Scores]] = {}
     failed: dict[str, ChunkError] = {}
-    requests = [(chunker, protocols[spec]) for spec, chunker in every.items()]
-    for spec, result in zip(every, grid.score_all(requests, executor), strict=True):
+    requests = [(chunker, protocols[spec]) for spec, chunker in all_chunkers.items()]
+    for spec, result in zip(all_chunkers, grid.score_all(requests, executor), strict=True):
         if isinstance(result, ChunkError):
             failed[spec] = result
         else:
@@ -249,14 +249,14 @@ def _matched(
     """Match sizes to that of the first chunker that does not fail; a notice says why a chunker fails."""
     target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
-    left = iter(chunkers.items())
-    for spec, chunker in left:
+    remaining = iter(chunkers.items())
+    for spec, chunker in remaining:
         try:
             target, specs[spec] = mean_nws(chunker, files), spec
             break
         except ChunkError as error:
             NOTICES.info(_UNMATCHED.format(spec, error))
-    others = [spec for spec, _ in left]
+    others = [spec for spec, _ in remaining]
     matches = executor.map([partial(match_targets, spec, [target], files) for spec in others])
     for spec, sizes in zip(others, matches, strict=True):
         if isinstance(sizes, ChunkError):

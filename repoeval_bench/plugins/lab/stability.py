@@ -172,12 +172,12 @@ def read_updates(path: Path) -> list[StabilityRow]:
     if not numbered:
         raise UsageError(f"{path} has no row; give the output of {_PRINTED}")
     first: dict[tuple[str, ...], int] = {}
-    twice = []
+    duplicates = []
     for line, row in numbered:
         if (before := first.setdefault((row.spec, *row.pair), line)) != line:
-            twice.append(f"line {line} repeats line {before} ({row.spec}, {row.old.name} and {row.new.name})")
-    if twice:
-        raise UsageError(f"{path}: {few(twice, _SHOWN, '; ')}; keep one row of a chunker and a pair of versions")
+            duplicates.append(f"line {line} repeats line {before} ({row.spec}, {row.old.name} and {row.new.name})")
+    if duplicates:
+        raise UsageError(f"{path}: {few(duplicates, _SHOWN, '; ')}; keep one row of a chunker and a pair of versions")
     return [row for _, row in numbered]
 
 
@@ -201,8 +201,8 @@ def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], fl
     size, name = chunker_size(spec), chunker_name(spec)
     nearest: dict[tuple[str, str], tuple[float, float]] = {}
     for row in rows:
-        if row.nws and row.chunker[0] == name and (apart := _apart(size, row.chunker[1])) <= _NEAR:
-            result = (apart, row.new_nws / row.nws)
+        if row.nws and row.chunker[0] == name and (distance := _distance(size, row.chunker[1])) <= _NEAR:
+            result = (distance, row.new_nws / row.nws)
             nearest[row.pair] = min(result, nearest.get(row.pair, result))
     return {pair: share for pair, (_, share) in nearest.items()}
 
@@ -213,7 +213,7 @@ def _mean(values: Sequence[float]) -> tuple[float, Interval]:
     return mean, ci
 
 
-def _apart(ours: int | None, theirs: int | None) -> float:
+def _distance(ours: int | None, theirs: int | None) -> float:
     """Return the distance of two sizes, as the logarithm of their ratio; infinity if only one is known."""
     if ours == theirs:
         return 0.0

@@ -89,8 +89,8 @@ def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
         raise ResultError(f"{where}: ranks are {[entry.rank for entry in ordered][:5]} …; count them 1, 2, 3")
     ids = [entry.chunk_id for entry in ordered]
     if len(set(ids)) < len(ids):
-        twice = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
-        raise ResultError(f"{where}: {twice!r} is ranked twice; keep one, or recall could pass 1")
+        duplicate = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
+        raise ResultError(f"{where}: {duplicate!r} is ranked twice; keep one, or recall could pass 1")
     return ordered
 
 

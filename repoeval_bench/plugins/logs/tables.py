@@ -39,7 +39,7 @@ def section_tables(section: Section) -> list[Table]:
             *figures("of"),
             *figures("p (Holm)", number=P_VALUE),
         ]
-        moved = [
+        change_rows = [
             (
                 _name(figure.name),
                 *(figure.before, figure.after, Estimate(figure.value, figure.ci), _of(figure)),
@@ -47,7 +47,7 @@ def section_tables(section: Section) -> list[Table]:
             )
             for figure in changes
         ]
-        tables.append(make_table(columns, moved, title="" if others else section.title))
+        tables.append(make_table(columns, change_rows, title="" if others else section.title))
     return tables
 
 
