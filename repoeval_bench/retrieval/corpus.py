@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from operator import attrgetter
 
 from repoeval_bench.chunkers._adapters import chunks_of, named_failure
 from repoeval_bench.core.benchmark import Task
@@ -84,14 +81,20 @@ def summarize(sizes: Sequence[int]) -> dict[str, float]:
     }
 
 
-def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *, skip_errors: bool = False) -> Corpus:
-    """Chunk every file and check what comes back.
+def build_corpus(
+    files: Mapping[str, Sequence[SourceFile]],
+    chunker: Chunker,
+    *,
+    skip_errors: bool = False,
+    tasks: Iterable[Task] = (),
+) -> Corpus:
+    """Chunk every file, and for each of the `tasks` its file with the ground truth's lines blanked.
 
     A chunker that raises or breaks the contract on a file is a ChunkError with the file's name, or a counted
     skip with `skip_errors`.
     """
     every = [file for repo_files in files.values() for file in repo_files]
-    chunked, skipped = chunk_files(every, chunker, skip_errors=skip_errors)
+    chunked, skipped, own = chunk_files(every, chunker, skip_errors=skip_errors, tasks=tasks)
     if not any(chunks for _, chunks in chunked) and any(file.text.strip() for file in every):
         way_out = "; give it other options, or take another chunker"
         reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
@@ -104,15 +107,23 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
         n_files=len(every),
         skipped=tuple(skipped),
         uncovered_lines=sum(_uncovered(file, chunks) for file, chunks in chunked),
+        own=own,
     )
 
 
 def chunk_files(
-    files: Sequence[SourceFile], chunker: Chunker, *, skip_errors: bool = False
-) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str]]:
-    """Return each file with its checked chunks, and with `skip_errors` the errors of the files that failed."""
+    files: Sequence[SourceFile], chunker: Chunker, *, skip_errors: bool = False, tasks: Iterable[Task] = ()
+) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str], dict[str, tuple[Chunk, ...]]]:
+    """Return (each file with its checked chunks, with `skip_errors` the errors of the others, task_id -> own chunks).
+
+    A task's file is cut right after the whole one: a chunker that parses then reads only the lines that are blanked.
+    """
+    tasks_of: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        tasks_of[task.file].append(task)
     chunked: list[tuple[SourceFile, tuple[Chunk, ...]]] = []
     skipped: list[str] = []
+    own: dict[str, tuple[Chunk, ...]] = {}
     with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
         for file in files:
             try:
@@ -121,9 +132,23 @@ def chunk_files(
                 if not skip_errors or isinstance(error, OutOfTurnError):
                     raise
                 skipped.append(str(error))
+            own |= _own_chunks(file, tasks_of[file.name], chunker)
             bar.update()
     _close(chunker)
-    return chunked, skipped
+    return chunked, skipped, own
+
+
+def _own_chunks(file: SourceFile, tasks: Iterable[Task], chunker: Chunker) -> dict[str, tuple[Chunk, ...]]:
+    """task_id -> the chunks of the file with that task's lines blanked; their ids contain the task's, so are unique."""
+    texts: dict[str, str] = {}
+    return {
+        task.task_id: tuple(
+            # Most texts are the file's, for every task: each is kept once.
+            chunk.with_id(chunk_id_of_task(chunk.chunk_id, task.task_id), texts.setdefault(chunk.text, chunk.text))
+            for chunk in _chunk_file(blanked(file, task.body), chunker)
+        )
+        for task in tasks
+    }
 
 
 def merge_identical(corpus: Corpus) -> Corpus:
@@ -141,33 +166,6 @@ def merge_identical(corpus: Corpus) -> Corpus:
                 copies.append(chunk)
         distinct[repo], dropped[repo] = tuple(first.values()), tuple(copies)
     return replace(corpus, chunks=distinct, merged=merged, dropped=dropped)
-
-
-def chunk_blanked(
-    corpus: Corpus, tasks: Iterable[Task], files: Mapping[str, Sequence[SourceFile]], chunker: Chunker
-) -> Corpus:
-    """Give every task its own chunks of its file, cut with the ground truth's lines blanked.
-
-    Only the tasks' files are chunked again. The ids of these chunks contain the task's id, so they are unique.
-    """
-    by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
-    ordered = sorted(tasks, key=attrgetter("repo", "path"))
-    own: dict[str, tuple[Chunk, ...]] = {task.task_id: () for task in tasks}
-    for name, group in groupby(ordered, key=attrgetter("repo", "path")):
-        file = by_path[name]
-        # First as it is: a chunker that parses then reads again only the lines that a task blanks.
-        with suppress(ChunkError):
-            chunks_of(file, chunker)
-        texts: dict[str, str] = {}
-        for task in group:
-            chunks = _chunk_file(blanked(file, task.body), chunker)
-            own[task.task_id] = tuple(
-                # Most texts are the file's, for every task: each is kept once.
-                chunk.with_id(chunk_id_of_task(chunk.chunk_id, task.task_id), texts.setdefault(chunk.text, chunk.text))
-                for chunk in chunks
-            )
-    _close(chunker)
-    return replace(corpus, own=own)
 
 
 def _close(chunker: Chunker) -> None:

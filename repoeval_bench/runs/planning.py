@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import ChunkError, DatasetError
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
@@ -21,13 +21,13 @@ from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.protocols.uses import uses_facts, with_used
-from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked, merge_identical
+from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.executors import LARGE
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Query
+    from repoeval_bench.core.benchmark import Benchmark, Query, Task
     from repoeval_bench.core.parts import Chunker, Role
     from repoeval_bench.core.run import Fact
     from repoeval_bench.metrics import Lines
@@ -143,20 +143,29 @@ def cut_files(
     *,
     skip_errors: bool = False,
     corpus: Corpus | None = None,
+    tasks: Collection[Task] = (),
 ) -> Cut:
-    """Cut the files of the selected tasks; a `corpus` of the chunker's own chunks spares cutting them again.
+    """Cut the files of the selected tasks, unless a `corpus` has the chunker's own chunks of them.
 
-    `cutters` are the two chunkers of `make_parts`.
+    `cutters` are the two chunkers of `make_parts`. A protocol that blanks lines gives each task its own chunks. `tasks`
+    are those of all runs of the chunker whose protocols do, so that each is cut once.
     """
     started = perf_counter()
     chunker, baseline = cutters
+    needed = [task.task_id for task in selected.tasks] if protocol.blanks else []
+    tasks = tasks or (selected.tasks if needed else ())
 
     def chunk(cutter: Chunker, plain: Corpus | None = None) -> tuple[Corpus, Corpus]:
-        plain = plain or build_corpus(selected.files, cutter, skip_errors=skip_errors)
-        chunks = merge_identical(plain) if protocol.documents == "windows" else plain
-        if protocol.blanks:
-            chunks = chunk_blanked(chunks, selected.tasks, selected.files, cutter)
-        return plain, chunks
+        if plain is None or not plain.own.keys() >= {*needed}:
+            build = partial(build_corpus, selected.files, cutter, skip_errors=skip_errors)
+            try:
+                plain = build(tasks=tasks)
+            except ChunkError:
+                if needed or not tasks:
+                    raise
+                plain = build()  # the chunker may fail on another run's blanked files alone
+        chunks = replace(plain, own={task_id: plain.own[task_id] for task_id in needed})
+        return plain, merge_identical(chunks) if protocol.documents == "windows" else chunks
 
     plain, chunks = chunk(chunker, corpus)
     documents = chunk(baseline)[1] if baseline and protocol.documents == "baseline" else chunks

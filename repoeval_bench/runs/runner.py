@@ -174,12 +174,19 @@ def _make(
 
 
 def _cut(work: Work) -> Iterator[Cut | ChunkError]:
-    """Yield the chunks for each run of a chunker; it cuts the unchanged files once."""
+    """Yield the chunks for each run of a chunker; it cuts each file, and each task's, once."""
     plain: Corpus | None = None
+    blanked = [task for _, inputs in work if inputs.protocol.blanks for task in inputs.benchmark.tasks]
+    tasks = {task.task_id: task for task in blanked}.values()
     for run, inputs in work:
         try:
             cut = cut_files(
-                inputs.benchmark, inputs.protocol, run.cutters, skip_errors=run.config.skip_errors, corpus=plain
+                inputs.benchmark,
+                inputs.protocol,
+                run.cutters,
+                skip_errors=run.config.skip_errors,
+                corpus=plain,
+                tasks=tasks,
             )
         except ChunkError as error:
             yield without_traceback(error)

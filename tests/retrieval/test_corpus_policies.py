@@ -10,7 +10,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.windows import CoderagWindows
-from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
+from repoeval_bench.retrieval.corpus import build_corpus, merge_identical, summarize
 from support.written import task
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))
@@ -59,7 +59,7 @@ def test_blanked_lines_keep_every_line_in_its_place():
 def test_a_query_has_its_files_chunks_anew_where_the_body_is_blanked():
     """Ids carry the task; the text has no line of the ground truth; other tasks' files are not chunked again."""
     files = {"r": (FILE,)}
-    corpus = chunk_blanked(build_corpus(files, TENS), [TASK], files, TENS)
+    corpus = build_corpus(files, TENS, tasks=[TASK])
     own = corpus.own["r/0"]
     assert all(chunk.chunk_id.endswith("#r/0") for chunk in own)
     assert "line40" not in "".join(chunk.text for chunk in own)

@@ -2,17 +2,21 @@
 
 import pytest
 
+from repoeval_bench.chunkers._adapters import chunks_of
+from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.runs import planning
+from repoeval_bench.retrieval import corpus
 from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.materials import Setting
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.runner import Runner
+from repoeval_bench.runs.results import Results
+from repoeval_bench.runs.runner import Runner, make_runs
 from support.folders import content
 from support.runs import make_together
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
-NAMES = ("body", "linemap", "context+exclusion=body")
+NAMES = ("body", "linemap", "context+exclusion=body", "context+exclusion=body+query=tail:3")
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +44,46 @@ def test_runs_are_those_of_each_setting_alone(settings, tmp_path, monkeypatch, w
     assert content(tmp_path / "together") == content(tmp_path / "alone")
 
 
-def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
-    """Only what a protocol blanks is cut again."""
-    benchmark, asked = settings
+def test_a_text_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
+    """Each file, and each task's file with its lines blanked, though two of the protocols blank them."""
+    benchmark, requests = settings
+    assert sum(request.resolved_protocol().blanks for request in requests) == 2
     cut = []
-    build = planning.build_corpus
 
-    def counted(files, chunker, **options):
-        cut.append(chunker.spec)
-        return build(files, chunker, **options)
+    def counted(file, chunker):
+        if chunker.spec.startswith("ast"):
+            cut.append((file.name, file.text))
+        return chunks_of(file, chunker)
 
-    monkeypatch.setattr(planning, "build_corpus", counted)
-    made(benchmark, asked, CHUNKERS[1:], tmp_path)
-    assert sum(spec.startswith("ast") for spec in cut) == 1
+    monkeypatch.setattr(corpus, "chunks_of", counted)
+    made(benchmark, requests, CHUNKERS[1:], tmp_path)
+    assert len(cut) == len(set(cut)) > len(benchmark.tasks)
+
+
+class OnlyThese:
+    """One chunk a file, of these texts alone."""
+
+    spec = "only-these"
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def chunk(self, file):
+        if file.text not in self.texts:
+            raise ValueError("another text")
+        return whole_file(file)
+
+
+def test_a_chunker_that_fails_on_blanked_files_has_the_other_runs(benchmark, tmp_path):
+    """The protocol that blanks nothing comes first, and its chunks are wanted for the other one too."""
+    chunker = OnlyThese({file.text for files in benchmark.files.values() for file in files})
+    settings = [
+        Setting(request=RunRequest(protocol=name, retriever="bm25"), selected=benchmark, embedder=None)
+        for name in ("context", "context+exclusion=body")
+    ]
+    ((context, blanked),) = make_runs(settings, [chunker], Results(tmp_path), reuse=False)
+    assert context.metrics.protocol == "context"
+    assert isinstance(blanked, ChunkError)
 
 
 def whole_file(file):

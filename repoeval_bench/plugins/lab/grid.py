@@ -28,7 +28,7 @@ from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import make_queries, query_policy
-from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
+from repoeval_bench.retrieval.corpus import Corpus, build_corpus
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.options import option
@@ -205,11 +205,9 @@ class Grid:
 
     def _chunk(self, chunker: Chunker, settings: Sequence[_Setting]) -> _Corpora:
         """Return a chunker's chunks under each exclusion of the settings."""
-        corpus = build_corpus(self.benchmark.files, chunker)
         blanking = {setting.protocol.exclusion for setting in settings if setting.protocol.blanks}
-        blanked = corpus
-        if blanking:
-            blanked = chunk_blanked(corpus, self.benchmark.tasks, self.benchmark.files, chunker)
+        blanked = build_corpus(self.benchmark.files, chunker, tasks=self.benchmark.tasks if blanking else ())
+        corpus = replace(blanked, own={})
         return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in _views(settings)}
 
     def _texts(self, cut: Sequence[_Cut]) -> dict[Role, list[str]]:
