@@ -198,7 +198,7 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
 
 
 def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
-    """Only beside an interval without 0, and only if more than one test was made."""
+    """Only beside an interval without 0, and only if more than one test was made; so is one that is near the limit."""
     runs = [
         made(tmp_path / "b", plain),
         made(tmp_path / "c", [value + 0.1 + 0.001 * (i % 3) for i, value in enumerate(plain)]),
@@ -208,6 +208,8 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     (note,) = adjusted_notes([clear, lost])
     assert "p is adjusted for 54 tests" in note
     assert adjusted_notes([clear, replace(lost, family=1)]) == []
+    near = replace(clear, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT, borderline=True))
+    assert any(note.startswith("borderline: p is so near to 0.05") for note in verdict(runs, [near]).notes)
 
 
 def test_both_questions_are_answered_beside_each_other(tmp_path, plain):

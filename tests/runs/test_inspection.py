@@ -11,7 +11,7 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import Limit
-from repoeval_bench.runs.inspection import CHUNKS, SOURCES
+from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView
 from support.encoders import CountingEncoder
@@ -62,12 +62,13 @@ def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
         assert own == {chunk_id for chunk_id in ranked if chunk_id.endswith(f"#{query_id}".replace(" ", "%20"))}
 
 
-def test_a_run_without_them_has_none_and_a_broken_file_is_named(run):
+@pytest.mark.parametrize("name", [SOURCES, CHUNKS, QUERIES])
+def test_a_run_without_them_has_none_and_a_broken_file_is_named(run, name):
     """An older run is not an error; a truncated file is one, in one sentence."""
-    (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])
-    with pytest.raises(ResultError, match=r"chunks.jsonl.gz is broken .*; run the evaluation again"):
+    (run.folder / name).write_bytes((run.folder / name).read_bytes()[:-20])
+    with pytest.raises(ResultError, match=rf"{name} is broken .*; run the evaluation again"):
         _ = run.inspection
-    (run.folder / SOURCES).unlink()
+    (run.folder / name).unlink()
     assert run.inspection is None
 
 
