@@ -57,7 +57,6 @@ def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
         (("fetch", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
         (("fetch", "--context", "1k"), 2, "choose from function: codex 2k, 4k"),
         (("fetch", "--source", "http://127.0.0.1:1"), 1, "127.0.0.1 cannot be reached"),
-        (("fetch", "--source", "pypi", "--level", "api"), 2, "carries the function level only"),
         (("get",), 2, "No such command 'get'"),
     ],
 )
