@@ -320,9 +320,9 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
         compare([like, deep, other, again])
     assert str(error.value).split("\n  ")[1:] == [
         "a and b: k 100 against 7",
-        "a and c: data made · 0 against made · 1",
         "a and c: protocol context against body",
         "a and c: k 100 against 7",
+        "a and c: data made · 0 against made · 1",
         "a and c: 1 query only in a (such as q000000)",
         "a and c: 1 query only in c (such as other)",
     ]
