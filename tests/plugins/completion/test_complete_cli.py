@@ -194,6 +194,7 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(server, complet
 
 def test_a_completed_run_is_not_completed_again(stored, complete):
     """Its base is named."""
+    pytest.importorskip("rapidfuzz")
     made = json.loads(complete("ast", "--json").out)["run_id"]
     assert "is completed already; complete " in one_sentence(complete(made), 2)
 
