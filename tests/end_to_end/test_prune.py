@@ -38,7 +38,7 @@ def size(folder):
 def test_a_recommendation_ends_with_its_folder_and_size(recommended):
     folder, said = recommended
     last = said.splitlines()[-1]
-    assert last.startswith(f"{folder} now has {size(folder) / 1e3:.3g} KB;")
+    assert last.startswith(f"{folder} now has {show_size(size(folder))};")
     assert f"runs --prune all --out {folder}" in last
 
 
