@@ -107,13 +107,14 @@ def match_size(
             target=target,
             reason="" if near else f"{spec} has no option for a size",
         )
-    low, high = 0, int(start.params[option])
+    own_size = int(start.params[option])
+    low, high = 0, max(1, own_size)  # doubling 0 would never end
     seen: dict[int, float] = {}
     means = {} if means is None else means
     cut = files
     if skip_errors:
         sizes = _sizes(chunker, files, skip_errors=True)
-        means[high] = _mean(sizes)
+        means[own_size] = _mean(sizes)
         cut = [file for file, of_file in zip(files, sizes, strict=True) if of_file]
 
     def realised_at(size: int) -> float:

@@ -136,7 +136,7 @@ class Row:
 
     Of a chunker:
 
-    - sizes: the options that set its chunks' size, if their names are not the usual ones. scaled: option of a size ->
+    - sizes: the options that set its chunks' size, if they are not in `SIZE_OPTIONS`. scaled: option of a size ->
       options that keep their ratio to it.
     - parallel: it keeps no state and starts no process, so it may cut in several processes. libraries: modules that
       take long to import; the server of those processes imports them.

@@ -186,7 +186,7 @@ class LanguageRules:
     def of_module(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the definitions of a name in a module; None to follow the imports of the file."""
+        """Return the definitions of a type's name in a module; None to follow the imports of the file."""
         return None
 
     def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
@@ -200,7 +200,7 @@ class LanguageRules:
     def looked_up(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the definitions of a name in the module or type before it; None to resolve it as any other member."""
+        """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
         return None
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:

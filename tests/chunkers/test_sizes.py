@@ -4,7 +4,8 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import is_resized, match_size, mean_nws, resize
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws
+from repoeval_bench.core.spans import LineSpan
 
 FILES = [
     SourceFile(
@@ -29,6 +30,28 @@ def test_the_realised_mean_comes_within_five_percent(spec: str, target: int) -> 
     assert abs(match.realised - target) <= 0.05 * target
     assert mean_nws(make_chunker(match.spec), FILES) == match.realised
     assert str(match.nominal) in match.spec
+
+
+class FromZero:
+    """Files in blocks of lines that hold at least so many characters: a size that may be 0."""
+
+    def __init__(self, max_nws: int = 0) -> None:
+        self.spec = f"py:{__name__}:FromZero(max_nws={max_nws})"
+        self._least = max_nws
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        chunks, first = [], 0
+        for line in range(1, file.n_lines + 1):
+            part = file.chars_of(LineSpan(first, line))
+            if count_nws(file.slice(part)) > self._least or line == file.n_lines:
+                chunks.append(Chunk.cut(file, part))
+                first = line
+        return [chunk for chunk in chunks if chunk.text.strip()]
+
+
+def test_a_size_that_is_0_by_itself_is_searched_from_1() -> None:
+    match = match_size(f"py:{__name__}:FromZero", 150, FILES)
+    assert match.matched, match
 
 
 def test_a_windows_step_keeps_its_ratio() -> None:

@@ -30,6 +30,7 @@ def test_the_table_has_every_measure_of_the_registry():
             name = {"must": cut, "may": f"`{d.name}`, {cut}", "none": f"`{d.name}`"}[d.cutoff]
             columns = name, ", ".join(f"`{alias}`" for alias in d.aliases), d.meaning, d.formula
             rows.append(f"| {' | '.join(column.replace('|', chr(92) + '|') for column in columns)} |")
+            assert rows[-1] in PAGE
         rows.append("")
     assert "\n".join(rows) in PAGE
     assert all(f"`{name}`" in PAGE for name in UNREGISTERED)

@@ -85,6 +85,7 @@ def test_runs_that_failed_are_spoken_of(tmp_path, plain, failed, said):
     runs = [made(tmp_path / "b", plain), made(tmp_path / "c", [value + 0.05 for value in plain])]
     for some in (runs, runs[:1]):
         assert f"{said} not compared" in verdict(some, failed=failed).notes
+    assert "give a second one" in verdict(runs[:1]).text
     assert "give a second one" not in verdict(runs[:1], failed=failed).text
     assert not any("failed" in note for note in verdict(runs).notes)
 

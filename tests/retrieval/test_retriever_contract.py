@@ -18,6 +18,8 @@ SPECS = (
 )
 MATCHES_ALONE = ("grep",)
 """Retrievers that list only the chunks that match, which may be none."""
+SCORES_NO_TEXT = ("random", "rerank", "hybrid", "grep")
+"""Retrievers whose score is not of a text alone, so that equal texts need not tie."""
 WORDS = ["def", "return", "class", "self", "port", "line", "count", "total"]
 
 
@@ -78,9 +80,7 @@ def test_rankings_are_complete_ordered_and_within_reach(spec):
         assert top["q"] == run.rankings["q"][:3]
 
 
-@pytest.mark.parametrize(
-    "spec", [spec for spec in SPECS if not spec.startswith(("random", "rerank", "hybrid", "grep"))]
-)
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith(SCORES_NO_TEXT)])
 def test_equal_texts_tie_and_the_larger_id_comes_first(spec):
     """f0.py and f8.py hold one text: one score, and f8.py right in front."""
     ranking = build(spec, corpus()).search(QUERIES[:1], 50).rankings["q"]
