@@ -60,6 +60,9 @@ _PRELOADED = [
 
 _METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
 
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable of Python that keeps the current folder off the path."""
+
 _INTERRUPTED = 130
 
 _SECONDS_TO_CLEAR_UP = 5
@@ -177,7 +180,7 @@ class ProcessPool:
             task.future.set_result(self._failed(reason))
 
     def _submit(self, task: _Task[T]) -> _Task[T]:
-        with _interrupts_held():  # a job may start another worker
+        with _ready_to_start():  # a job may start another worker
             pool = self._started()
             try:
                 task.future = pool.submit(_run, task.job)
@@ -202,7 +205,10 @@ class ProcessPool:
             context.set_forkserver_preload(_PRELOADED)
             self._others = frozenset(process.pid for process in multiprocessing.active_children())
             self._pool = ProcessPoolExecutor(
-                self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(),)
+                self.workers,
+                mp_context=context,
+                initializer=_begin,
+                initargs=(gc.get_threshold(), os.environ.get(_SAFE_PATH)),
             )
         return self._pool
 
@@ -236,7 +242,7 @@ def start_server(chunkers: Iterable[str]) -> None:
     """
     if usable_cores() > 1 and _METHOD == "forkserver":
         multiprocessing.get_context(_METHOD).set_forkserver_preload([*_PRELOADED, *modules_of(chunkers)])
-        with _interrupts_held():
+        with _ready_to_start():
             forkserver.ensure_running()
 
 
@@ -252,11 +258,31 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Delay Ctrl-C until the end of the block: during a worker's start its server would print a traceback.
+def _ready_to_start() -> Iterator[None]:
+    """Let processes start in the block that run no file of the current folder, which may be code to chunk.
 
-    A process that starts in the block inherits the mask and never gets Ctrl-C; the caller ends it.
+    They would look there for modules first. Ctrl-C waits until the end of the block: during a worker's start its server
+    would print a traceback. A process that starts in the block inherits the mask and never gets Ctrl-C; the caller ends
+    it.
     """
+    safe_path = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        with _interrupts_held():
+            yield
+    finally:
+        _set_safe_path(safe_path)
+
+
+def _set_safe_path(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = value
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
     ours = threading.current_thread() is threading.main_thread()
     interrupts: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number)) if ours else None
@@ -274,11 +300,12 @@ def _interrupts_held() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _begin(threshold: tuple[int, int, int]) -> None:
+def _begin(threshold: tuple[int, int, int], safe_path: str | None) -> None:
     """Prepare a worker: it ignores Ctrl-C, which the caller handles, and ends with the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(*threshold)
+    _set_safe_path(safe_path)  # programs of a chunker start as from the caller
     threading.Thread(target=_end_with_caller, daemon=True).start()
 
 

@@ -72,7 +72,7 @@ def open_index() -> Iterator[Index]:
 
 def pip_settings() -> dict[str, str]:
     """Settings of pip for downloads by name (`index-url`), merged as pip does: files, then variables."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
+    command = [sys.executable, "-P", "-m", "pip", "config", "list"]  # not a pip.py of the current folder
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     layers: dict[str, dict[str, str]] = {"global": {}, "download": {}, ":env:": {}}
     for line in done.stdout.splitlines():
