@@ -149,9 +149,8 @@ def _new_repositories_note(c: Comparison) -> str:
     """Return the note on the pair's primary difference for repositories that were not measured."""
     new = c.on_new_repositories
     assert new is not None
-    words = (
-        f"{heading(c.measure)}, on new repositories: {new.difference:+.4f} {interval(new.ci, '+.4f')}, p {new.p:.4f}"
-    )
+    between = interval(new.ci, "+.4f", of="repositories")
+    words = f"{heading(c.measure)}, on new repositories: {new.difference:+.4f} {between}, p {new.p:.4f}"
     if new.two_level is None or new.prediction is None:
         return words
     return (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.evidence import BASELINE
+from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
@@ -57,7 +58,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     cheaper = decision.cheapest
     if (saved := _saved(recommendation, first, cheaper)) is not None:
         spec = described(recommendation.candidates[cheaper.name])
-        lines.append(f"{saved}: {spec}, about {_points(first.score - cheaper.score)} less.")
+        lines.append(f"{saved}: {spec}, which finds about {_points(first.score - cheaper.score)} less.")
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
@@ -225,15 +226,17 @@ def _few(recommendation: Recommendation) -> list[str]:
 
 
 def _measured(recommendation: Recommendation, label: str) -> str:
-    """Return how much the choice finds, by each question: the mean over the retrievers."""
-    parts = []
-    for protocol in dict.fromkeys(evidence.protocol for evidence in recommendation.evidence):
-        scores = [evidence.means[label] for evidence in recommendation.evidence if evidence.protocol == protocol]
-        share = sum(scores) / len(scores)
-        parts.append(_FINDS.get(protocol, "{} under protocol " + protocol).format(_percent(share)))
-    most = max(recommendation.evidence, key=lambda evidence: evidence.n_clusters)
-    where = cluster_count(most.n_clusters, most.clustered_by)
-    return f"Measured on {where}: it finds {' and '.join(parts)}."
+    """Return how much the choice finds, by each question, and on how many files: the mean over the retrievers."""
+    parts: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for question in recommendation.evidence:
+        scores = [other.means[label] for other in recommendation.evidence if other.protocol == question.protocol]
+        finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
+        parts[question.protocol] = finds.format(_percent(sum(scores) / len(scores)))
+        files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
+    if len(counts := {*files.values()}) == 1:
+        return f"Measured on {counts.pop()}: it finds {' and '.join(parts.values())}."
+    return f"It finds {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
 
 
 def _risk(first: RankedCandidate) -> str:
@@ -303,11 +306,23 @@ def _close(recommendation: Recommendation) -> str:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
         parts.append(f"{name} is significantly better than it in {_heading(evidence)}.")
     if not parts:
-        parts.append(f"These {others + 1} candidates are close: no other differs significantly from the choice.")
+        parts.append(_none_differs(recommendation, others + 1))
     if recommendation.n_files < _SMALL:
         weighs = ", so what other repositories show weighs most" if _weight(recommendation) < 0.5 else ""
         parts.append(f"Fewer than {_SMALL} files say little{weighs}.")
     return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
+
+
+def _none_differs(recommendation: Recommendation, n_candidates: int) -> str:
+    """Return why no candidate differs significantly: the files may be too few for any difference to."""
+    needed = fewest_clusters(n_candidates * (n_candidates - 1) // 2)
+    most = max(recommendation.evidence, key=lambda evidence: evidence.n_clusters)
+    if most.n_clusters >= needed:
+        return "No other candidate differs significantly from the choice."
+    where = cluster_count(most.n_clusters, most.clustered_by)
+    return (
+        f"{where} are too few to tell {n_candidates} candidates apart: no difference can be significant below {needed}."
+    )
 
 
 def _weight(recommendation: Recommendation) -> float:

@@ -108,10 +108,10 @@ def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:
     return f"{value:{number}} {interval(ci, number)}"
 
 
-def interval(ci: HalfOpen, number: str = ".4f") -> str:
-    """An interval alone: `[0.0001, 0.0245]`, `[open, 0.0245]` or `[too few files]`."""
+def interval(ci: HalfOpen, number: str = ".4f", *, of: str = "files") -> str:
+    """An interval alone: `[0.0001, 0.0245]`, `[open, 0.0245]`, or `[too few files]`, whatever it is a sample `of`."""
     if ci is None:
-        return "[too few files]"
+        return f"[too few {of}]"
     low, high = ("open" if end is None else f"{end:{number}}" for end in ci)
     return f"[{low}, {high}]"
 

@@ -22,14 +22,14 @@ from support.runs import write_run
 NAMES = ("fixed", "ast", "recursive", "least-nested", "early-split")
 
 
-def runs_of(folder, means, spread=0.05, queries=40):
-    """Runs over as many files, whose scores are spread by the same rule around each mean."""
+def runs_of(folder, means, spread=0.05, queries=40, files=40):
+    """Runs of queries in so many files, whose scores are spread by the same rule around each mean."""
     draws = np.random.default_rng(5)
     return [
         write_run(
             folder / name,
             {"ndcg@10": np.clip(mean + draws.normal(0, spread, queries), 0, 1) if mean else [0.0] * queries},
-            files=[f"f{i}.py" for i in range(queries)],
+            files=[f"f{i % files}.py" for i in range(queries)],
         )
         for name, mean in means.items()
     ]
@@ -94,11 +94,21 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     assert found.decision.choice.to_choice == (0, 0)
 
 
-def test_candidates_that_are_close_are_said_to_be(tmp_path):
-    found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.5001, "c": 0.4999}, spread=0.2))
-    assert answer_lines(found)[-1] == "These 3 candidates are close: no other differs significantly from the choice."
-    small = concluded(runs_of(tmp_path / "small", {"a": 0.5, "b": 0.51}, spread=0.2, queries=24))
-    assert small.n_files == 24
+def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path):
+    """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 7 files it is below 0.05."""
+    means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
+    many = concluded(runs_of(tmp_path / "many", means, spread=0.2))
+    assert answer_lines(many)[-1] == "No other candidate differs significantly from the choice."
+    few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
+    assert "6 files are too few to tell 3 candidates apart" in answer_lines(few)[-1]
+    assert "can be significant below 7" in answer_lines(few)[-1]
+
+
+def test_each_question_names_its_files(tmp_path):
+    by_code, by_words = (runs_of(tmp_path / f"{files}", {"a": 0.5, "b": 0.9}, files=files) for files in (40, 9))
+    measured = answer_lines(concluded(by_code, by_words, protocols=("uses", "docstring")))[1]
+    assert measured.startswith("It finds 90 % of the definitions that code needs (40 files) and 90 % of the lines")
+    assert "asks for (9 files)." in measured
 
 
 def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
