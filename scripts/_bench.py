@@ -46,7 +46,10 @@ def one_core() -> Iterator[None]:
 
 
 class Spent(NamedTuple):
-    """The cost of a process: seconds by the clock, seconds of processor time, and its peak memory in bytes."""
+    """The cost of a process: seconds by the clock, seconds of processor time, and its peak memory in bytes.
+
+    The last two are those of the process alone: the workers of a pool, which another process starts, do not count.
+    """
 
     wall: float
     busy: float
