@@ -16,7 +16,8 @@ import pytest
 from repoeval_bench.core.errors import BenchError, ChunkError
 from repoeval_bench.runs.executors import TRIES, InProcess, ProcessPool
 from support import jobs
-from support.command import heed_interrupts, python
+from support.command import heed_interrupts
+from support.planted import compare_in_planted_folder
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -223,18 +224,6 @@ if __name__ == "__main__":
 
 def test_no_file_of_the_current_folder_is_run(tmp_path: Path) -> None:
     """It may be the code to chunk: a file in it that is called as a module of Python is a text, to workers too."""
-    code, marker, tool = tmp_path / "code", tmp_path / "marker", tmp_path / "tool" / "tool.py"
-    for folder in (code, tool.parent):
-        folder.mkdir()
-    for name in ("pickle", "multiprocessing", "re", "threading", "types", "signal", "numpy", "pip"):
-        functions = "".join(
-            f'def {name}_{i}(a):\n    """Return the {i}th part of a {name} of this folder."""\n    return a\n\n\n'
-            for i in range(3)
-        )
-        (code / f"{name}.py").write_text(f"open({str(marker)!r}, 'a').write({name!r})\n{functions}")
-    # As the installed command does: a script whose own folder is on the path.
-    tool.write_text("from repoeval_bench.cli import main\n\nif __name__ == '__main__':\n    main()\n")
-    words = ("compare", "-c", "fixed", "-c", "ast", "--protocol", "docstring", "--retriever", "bm25", "--source", ".")
-    done = python(tool, *words, "--executor", "local:2", "--out", tmp_path / "runs", "--home", tmp_path, cwd=code)
+    done, ran = compare_in_planted_folder(tmp_path, "local:2")
     assert done.code == 0, done.err
-    assert not marker.exists(), marker.read_text()
+    assert ran == ""

@@ -13,6 +13,7 @@ import socket
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -71,7 +72,9 @@ class RayCluster:
         self._store = store
         self._address, self._cores = address, cores or usable_cores()
         self._home = home.resolve() if home else None
-        self._folder: str | None = None
+        self._folder = ""
+        # Workers of a cluster that runs already are in folders of its own.
+        self._job_folder = None if address else Path.cwd()
         self._actors: list[Any] = []
         self._placed: Placed | None = None
 
@@ -80,17 +83,23 @@ class RayCluster:
 
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-        if self._address is None:
-            self._folder = tempfile.mkdtemp(prefix="ray-")
-            ray.init("local", num_cpus=self._cores, object_store_memory=STORE_BYTES, _temp_dir=self._folder, **quiet)
-        else:
-            del quiet["include_dashboard"]
-            try:
-                _check_answers(self._address)
-                ray.init(address=self._address, **quiet)
-            except (OSError, RuntimeError, ValueError) as error:
-                reason = str(error).strip().partition("\n")[0]
-                raise BenchError(f"no Ray cluster answers at {self._address!r} ({reason}); start one there") from error
+        self._folder = tempfile.mkdtemp(prefix="ray-")
+        # Ray lets workers look for modules in the current folder, which may be code to chunk.
+        with ExitStack() as undo, chdir(self._folder):
+            undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
+            if self._address is None:
+                size = {"num_cpus": self._cores, "object_store_memory": STORE_BYTES}
+                ray.init("local", _temp_dir=self._folder, **size, **quiet)
+            else:
+                del quiet["include_dashboard"]
+                try:
+                    _check_answers(self._address)
+                    ray.init(address=self._address, **quiet)
+                except (OSError, RuntimeError, ValueError) as error:
+                    reason = str(error).strip().partition("\n")[0]
+                    message = f"no Ray cluster answers at {self._address!r} ({reason}); start one there"
+                    raise BenchError(message) from error
+            undo.pop_all()
         return self
 
     def __exit__(
@@ -100,8 +109,7 @@ class RayCluster:
 
         self._actors = []
         ray.shutdown()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def map(self, jobs: Sequence[Job]) -> Iterator[Finished]:
         """Yield the result of each job, in their order; a job whose worker is lost too often has that as its error."""
@@ -118,7 +126,7 @@ class RayCluster:
             for index in range(len(jobs)):
                 while index not in done:
                     while n_started < len(jobs) and len(running) < ahead:
-                        running[run.remote(jobs[n_started], self._placed)] = n_started
+                        running[run.remote(jobs[n_started], self._placed, self._job_folder)] = n_started
                         n_started += 1
                     for reference in ray.wait(list(running))[0]:
                         done[running.pop(reference)] = _result(reference)
@@ -143,7 +151,7 @@ class RayCluster:
                 near = NodeAffinitySchedulingStrategy(node["NodeID"], soft=not gpus)
                 self._actors.append(
                     actor.options(name=name, num_cpus=0, num_gpus=min(gpus, 1), scheduling_strategy=near).remote(
-                        self._home, self._store
+                        self._home, self._store, self._job_folder
                     )
                 )
                 names.append((node["NodeID"], name))
@@ -157,8 +165,15 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
-def _run(job: Job, placed: Placed | None) -> Finished:
+def _run(job: Job, placed: Placed | None, folder: Path | None) -> Finished:
+    _go_to(folder)
     return job(placed)
+
+
+def _go_to(folder: Path | None) -> None:
+    """Change to the folder of the command, from which a worker on its machine reads relative paths."""
+    if folder is not None:
+        os.chdir(folder)
 
 
 def _result(reference: Any) -> Finished:
@@ -230,7 +245,8 @@ class ActorEncoder(Unchecked):
 class ModelActor:
     """An actor that loads each requested model once, and reads through its machine's vector cache."""
 
-    def __init__(self, home: Path | None, store: str | None = None) -> None:
+    def __init__(self, home: Path | None, store: str | None, folder: Path | None) -> None:
+        _go_to(folder)
         self._home = home
         self._shared = SharedVectorCache(vectors_folder(home), ObjectStore(store)) if store else None
         self._embedders: dict[str, Embedder] = {}

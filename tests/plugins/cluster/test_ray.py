@@ -21,6 +21,7 @@ from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
 from support.folders import content
 from support.killer import KILLS, Killer, children, wait_until
+from support.planted import compare_in_planted_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")]
 
@@ -219,3 +220,11 @@ def test_two_drivers_at_once_have_all_their_runs(drive, cluster, places, half, t
 def test_no_cluster_at_an_address_is_one_sentence():
     with pytest.raises(BenchError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"), RayCluster("127.0.0.1:1"):
         pass
+
+
+def test_no_file_of_the_current_folder_is_run(tmp_path):
+    """Ray would look there for modules; relative folders are still those of the command."""
+    done, ran = compare_in_planted_folder(tmp_path, "ray")
+    assert done.code == 0, done.err
+    assert ran == ""
+    assert len(stored(tmp_path / "runs")) == 2
