@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
@@ -306,17 +307,18 @@ def _close(recommendation: Recommendation) -> str:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
         parts.append(f"{name} is significantly better than it in {_heading(evidence)}.")
     if not parts:
-        parts.append(_none_differs(recommendation, others + 1))
+        parts.append(_none_differs(recommendation))
     if recommendation.n_files < _SMALL:
         weighs = ", so what other repositories show weighs most" if _weight(recommendation) < 0.5 else ""
         parts.append(f"Fewer than {_SMALL} files say little{weighs}.")
     return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
 
 
-def _none_differs(recommendation: Recommendation, n_candidates: int) -> str:
+def _none_differs(recommendation: Recommendation) -> str:
     """Return why no candidate differs significantly: the files may be too few for any difference to."""
-    needed = fewest_clusters(n_candidates * (n_candidates - 1) // 2)
     most = max(recommendation.evidence, key=lambda evidence: evidence.n_clusters)
+    n_candidates = len(most.means)
+    needed = fewest_clusters(comb(n_candidates, 2))
     if most.n_clusters >= needed:
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
