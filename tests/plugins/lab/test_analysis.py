@@ -35,37 +35,40 @@ def made(results, spec, mean, nws, *, protocol="body", paths=("py",) * 8, **chan
     )
 
 
+def ast(size):
+    return f"ast:max_nws={size},min_nws=50,overlap=0,language=auto"
+
+
+SIZES = {"fixed:max_nws=500,offset=0": 440, "fixed:max_nws=1000,offset=0": 900, ast(700): 470, ast(1300): 880}
+
+
+def made_all(results, *means, **changed):
+    """`fixed` at two sizes, `ast` at both, a chunker of a size that `fixed` was not run at."""
+    for (spec, nws), mean in zip((SIZES | {"file": 4000}).items(), means, strict=True):
+        made(results, spec, mean, nws, **changed)
+
+
 @pytest.fixture
 def results(tmp_path):
-    """`fixed` at two sizes, `ast` at both, a chunker of a size that `fixed` was not run at."""
-    for spec, mean, nws in (
-        ("fixed:max_nws=500,offset=0", 0.40, 440),
-        ("fixed:max_nws=1000,offset=0", 0.30, 900),
-        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.50, 470),
-        ("ast:max_nws=1300,min_nws=50,overlap=0,language=auto", 0.35, 880),
-        ("file", 0.1, 4000),
-    ):
-        made(tmp_path, spec, mean, nws)
+    made_all(tmp_path, 0.40, 0.30, 0.50, 0.35, 0.1)
     return tmp_path
 
 
+def analysed(results, *updates):
+    """What is said of each leaderboard of a folder."""
+    return analyses(leaderboards(run_folders(results), apart=True).ranked, *updates)
+
+
 def test_a_run_is_of_the_size_of_the_fixed_run_that_its_chunks_resemble(results):
-    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
-    (found,) = analyses([leaderboard])
-    assert [found.sized_runs[entry.run_id].label for entry in leaderboard.entries] == [
-        "ast at 500",
-        "fixed at 500",
-        "ast at 1,000",
-        "fixed at 1,000",
-        "file",
-    ]
+    (found,) = analysed(results)
+    labels = [found.sized_runs[entry.run_id].label for entry in found.leaderboard.entries]
+    assert labels == ["ast at 500", "fixed at 500", "ast at 1,000", "fixed at 1,000", "file"]
 
 
 def test_each_chunker_is_compared_with_fixed_of_its_size(results):
     """The comparison is `compare`'s; runs of no size are in none."""
-    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
-    (found,) = analyses([leaderboard])
-    by_label = {found.sized_runs[run.run_id].label: run for run in leaderboard.runs}
+    (found,) = analysed(results)
+    by_label = {found.sized_runs[run.run_id].label: run for run in found.leaderboard.runs}
     assert {found.sized_runs[run_id].label for run_id in found.against} == {"ast at 500", "ast at 1,000"}
     for size in ("500", "1,000"):
         said = compare([by_label[f"ast at {size}"]], by_label[f"fixed at {size}"], measures=["line_rprec", "recall@5"])
@@ -75,24 +78,19 @@ def test_each_chunker_is_compared_with_fixed_of_its_size(results):
 
 def test_one_fixed_run_of_a_size_is_the_baseline(results):
     """A second one, matched to another chunker's size, takes no part in comparisons, whichever scores higher."""
-    (before,) = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    (before,) = analysed(results)
     made(results, "fixed:max_nws=983,offset=0", 0.29, 890)
     made(results, "fixed:max_nws=1013,offset=0", 0.31, 910)
-    (found,) = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    (found,) = analysed(results)
     sizes = {place.label: place.size for place in found.sized_runs.values() if place.name == "fixed"}
-    assert sizes == {
-        "fixed at 500": 500,
-        "fixed at 1,000": 1000,
-        "fixed:max_nws=983": None,
-        "fixed:max_nws=1013": None,
-    }
+    matched = dict.fromkeys(("fixed:max_nws=983", "fixed:max_nws=1013"))
+    assert sizes == {"fixed at 500": 500, "fixed at 1,000": 1000} | matched
     assert found.against == before.against
     assert found.sizes == before.sizes
 
 
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
-    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
-    (found,) = analyses([leaderboard])
+    (found,) = analysed(results)
     by_name = {size.chunker: size for size in found.sizes}
     assert by_name.keys() == {"ast", "fixed"}
     assert dict(by_name["ast"].means) == pytest.approx({500: 0.5, 1000: 0.35})
@@ -103,11 +101,10 @@ def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest
 
 def test_the_frontier_is_the_best_run_at_each_budget(results):
     """Its recall is the highest mean there, beside the best of `fixed`; without sources no tokens are known."""
-    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
-    (found,) = analyses([leaderboard])
+    (found,) = analysed(results)
     assert [point.budget for point in found.frontier] == list(BUDGETS)
     for point in found.frontier:
-        means = {run.run_id: run.metrics.micro[f"line_recall@{point.budget}"] for run in leaderboard.runs}
+        means = {run.run_id: run.metrics.micro[f"line_recall@{point.budget}"] for run in found.leaderboard.runs}
         assert point.recall == pytest.approx(max(means.values()))
         assert means[point.run_id] == pytest.approx(point.recall)
         assert point.fixed == pytest.approx(max(means[i] for i in means if found.sized_runs[i].name == "fixed"))
@@ -125,27 +122,17 @@ def test_languages_are_ranked_by_themselves_where_there_are_several(tmp_path):
             chunker=name,
             headline_measure="line_rprec",
         )
-    (found,) = analyses(leaderboards(run_folders(tmp_path), apart=True).ranked)
+    (found,) = analysed(tmp_path)
     assert found.languages.keys() == {"python", "rust", "go"}
     assert found.languages["go"] is None
-    best = {name: choice.best for name, choice in found.languages.items() if choice}
-    assert {name: (each.run_id, each.mean) for name, each in best.items()} == {
-        "python": ("ast", pytest.approx(0.3)),
-        "rust": ("fixed", pytest.approx(0.9)),
-    }
+    best = {name: (each.best.run_id, each.best.mean) for name, each in found.languages.items() if each}
+    assert best == {"python": ("ast", pytest.approx(0.3)), "rust": ("fixed", pytest.approx(0.9))}
 
 
 def test_two_protocols_agree_as_far_as_their_order_and_their_verdicts_do(results):
     """Turned round, every pair of runs is ranked the other way."""
-    for spec, mean, nws in (
-        ("fixed:max_nws=500,offset=0", 0.30, 440),
-        ("fixed:max_nws=1000,offset=0", 0.40, 900),
-        ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.10, 470),
-        ("ast:max_nws=1300,min_nws=50,overlap=0,language=auto", 0.35, 880),
-        ("file", 0.5, 4000),
-    ):
-        made(results, spec, mean, nws, protocol="context")
-    (found,) = agreements(analyses(leaderboards(run_folders(results), apart=True).ranked))
+    made_all(results, 0.30, 0.40, 0.10, 0.35, 0.5, protocol="context")
+    (found,) = agreements(analysed(results))
     assert (found.protocols, found.n_rows, found.n_compared) == (("body", "context"), 5, 2)
     assert found.tau == pytest.approx(-1.0)
     assert found.changed == {"ast at 500": ("better", "worse"), "ast at 1,000": ("better", "worse")}
@@ -187,14 +174,14 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
         printed(
             ("fixed:max_nws=500,offset=0", 1, 1000, 300),
             ("fixed:max_nws=500,offset=0", 2, 3000, 1500),
-            ("ast:max_nws=690,min_nws=50,overlap=0,language=auto", 2, 3000, 700),
-            ("ast:max_nws=680,min_nws=50,overlap=0,language=auto", 2, 3000, 3000),
-            ("ast:max_nws=700,min_nws=50,overlap=0,language=auto", 1, 1000, 100),
-            ("ast:max_nws=900,min_nws=50,overlap=0,language=auto", 1, 1000, 1000),
+            (ast(690), 2, 3000, 700),
+            (ast(680), 2, 3000, 3000),
+            (ast(700), 1, 1000, 100),
+            (ast(900), 1, 1000, 1000),
             ("file", 1, 500, 500),
         )
     )
-    (found,) = analyses(leaderboards(run_folders(results), apart=True).ranked, read_updates(path))
+    (found,) = analysed(results, read_updates(path))
     by_label = {found.sized_runs[run_id].label: update for run_id, update in found.updates.items()}
     assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
         "ast at 500": (pytest.approx((0.1 + 0.7 / 3) / 2), 2),
@@ -205,7 +192,7 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
     assert by_label["fixed at 500"].to_fixed is by_label["file"].to_fixed is None
     # What updates of Go cost says nothing of Python.
     path.write_text(printed(("file", 1, 500, 500), language="go"))
-    (found,) = analyses(leaderboards(run_folders(results), apart=True).ranked, read_updates(path))
+    (found,) = analysed(results, read_updates(path))
     assert found.updates == {}
 
 
@@ -227,13 +214,10 @@ def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_pat
     """Without `fixed` no size is known: three sizes of `ast` are three runs, here ranked the other way round."""
     for protocol, means in (("body", (0.2, 0.3, 0.4)), ("context", (0.4, 0.3, 0.2))):
         for size, mean in zip((300, 700, 2000), means, strict=True):
-            made(tmp_path, f"ast:max_nws={size},min_nws=50,overlap=0,language=auto", mean, size, protocol=protocol)
-    result = analyses(leaderboards(run_folders(tmp_path), apart=True).ranked)
-    assert [result[0].sized_runs[entry.run_id].label for entry in result[0].leaderboard.entries] == [
-        "ast:max_nws=2000",
-        "ast:max_nws=700",
-        "ast:max_nws=300",
-    ]
+            made(tmp_path, ast(size), mean, size, protocol=protocol)
+    result = analysed(tmp_path)
+    labels = [result[0].sized_runs[entry.run_id].label for entry in result[0].leaderboard.entries]
+    assert labels == [f"ast:max_nws={size}" for size in (2000, 700, 300)]
     (agreed,) = agreements(result)
     assert (agreed.n_rows, agreed.tau) == (3, pytest.approx(-1.0))
     frontier = list(csv.DictReader(io.StringIO(analysis_csvs(map(analysis_record, result), [agreed])["frontier.csv"])))
@@ -243,11 +227,11 @@ def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_pat
 
 def test_two_runs_at_one_size_keep_their_own_names(results):
     """Verdicts of both are compared with those of another question, where one is called by its size alone."""
-    made(results, "ast:max_nws=710,min_nws=50,overlap=0,language=auto", 0.2, 475)
+    made(results, ast(710), 0.2, 475)
     for size, mean, nws in ((500, 0.3, 440), (1000, 0.4, 900)):
         made(results, f"fixed:max_nws={size},offset=0", mean, nws, protocol="context")
-    made(results, "ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.1, 470, protocol="context")
-    body, context = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    made(results, ast(700), 0.1, 470, protocol="context")
+    body, context = analysed(results)
     labels = {place.label for place in body.sized_runs.values()}
     assert {"ast:max_nws=700", "ast:max_nws=710", "ast at 1,000"} < labels
     (agreed,) = agreements([body, context])
@@ -259,7 +243,7 @@ def test_two_runs_at_one_size_keep_their_own_names(results):
 def test_a_chunker_without_a_size_is_called_by_its_name_alone(results, spec):
     """It is compared with the baseline of its mean size all the same."""
     made(results, spec, 0.31, 450)
-    (body,) = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    (body,) = analysed(results)
     (place,) = [place for place in body.sized_runs.values() if place.spec == spec]
     assert (place.label, place.size) == (spec, 500)
     assert place.run_id in body.against

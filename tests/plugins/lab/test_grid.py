@@ -1,7 +1,7 @@
 """The grid's arithmetic: intervals, verdicts, bands and flips."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,29 +48,22 @@ def scores(values, headline="micro", repos=None, files=None):
     )
 
 
-def test_where_less_is_better_the_lower_mean_wins():
-    """A negative difference of redundancy is a win, a positive one is not."""
-    cell = Cell("context", "bm25", "redundancy@10")
-    assert result("a", "b", "own", cell, (0.3, 0.5), -0.2, (-0.3, -0.1), None, 9, 9, "micro").verdict == "wins"
-    assert result("a", "b", "own", cell, (0.5, 0.3), 0.2, (0.1, 0.3), None, 9, 9, "micro").verdict == "loses"
-
-
 @pytest.mark.parametrize(
-    ("difference", "low", "high", "band", "verdict"),
+    ("difference", "ci", "band", "verdict", "of_redundancy"),
     [
-        (0.2, 0.1, 0.3, None, "wins"),
-        (-0.2, -0.3, -0.1, 0.1, "loses"),
-        (0.1, 0.05, 0.15, 0.1, "noise"),
-        (0.1, -0.05, 0.25, 0.0, "undecided"),
-        (0.0, 0.0, 0.0, None, "undecided"),
-        (0.4, None, None, None, "undecided"),
+        (0.2, (0.1, 0.3), None, "wins", "loses"),
+        (-0.2, (-0.3, -0.1), 0.1, "loses", "wins"),
+        (0.1, (0.05, 0.15), 0.1, "noise", "noise"),
+        (0.1, (-0.05, 0.25), 0.0, "undecided", "undecided"),
+        (0.0, (0.0, 0.0), None, "undecided", "undecided"),
+        (0.4, None, None, "undecided", "undecided"),
     ],
 )
-def test_verdicts(difference, low, high, band, verdict):
-    """An interval over 0 decides nothing; a difference inside the placebo band is noise."""
-    ci = None if low is None else (low, high)
-    contest = result("a", "b", "nominal", CELL, (0.5, 0.5 - difference), difference, ci, band, 9, 3, "micro")
-    assert contest.verdict == contest.as_dict()["verdict"] == verdict
+def test_verdicts(difference, ci, band, verdict, of_redundancy):
+    """An interval over 0 decides nothing; within the placebo band is noise; the lower mean of redundancy wins."""
+    for cell, said in ((CELL, verdict), (Cell("context", "bm25", "redundancy@10"), of_redundancy)):
+        contest = result("a", "b", "nominal", cell, (0.5, 0.5 - difference), difference, ci, band, 9, 3, "micro")
+        assert contest.verdict == contest.as_dict()["verdict"] == said
 
 
 def test_means_are_the_headlines():
@@ -83,14 +76,6 @@ def test_the_band_is_the_spread_of_the_means():
     """Largest minus smallest mean over arms that should not differ; none for no arms."""
     assert placebo_bands([{CELL: scores([0, 1])}, {CELL: scores([1, 1])}, {CELL: scores([0, 0])}]) == {CELL: 1.0}
     assert placebo_bands([]) == {}
-
-
-@pytest.mark.parametrize("band", [None, 0.1])
-def test_noise_is_spoken_of_where_it_was_measured(band):
-    """Without a placebo band, the column of noise is left out and the title names no band."""
-    (table,) = sensitivity_tables([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro")])
-    assert ("noise" in [column.name for column in table.columns]) == (band is not None)
-    assert ("placebo" in " ".join(table.title)) == (band is not None)
 
 
 def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
@@ -118,12 +103,9 @@ def test_intervals_are_those_of_compare():
     files = [f"f{i // 3}" for i in range(60)]
     repos = ["x" if i < 30 else "y" for i in range(60)]
     cells = [Cell("context", "bm25", "m"), Cell("linemap", "bm25", "m")]
+    means = dict(zip(cells, ("micro", "macro"), strict=True))
     arms = {
-        name: {
-            cells[0]: scores(rng.uniform(size=60), "micro", repos, files),
-            cells[1]: scores(rng.uniform(size=60), "macro", repos, files),
-        }
-        for name in "ab"
+        name: {cell: scores(rng.uniform(size=60), mean, repos, files) for cell, mean in means.items()} for name in "ab"
     }
     for contest, make in zip(paired_results(arms, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
         ours, theirs = arms["a"][contest.cell], arms["b"][contest.cell]
@@ -140,14 +122,8 @@ def test_a_cell_says_everything_that_a_reader_groups_by():
     cell = Cell("body+query=full+relevance=iou:0.2", "bm25", "ndcg@10")
     record = result("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()
     assert json.loads(json.dumps(record)) == record
-    assert {key: record[key] for key in ("base_protocol", "query", "gold", "relevance", "mean_a", "mean_b")} == {
-        "base_protocol": "body",
-        "query": "full",
-        "gold": "body",
-        "relevance": "iou:0.2",
-        "mean_a": 0.75,
-        "mean_b": 0.5,
-    }
+    plain = {"base_protocol": "body", "query": "full", "gold": "body", "relevance": "iou:0.2"}
+    assert record.items() >= (plain | {"mean_a": 0.75, "mean_b": 0.5}).items()
     page = (Path(__file__).resolve().parents[3] / "docs" / "protocols.md").read_text()
     assert [key for key in record if f"`{key}`" not in page] == []
 
@@ -159,43 +135,45 @@ def wrong(**asked):
     return list(dict.fromkeys(problem.sentence for problem in found.mistakes))
 
 
-def test_all_wrong_names_of_a_grid_are_reported_at_once():
-    """Chunkers, protocols, policies, rules, retrievers, measures and the embedder: a sentence each."""
-    found = wrong(
-        chunkers=["asst", "fixed:max_nsw=1"],
-        embedder="minilmm",
-        protocols=["bdy"],
-        queries=["tail"],
-        relevances=["iou:2"],
-        retrievers=["bm26"],
-        measures=["ndgc@10"],
-        placebo=1,
-    )
-    for piece in ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20"):
-        assert [sentence for sentence in found if piece in sentence], piece
+NAMES = {
+    "chunkers": ["asst", "fixed:max_nsw=1"],
+    "embedder": "minilmm",
+    "protocols": ["bdy"],
+    "queries": ["tail"],
+    "relevances": ["iou:2"],
+    "retrievers": ["bm26"],
+    "measures": ["ndgc@10"],
+    "placebo": 1,
+}
+PARTS = {
+    "chunkers": ["ast", "ast:max_nws=1500"],
+    "embedder": "hash:dim=8",
+    "measures": ["mrr"],
+    "protocols": ["coderag", "code-chunk+scope=pooled", "linemap"],
+    "queries": ["full"],
+    "relevances": ["overlap"],
+    "retrievers": ["oracle", "rerank:overlap"],
+    "placebo": 0,
+}
+CANNOT = (
+    *("two different chunkers", "coderag cannot be in a grid", "scope=pooled cannot be in a grid"),
+    *("knows the answers", "the first 100"),
+)
 
 
-def test_everything_that_no_grid_can_compare_is_reported_at_once():
-    """One chunker under two names, fixed documents, another scope, a retriever that cheats, one that scores a part."""
-    found = wrong(
-        chunkers=["ast", "ast:max_nws=1500"],
-        embedder="hash:dim=8",
-        measures=["mrr"],
-        protocols=["coderag", "code-chunk+scope=pooled", "linemap"],
-        queries=["full"],
-        relevances=["overlap"],
-        retrievers=["oracle", "rerank:overlap"],
-        placebo=0,
-    )
-    assert len(found) == 5
-    for piece in (
-        "two different chunkers",
-        "coderag cannot be in a grid",
-        "scope=pooled cannot be in a grid",
-        "knows the answers",
-        "the first 100",
-    ):
-        assert [sentence for sentence in found if piece in sentence], piece
+@pytest.mark.parametrize(
+    ("asked", "n", "pieces"),
+    [
+        (NAMES, 9, ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20")),
+        # One chunker under two names, fixed documents, another scope, one that cheats, one that scores a part.
+        (PARTS, 5, CANNOT),
+    ],
+    ids=["names", "parts"],
+)
+def test_all_that_is_wrong_with_a_grid_is_reported_at_once(asked, n, pieces):
+    found = wrong(**asked)
+    assert len(found) == n
+    assert [piece for piece in pieces if not any(piece in sentence for sentence in found)] == []
 
 
 def test_what_is_wrong_with_the_data_is_reported_with_the_rest():
@@ -257,13 +235,14 @@ def test_usual_protocols_that_score_nothing_are_left_out_and_named(notices):
     assert len(notices) == 2
 
 
-def test_the_width_of_the_bands_is_told_by_measure():
-    """Smallest, largest and median over the cells; nothing where no band was measured."""
+def test_noise_is_spoken_of_where_it_was_measured():
+    """A column, the title, and smallest, largest and median width over the cells; nothing without a placebo band."""
     cells = [
         result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, (0.1, 0.3), band, 9, 3, "micro") for band in (0.1, 0.2, 0.6)
     ]
-    assert sensitivity_tables(cells)[0].notes[0] == (
-        "placebo band over the cells: nDCG@10 0.1000 to 0.6000 (median 0.2000)"
-    )
-    (table,) = sensitivity_tables([result("a", "b", "nominal", CELL, (0.5, 0.3), 0.2, None, None, 9, 3, "micro")])
-    assert table.notes == ("no decided cell contradicts another of the same pair",)
+    bare = replace(cells[0], band=None)
+    for table, measured in ((sensitivity_tables(cells)[0], True), (sensitivity_tables([bare])[0], False)):
+        assert ("noise" in [column.name for column in table.columns]) == measured
+        assert ("placebo" in " ".join(table.title)) == measured
+        width = "placebo band over the cells: nDCG@10 0.1000 to 0.6000 (median 0.2000)"
+        assert table.notes[0] == (width if measured else "no decided cell contradicts another of the same pair")

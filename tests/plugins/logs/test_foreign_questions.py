@@ -14,54 +14,52 @@ from support.codebase import write_files
 from support.command import bench, one_sentence, succeed
 from support.runs import read_rows, write_rows
 
+
+def places(*files, ends=("start_line", "end_line"), name="path"):
+    """Places as other benchmarks have them, of (file, first line, last line)."""
+    return [{name: file, ends[0]: first, ends[1]: last} for file, first, last in files]
+
+
+def regions(*files):
+    return places(*files, ends=("start", "end"))
+
+
 SEMBLE = [
     {
         "query": "how spans are joined",
-        "relevant": [{"path": "src/spans.py", "start_line": 3, "end_line": 4, "note": "not read"}],
-        "secondary": [{"path": "./src/use.py", "start_line": 1, "end_line": 1}],
+        "relevant": [each | {"note": "not read"} for each in places(("src/spans.py", 3, 4))],
+        "secondary": places(("./src/use.py", 1, 1)),
         "category": "architecture",
     },
     {"query": "Span", "relevant": ["src/spans.py"], "secondary": [], "category": "symbol"},
     {"query": "nothing", "relevant": []},
 ]
+SEVEN = {"instance_id": "tool__one-7", "problem_statement": "Joined spans lose a line."}
 CONTEXTBENCH = [
-    {
-        "instance_id": "tool__one-7",
-        "problem_statement": "Joined spans lose a line.",
-        "gold_context": json.dumps([{"file": "/testbed/src/spans.py", "start_line": 3, "end_line": 4, "content": ""}]),
-    },
+    {**SEVEN, "gold_context": json.dumps(places(("/testbed/src/spans.py", 3, 4), name="file"))},
     {
         "inst_id": "tool__one-8",
-        "init_ctx": [{"file": "src/spans.py", "start_line": 1, "end_line": 2}],
-        "add_ctx": [{"file": "src/use.py", "start_line": 1, "end_line": 1}],
+        "init_ctx": places(("src/spans.py", 1, 2), name="file"),
+        "add_ctx": places(("src/use.py", 1, 1), name="file"),
     },
 ]
 SWE_EXPLORE = [
     {
-        "instance_id": "tool__one-7",
+        **SEVEN,
         "repo_dir": "repos/tool",
-        "problem_statement": "Joined spans lose a line.",
         "ground_truth": {
-            "read_core_regions": [{"path": "src/spans.py", "start": 3, "end": 4}],
-            "read_optional_regions_map": {"model": [{"path": "src/use.py", "start": 1, "end": 1}]},
+            "read_core_regions": regions(("src/spans.py", 3, 4)),
+            "read_optional_regions_map": {"model": regions(("src/use.py", 1, 1))},
         },
     },
     {
         "instance_id": "tool__one-8",
         "repo_dir": "repos/tool",
-        "ground_truth": {"read_core_regions": [{"path": "src/use.py", "start": 1, "end": -1}]},
+        "ground_truth": {"read_core_regions": regions(("src/use.py", 1, -1))},
     },
 ]
-RANKED = [
-    {
-        "instance_id": "tool__one-7",
-        "regions": [
-            {"path": "src/use.py", "start": 1, "end": 1},
-            {"path": "/testbed/src/spans.py", "start": 4, "end": 4},
-            {"path": "src/use.py", "start": 1, "end": 1},
-        ],
-    }
-]
+USE = ("src/use.py", 1, 1)
+RANKED = [{"instance_id": "tool__one-7", "regions": regions(USE, ("/testbed/src/spans.py", 4, 4), USE)}]
 SOURCES = {
     "src/spans.py": "class Span:\n    pass\ndef join(spans):\n    return spans\n",
     "src/use.py": "import spans\n",
@@ -70,6 +68,13 @@ SOURCES = {
 
 def write(path, rows):
     return write_rows(path, [json.dumps(rows)] if path.suffix == ".json" else rows)
+
+
+def write_parquet(path, row):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = {name: [value] for name, value in row.items()}
+    parquet.write_table(pytest.importorskip("pyarrow").table(table), path)
+    return path
 
 
 def converted(tmp_path, name, file, *options):
@@ -99,25 +104,14 @@ def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folde
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_contextbench_has_its_lines_under_any_of_its_names(tmp_path, form):
     """Text in Parquet, lists in JSONL; an issue's repository is named after it, as it has a commit of its own."""
-    if form == "parquet":
-        parquet = pytest.importorskip("pyarrow.parquet")
-        file, n = tmp_path / "gold.parquet", 1
-        table = {name: [value] for name, value in CONTEXTBENCH[0].items()}
-        parquet.write_table(pytest.importorskip("pyarrow").table(table), file)
-    else:
-        file, n = write(tmp_path / "gold.jsonl", CONTEXTBENCH), 2
+    file = tmp_path / f"gold.{form}"
+    write_parquet(file, CONTEXTBENCH[0]) if form == "parquet" else write(file, CONTEXTBENCH)
     printed, out = converted(tmp_path, "contextbench", file)
     gold = [(row["query_id"], row["file"], row["start_line"], row["end_line"]) for row in read_rows(out / GOLD)]
-    assert gold[0] == ("tool__one-7", "tool__one-7/src/spans.py", 2, 4)
-    assert (
-        gold[1:]
-        == [
-            ("tool__one-8", "tool__one-8/src/spans.py", 0, 2),
-            ("tool__one-8", "tool__one-8/src/use.py", 0, 1),
-        ][: 2 * (n - 1)]
-    )
+    eight = [("tool__one-8", "tool__one-8/src/spans.py", 0, 2), ("tool__one-8", "tool__one-8/src/use.py", 0, 1)]
+    assert gold == [("tool__one-7", "tool__one-7/src/spans.py", 2, 4), *(eight if form == "jsonl" else [])]
     assert [row["id"] for row in read_rows(out / QUESTIONS)] == ["tool__one-7"]
-    assert ("1 question without a text" in printed) == (n == 2)
+    assert ("1 question without a text" in printed) == (form == "jsonl")
 
 
 def test_a_ranking_of_swe_explore_is_scored_on_its_lines(tmp_path):
@@ -157,33 +151,20 @@ def test_gold_of_whole_files_is_marked(tmp_path):
     ("name", "file", "content", "said"),
     [
         ("semble", "tool.json", {"query": "x"}, "tool.json"),
-        (
-            "semble",
-            "tool.json",
-            [{"query": "x", "relevant": [{"path": "a", "start_line": 3, "end_line": 2}]}],
-            "3 to 2",
-        ),
+        ("semble", "tool.json", [{"query": "x", "relevant": places(("a", 3, 2))}], "3 to 2"),
         ("semble", "tool.json", [{"query": "x"}], "no question has an answer"),
         ("contextbench", "gold.jsonl", [{"gold_ctx": []}], "gold.jsonl:1"),
         ("contextbench", "gold.jsonl", [{"instance_id": "a", "gold_context": "{"}], "gold_context"),
         ("contextbench", "gold.jsonl", [CONTEXTBENCH[0], CONTEXTBENCH[0]], "twice"),
+        ("contextbench", "gold.parquet", SEVEN | {"instance_id": 7, "gold_context": "[]"}, "gold.parquet: row 1"),
         ("swe-explore", "bench.jsonl", [{"instance_id": "a"}], "ground_truth"),
     ],
 )
 def test_what_is_no_such_format_is_refused(tmp_path, name, file, content, said):
     """One sentence names the file, the row or the question."""
-    done = bench("logs", "questions", name, write(tmp_path / file, content), "-o", tmp_path / "out")
+    writing = write_parquet if file.endswith("parquet") else write
+    done = bench("logs", "questions", name, writing(tmp_path / file, content), "-o", tmp_path / "out")
     assert said in one_sentence(done, 1)
-
-
-def test_parquet_of_other_types_is_refused(tmp_path):
-    """One sentence names the row."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    file = tmp_path / "gold.parquet"
-    table = {"instance_id": [7], "problem_statement": ["why"], "gold_context": ["[]"]}
-    parquet.write_table(pytest.importorskip("pyarrow").table(table), file)
-    done = bench("logs", "questions", "contextbench", file, "-o", tmp_path / "out")
-    assert "gold.parquet: row 1" in one_sentence(done, 1)
 
 
 def test_nothing_of_an_earlier_conversion_stays(tmp_path):
@@ -199,7 +180,7 @@ def test_a_ranking_of_other_issues_is_refused(tmp_path):
     """The issue that the benchmark lacks is named; only SWE-Explore has rankings."""
     file = write(tmp_path / "bench.jsonl", SWE_EXPLORE)
     ranked = write(tmp_path / "mine.jsonl", [{"instance_id": "other", "regions": []}])
-    call = ("logs", "questions", "swe-explore", file, "-o", tmp_path / "out", "--ranking", ranked)
-    assert "'other'" in one_sentence(bench(*call), 1)
-    call = ("logs", "questions", "semble", write(tmp_path / "t.json", SEMBLE), "-o", tmp_path, "--ranking", ranked)
-    assert "--ranking" in one_sentence(bench(*call), 2)
+    more = ("-o", tmp_path / "out", "--ranking", ranked)
+    assert "'other'" in one_sentence(bench("logs", "questions", "swe-explore", file, *more), 1)
+    semble = write(tmp_path / "t.json", SEMBLE)
+    assert "--ranking" in one_sentence(bench("logs", "questions", "semble", semble, *more), 2)

@@ -28,6 +28,11 @@ class Box:
         """Its lid."""
         return os.name
 '''
+METHODS = [
+    "    def open(self):\n        return self.size\n",
+    '    @property\n    def lid(self):\n        """Its lid."""\n        return os.name\n',
+]
+NUMBERED = "".join(f"x = {i % 10}\n" for i in range(50))
 
 
 def chunks(spec: str, text: str, path: str = "m.py"):
@@ -51,33 +56,35 @@ def test_grepai_loses_nothing_and_repeats_what_it_says(text, size, overlap):
     assert all(char.isspace() for index, char in enumerate(text) if index not in covered)
 
 
-def test_grepai_ends_at_the_last_line_end_and_goes_back_by_the_overlap():
-    text = "aaaa\nbbbb\ncccc\ndddd\n"
-    assert [chunk.text for chunk in chunks("grepai:chunk_size=12,chunk_overlap=2", text)] == [
-        "aaaa\nbbbb\n",
-        "b\ncccc\ndddd\n",
-        "d\n",
-    ]
-    assert [chunk.text for chunk in chunks("grepai:chunk_size=3,chunk_overlap=0", "abcdefg")] == ["abc", "def", "g"]
-    whole, *rest = chunks("grepai:chunk_size=60,chunk_overlap=15", "\u2028a" + "b" * 13)
-    assert (whole.chars.start, rest) == (0, []), "an overlap that begins within the first character"
-    assert chunks("grepai", " \n\n") == []
+@pytest.mark.parametrize(
+    ("spec", "text", "cut"),
+    [
+        # grepai ends at the last line end and goes back by the overlap, in the middle of a line where there is none.
+        (
+            "grepai:chunk_size=12,chunk_overlap=2",
+            "aaaa\nbbbb\ncccc\ndddd\n",
+            ["aaaa\nbbbb\n", "b\ncccc\ndddd\n", "d\n"],
+        ),
+        ("grepai:chunk_size=3,chunk_overlap=0", "abcdefg", ["abc", "def", "g"]),
+        # An overlap that begins within the first character.
+        ("grepai:chunk_size=60,chunk_overlap=15", "\u2028a" + "b" * 13, ["\u2028a" + "b" * 13]),
+        ("grepai", " \n\n", []),
+        # ck gives definitions with the nested ones, and the gaps.
+        ("ck", CLASS, ["import os\n\n", CLASS[CLASS.index("class") :], *METHODS]),
+        # It cuts what is large into windows that overlap by a fifth of the size.
+        ("ck:chunk_size=100", NUMBERED, [NUMBERED[i : i + 90] for i in (0, 70, 140, 210)]),
+        # Continue takes a file that fits whole.
+        ("continue", CLASS, [CLASS]),
+    ],
+)
+def test_rules_by_hand(spec, text, cut):
+    assert [chunk.text for chunk in chunks(spec, text)] == cut
+    assert not any(chunk.rewritten for chunk in chunks(spec, text))
+
+
+def test_an_overlap_is_below_the_size():
     with pytest.raises(SpecError, match="not below chunk_size=5"):
         make_chunker("grepai:chunk_size=5,chunk_overlap=5")
-
-
-def test_ck_gives_definitions_with_the_nested_ones_and_the_gaps():
-    assert [chunk.text for chunk in chunks("ck", CLASS)] == [
-        "import os\n\n",
-        CLASS[CLASS.index("class") :],
-        "    def open(self):\n        return self.size\n",
-        '    @property\n    def lid(self):\n        """Its lid."""\n        return os.name\n',
-    ]
-
-
-def test_ck_cuts_what_is_large_into_windows_that_overlap_by_a_fifth_of_the_size():
-    result = chunks("ck:chunk_size=100", "x = 1\n" * 50)
-    assert [(chunk.chars.start, chunk.chars.end) for chunk in result] == [(0, 90), (70, 160), (140, 230), (210, 300)]
 
 
 def test_ck_keeps_the_order_of_starts_where_a_class_is_cut_and_its_methods_are_chunks():
@@ -94,11 +101,6 @@ def test_ck_puts_every_line_in_a_chunk(text):
         line for chunk in chunks("ck:chunk_size=30", joined) for line in range(chunk.lines.start, chunk.lines.end)
     }
     assert all(not line.strip() for index, line in enumerate(joined.splitlines()) if index not in covered)
-
-
-def test_continue_takes_a_file_that_fits_whole():
-    (whole,) = chunks("continue", CLASS)
-    assert (whole.text, whole.rewritten) == (CLASS, "")
 
 
 def test_continue_collapses_a_class_and_then_opens_it():

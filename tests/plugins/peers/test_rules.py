@@ -116,13 +116,83 @@ FILES = st.one_of(
 )
 
 
-# blocks
+LONG = "y = '" + "a" * 60 + "'\n"
+METHOD = function("m", indent="    ")
+CLASS, DECORATED = "class A:\n" + METHOD, "@d\n" + function("b")
+COMMENT = ["  /* 12345678\n", *["     1234567890\n"] * 5, "  */\n"]
+WIDE = ["ab\n", "a" * 58 + "\n", "a" * 11 + "\n"]
+EIGHT = [f"x = 123{i}\n" for i in range(8)]
+SEVEN = "x = 12345\n" * 3
+NEARLY_ALL = "z = '" + "a" * 17 + "'\n"
+
+BY_HAND = [
+    # Blocks are definitions, nested ones too; what is in none is lost, and a file without one is cut by lines.
+    ("blocks:min_nws=12", "import os\n" + CLASS + LINE + DECORATED, [CLASS, METHOD, DECORATED]),
+    ("blocks:max_nws=12,min_nws=0", LINE * 4, [LINE * 2, LINE * 2]),
+    # A rest below a fifth of the size takes lines from the piece before: ten lines of 6 and one would leave 6 at 60.
+    ("blocks:max_nws=60,min_nws=0", LINE * 11, [LINE * 9, LINE * 2]),
+    ("blocks:max_nws=60,min_nws=0", LINE * 12, [LINE * 10, LINE * 2]),
+    # One that would be too large with one more line stays small: 58 and 11 are above 60.
+    ("blocks:max_nws=60,min_nws=0", "".join(WIDE), [WIDE[0] + WIDE[1], WIDE[2]]),
+    # A line above the size is a chunk of its own.
+    ("least-nested:max_nws=30", "\n" + LINE + LONG + LINE + "\n", ["\n" + LINE, LONG, LINE + "\n"]),
+    ("least-nested:max_nws=30", "\n" + LONG, ["\n" + LONG]),
+    ("half-overlap:max_nws=24", "\n" + LONG + LINE * 4 + "\n\n", [LONG, LINE * 4 + "\n\n"]),
+    # A chunk ends behind the line that passes the size, not at seven eighths of it.
+    ("early-split:max_nws=20", LINE * 8, [LINE * 4, LINE * 4]),
+    ("early-split:max_nws=24", SEVEN + "#\n" + LINE * 4, [SEVEN + "#\n" + LINE, LINE * 3]),
+    # A file below one and a half sizes is one chunk, and blank lines at the end stay with the last.
+    ("early-split:max_nws=21", LINE * 5, [LINE * 5]),
+    ("early-split:max_nws=20", LINE * 5, [LINE * 4, LINE]),
+    ("early-split:max_nws=20", LINE * 8 + "\n\n", [LINE * 4, LINE * 4 + "\n\n"]),
+    # A chunk starts in the middle of the one before; of two lines as near, at the earlier one.
+    ("half-overlap:max_nws=24", "".join(EIGHT), ["".join(EIGHT[i : i + 4]) for i in (0, 2, 4)]),
+    ("half-overlap:max_nws=18", LINE * 3 + "y\n", [LINE * 3, LINE * 2 + "y\n"]),
+    # None starts in the first quarter of the one before: `y` is followed by one line that has nearly all of the chunk.
+    ("half-overlap:max_nws=24", "y\n" + NEARLY_ALL + LINE * 2, ["y\n" + NEARLY_ALL, LINE * 2]),
+]
 
 
-def test_blocks_are_definitions_nested_ones_too_and_what_is_in_none_is_lost() -> None:
-    method = function("m", indent="    ")
-    a, b = "class A:\n" + method, "@d\n" + function("b")
-    assert texts(BlocksChunker(min_nws=12), "import os\n" + a + LINE + b) == [a, method, b]
+@pytest.mark.parametrize(("spec", "text", "chunks"), BY_HAND)
+def test_rules_by_hand(spec: str, text: str, chunks: list[str]) -> None:
+    assert texts(make_chunker(spec), text) == chunks
+
+
+@pytest.mark.parametrize(
+    ("chunker", "larger"),
+    [
+        (BlocksChunker(max_nws=60, min_nws=7), BlocksChunker(max_nws=60, min_nws=6)),
+        (HalfOverlapChunker(max_nws=31), HalfOverlapChunker(max_nws=30)),
+    ],
+    ids=lambda chunker: chunker.spec,
+)
+def test_a_file_below_the_least_size_is_lost_and_counted(chunker: object, larger: object) -> None:
+    file = SourceFile("r", "a.py", LINE)
+    assert chunker.chunk(file) == []
+    assert chunk_stats(chunker.spec, [(file, ())]).uncovered_lines == 1
+    assert texts(larger, LINE) == [LINE]
+
+
+def test_a_leaf_above_the_size_is_cut_by_lines() -> None:
+    """A comment between braces is one node, without children."""
+    result = texts(BlocksChunker(max_nws=30, min_nws=0), "function f() {\n" + "".join(COMMENT) + "}\n", "a.js")
+    cut = ["".join(COMMENT[:3]), "".join(COMMENT[3:5]), "".join(COMMENT[5:])]
+    assert [piece for piece in result if "1234" in piece] == cut
+
+
+@pytest.mark.parametrize(
+    "line", ["\n", "# why\n", "// why\n", "/* why */\n", "func f()\n", "public int a;\n", "type A\n", "   \n"]
+)
+def test_a_chunk_ends_early_in_front_of_a_blank_line_a_comment_or_a_declaration(line: str) -> None:
+    """Three lines have 18, which is above 7/8 of 20; two have 12, which is not."""
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 3 + line + LINE * 3)[0] == LINE * 3
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 2 + line + LINE * 4)[0] != LINE * 2
+
+
+@pytest.mark.parametrize("line", ["    # why\n", "def f(): 1\n", "  func f()\n"])
+def test_a_chunk_does_not_end_early_elsewhere(line: str) -> None:
+    """The words are at the start of a line, and Python's are not among them."""
+    assert texts(EarlySplitChunker(max_nws=20), LINE * 3 + line + LINE * 4)[0] == LINE * 3 + line
 
 
 def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,38 +205,6 @@ def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.Monkey
     blocks = texts(BlocksChunker(max_nws=100, min_nws=50), text, "A.java")
     assert blocks[-1].startswith(f"class A{n - 5} {{")
     assert max(Counter(looked).values()) <= 2  # once for the definitions, once for the blocks
-
-
-def test_a_leaf_above_the_size_is_cut_by_lines() -> None:
-    """A comment between braces is one node, without children."""
-    comment = ["  /* 12345678\n", *["     1234567890\n"] * 5, "  */\n"]
-    text = "function f() {\n" + "".join(comment) + "}\n"
-    result = texts(BlocksChunker(max_nws=30, min_nws=0), text, "a.js")
-    cut = ["".join(comment[:3]), "".join(comment[3:5]), "".join(comment[5:])]
-    assert [piece for piece in result if "1234" in piece] == cut
-
-
-def test_a_file_without_a_definition_is_cut_by_lines() -> None:
-    assert texts(BlocksChunker(max_nws=12, min_nws=0), LINE * 4) == [LINE * 2, LINE * 2]
-
-
-def test_a_rest_below_a_fifth_of_the_size_takes_lines_from_the_piece_before() -> None:
-    """Eleven lines of 6 at 60: ten and one would leave 6, below 12."""
-    assert texts(BlocksChunker(max_nws=60, min_nws=0), LINE * 11) == [LINE * 9, LINE * 2]
-    assert texts(BlocksChunker(max_nws=60, min_nws=0), LINE * 12) == [LINE * 10, LINE * 2]
-
-
-def test_a_rest_that_would_be_too_large_with_one_more_line_stays_small() -> None:
-    """58 and 11 are above 60."""
-    lines = ["ab\n", "a" * 58 + "\n", "a" * 11 + "\n"]
-    assert texts(BlocksChunker(max_nws=60, min_nws=0), "".join(lines)) == [lines[0] + lines[1], lines[2]]
-
-
-def test_a_piece_of_lines_below_the_least_size_is_lost_and_counted() -> None:
-    chunker = BlocksChunker(max_nws=60, min_nws=7)
-    file = SourceFile("r", "a.py", LINE)
-    assert chunker.chunk(file) == []
-    assert chunk_stats(chunker.spec, [(file, ())]).uncovered_lines == 1
 
 
 def nodes_of_blocks(file: SourceFile, max_nws: int, min_nws: int) -> tuple[set[LineSpan], set[LineSpan]]:
@@ -206,15 +244,6 @@ def test_blocks_are_what_the_rule_says_over_each_definition(file: SourceFile, ma
         assert all(any(leaf.contains(lines) for leaf in leaves) for lines in cut - whole)
 
 
-# least-nested
-
-
-def test_a_line_above_the_size_is_a_chunk_of_its_own() -> None:
-    long = "y = '" + "a" * 60 + "'\n"
-    assert texts(LeastNestedChunker(max_nws=30), "\n" + LINE + long + LINE + "\n") == ["\n" + LINE, long, LINE + "\n"]
-    assert texts(LeastNestedChunker(max_nws=30), "\n" + long) == ["\n" + long]
-
-
 def chosen(before: list[int], depths: list[int], start: int, first: int, limit: int) -> int:
     """The border that ends a chunk, said over: of those that fit from the first that leaves an eighth on, the best."""
     fits = [border for border in range(first, len(before)) if before[border] - before[start] <= limit]
@@ -249,42 +278,6 @@ def test_every_chunk_ends_where_the_rule_says(file: SourceFile, limit: int) -> N
         looked = beyond
 
 
-# early-split
-
-
-def test_a_chunk_ends_behind_the_line_that_passes_the_size() -> None:
-    assert texts(EarlySplitChunker(max_nws=20), LINE * 8) == [LINE * 4, LINE * 4]
-
-
-@pytest.mark.parametrize(
-    "line", ["\n", "# why\n", "// why\n", "/* why */\n", "func f()\n", "public int a;\n", "type A\n", "   \n"]
-)
-def test_it_ends_early_in_front_of_a_blank_line_a_comment_or_a_declaration(line: str) -> None:
-    """Three lines have 18, which is above 7/8 of 20; two have 12, which is not."""
-    assert texts(EarlySplitChunker(max_nws=20), LINE * 3 + line + LINE * 3)[0] == LINE * 3
-    assert texts(EarlySplitChunker(max_nws=20), LINE * 2 + line + LINE * 4)[0] != LINE * 2
-
-
-@pytest.mark.parametrize("line", ["    # why\n", "def f(): 1\n", "  func f()\n"])
-def test_it_does_not_end_early_elsewhere(line: str) -> None:
-    """The words are at the start of a line, and Python's are not among them."""
-    assert texts(EarlySplitChunker(max_nws=20), LINE * 3 + line + LINE * 4)[0] == LINE * 3 + line
-
-
-def test_exactly_seven_eighths_do_not_end_a_chunk() -> None:
-    seven = "x = 12345\n" * 3
-    assert texts(EarlySplitChunker(max_nws=24), seven + "#\n" + LINE * 4)[0] == seven + "#\n" + LINE
-
-
-def test_a_file_below_one_and_a_half_sizes_is_one_chunk() -> None:
-    assert texts(EarlySplitChunker(max_nws=21), LINE * 5) == [LINE * 5]
-    assert texts(EarlySplitChunker(max_nws=20), LINE * 5) == [LINE * 4, LINE]
-
-
-def test_blank_lines_at_the_end_stay_with_the_last_chunk() -> None:
-    assert texts(EarlySplitChunker(max_nws=20), LINE * 8 + "\n\n") == [LINE * 4, LINE * 4 + "\n\n"]
-
-
 @given(file=FILES, size=st.integers(1, 120))
 def test_every_line_is_in_one_chunk_that_ends_for_a_reason(file: SourceFile, size: int) -> None:
     chunks = EarlySplitChunker(max_nws=size).chunk(file)
@@ -295,39 +288,6 @@ def test_every_line_is_in_one_chunk_that_ends_for_a_reason(file: SourceFile, siz
         anew = not begun.strip() or begun.startswith(("//", "#", "/*", "func", "var", "const", "fn", "p", "type"))
         assert filled > size or (filled > 7 * size / 8 and anew)
         assert filled - count_nws(chunk.text.splitlines()[-1]) <= size
-
-
-# half-overlap
-
-
-def test_a_chunk_starts_in_the_middle_of_the_one_before() -> None:
-    """Four lines of 6 fit in 24; the middle of them is the third."""
-    chunks = HalfOverlapChunker(max_nws=24).chunk(SourceFile("r", "a.py", LINE * 8))
-    assert [chunk.lines for chunk in chunks] == [LineSpan(0, 4), LineSpan(2, 6), LineSpan(4, 8)]
-
-
-def test_of_two_lines_as_near_the_earlier_one_is_taken() -> None:
-    """Three lines fit; the middle is within the second."""
-    assert texts(HalfOverlapChunker(max_nws=18), LINE * 3 + "y\n") == [LINE * 3, LINE * 2 + "y\n"]
-
-
-def test_no_chunk_starts_in_the_first_quarter_of_the_one_before() -> None:
-    """`y` is followed by one line that has nearly all of the chunk."""
-    long = "z = '" + "a" * 17 + "'\n"
-    assert texts(HalfOverlapChunker(max_nws=24), "y\n" + long + LINE * 2) == ["y\n" + long, LINE * 2]
-
-
-def test_a_file_below_a_fifth_of_the_size_is_lost_and_counted() -> None:
-    assert texts(HalfOverlapChunker(max_nws=30), LINE) == [LINE]
-    chunker = HalfOverlapChunker(max_nws=31)
-    file = SourceFile("r", "a.py", LINE)
-    assert chunker.chunk(file) == []
-    assert chunk_stats(chunker.spec, [(file, ())]).uncovered_lines == 1
-
-
-def test_a_line_above_the_size_has_a_chunk_of_its_own() -> None:
-    long = "y = '" + "a" * 60 + "'\n"
-    assert texts(HalfOverlapChunker(max_nws=24), "\n" + long + LINE * 4 + "\n\n") == [long, LINE * 4 + "\n\n"]
 
 
 @given(file=FILES, size=st.integers(1, 120))
@@ -343,9 +303,6 @@ def test_every_chunk_is_filled_and_starts_near_the_middle(file: SourceFile, size
         assert filled <= size < filled + nws[chunk.lines.end]
         skipped = sum(nws[chunk.lines.start : following.lines.start])
         assert abs(2 * skipped - filled) <= max(nws[line] for line in chunk.lines)
-
-
-# all
 
 
 @pytest.mark.parametrize("name", ["blocks", "least-nested", "early-split", "half-overlap"])
