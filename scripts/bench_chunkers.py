@@ -104,7 +104,7 @@ def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
     for warm_up in work.values():
         warm_up()
     # Measured in turns, so that other load on the machine affects all of them equally.
-    turns = [{name: best(run, 1) for name, run in work.items()} for _ in range(7)]
+    turns = [{name: best(run, 1) for name, run in work.items()} for _ in range(5)]
     seconds = {name: min(turn[name] for turn in turns) for name in work}
     rows: list[Row] = [
         Row(f"bare tree-sitter parse of {megabytes:.2f} MB, {len(files)} files", f"{megabytes / seconds['']:.1f} MB/s"),

@@ -35,7 +35,7 @@ JOBS = 200
 LOOPS = 600_000
 """Loops of a simulated job that works: about a fiftieth of a second."""
 
-ROUNDS = 5
+ROUNDS = 3
 """Pairs of measurements; the best of each side counts, because other programs can only slow it."""
 
 FEW, MANY = 100, 10_000

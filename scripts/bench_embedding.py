@@ -18,6 +18,7 @@ from _bench import Row, print_rows
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.precision import choose_precision
 from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.runner import evaluate, plan_run
 
@@ -94,8 +95,11 @@ def score_distance(source: str, home: Path) -> Row:
 
 def rows(source: str) -> list[Row]:
     """Every figure with its bar."""
+    table = against_plain(load_benchmark(source))
+    if choose_precision("auto", "cpu") == "fp32":
+        return table
     with tempfile.TemporaryDirectory() as name:
-        return [*against_plain(load_benchmark(source)), score_distance(source, Path(name))]
+        return [*table, score_distance(source, Path(name))]
 
 
 if __name__ == "__main__":

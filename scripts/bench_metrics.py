@@ -1,11 +1,10 @@
 """The speed of the measures, as ratios to pytrec_eval in the same process: medians of paired repetitions.
 
-Run it alone on the machine: `python scripts/bench_metrics.py [--quick]`. `rows()` gives the table to other scripts.
+Run it alone on the machine: `python scripts/bench_metrics.py`. `rows()` gives the table to other scripts.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEPTH = 100
-SMALL, LARGE = 455, 100_000
+SMALL, LARGE = 455, 20_000
 THEIRS = {"ndcg_cut.5,10", "recall.5,10", "P.5,10", "success.5,10", "recip_rank"}
 IMPORT_MS = 150
 
@@ -130,13 +129,5 @@ def rows(*, large: int = LARGE) -> list[Row]:
     return table
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="10,000 queries instead of 100,000")
-    options = parser.parse_args()
-    print_rows("Metrics", rows(large=LARGE // 10 if options.quick else LARGE))
-
-
 if __name__ == "__main__":
-    main()
+    print_rows("Metrics", rows())
