@@ -5,6 +5,7 @@ A task's prompt is the lines [c, h) of its file. Its ground truth, the lines to 
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -29,6 +30,9 @@ POLICIES: Mapping[Exclusion, str] = {
 WINDOW = 20
 """Lines of RepoCoder's window before the ground truth."""
 
+_OWN_CHUNKS = ("body", "free")
+_NONE, _ALL = LineSpan(0, 0), LineSpan(0, sys.maxsize)
+
 
 def excluded_chunks(
     tasks: Iterable[Task], chunks: Mapping[str, Sequence[Chunk]], policy: Exclusion
@@ -45,8 +49,8 @@ def excluded_chunks(
             by_file[chunk.file].append(chunk)
     excluded = {}
     for task in tasks:
-        ids = frozenset(chunk.chunk_id for chunk in by_file[task.file] if _is_excluded(chunk, task, policy))
-        if ids:
+        lines = _ALL if policy in _OWN_CHUNKS else _hidden(task, policy)
+        if ids := frozenset(chunk.chunk_id for chunk in by_file[task.file] if chunk.lines.overlaps(lines)):
             excluded[task.task_id] = ids
     return excluded
 
@@ -58,30 +62,22 @@ def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy:
     """
     hidden = {}
     for task in tasks:
-        lines = LineSpan(0, 0)
-        if policy == "prompt" and not task.places:
-            lines = LineSpan(task.context_start, max(task.context_start, task.body.start))
-        elif policy == "hidden":
-            lines = task.context_span
-        elif policy == "repocoder":
-            lines = LineSpan(max(0, task.body.start - WINDOW), files[task.file].n_lines)
-        if lines:
+        if lines := _hidden(task, policy).common(LineSpan(0, files[task.file].n_lines)):
             hidden[task.task_id] = Place(task.file, lines)
     return hidden
 
 
-def is_over_prompt(chunk: Chunk, task: Task) -> bool:
-    """Return whether a chunk of the task's file overlaps the prompt, [c, h)."""
-    if task.places:  # a question has no prompt in a file
-        return False
-    return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start
+def prompt_lines(task: Task) -> LineSpan:
+    """Return the prompt's own lines, [c, h); a question has no prompt in a file."""
+    start = task.context_start
+    return _NONE if task.places else LineSpan(start, max(start, task.body.start))
 
 
-def _is_excluded(chunk: Chunk, task: Task, policy: Exclusion) -> bool:
+def _hidden(task: Task, policy: Exclusion) -> LineSpan:
     if policy == "prompt":
-        return is_over_prompt(chunk, task)
+        return prompt_lines(task)
     if policy == "hidden":
-        return chunk.lines.overlaps(task.context_span)
+        return task.context_span
     if policy == "repocoder":
-        return chunk.lines.end > max(0, task.body.start - WINDOW)
-    return True
+        return LineSpan(max(0, task.body.start - WINDOW), _ALL.end)
+    return _NONE

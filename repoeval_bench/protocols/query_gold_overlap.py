@@ -8,7 +8,7 @@ from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.places import Gold, join
 from repoeval_bench.core.run import Ranking
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.protocols.exclusion import is_over_prompt
+from repoeval_bench.protocols.exclusion import prompt_lines
 
 TOP = 10
 """Ranks that are looked at."""
@@ -56,6 +56,7 @@ def top_over_prompt(
     shares = {}
     for task in tasks:
         top = [chunks[chunk_id] for chunk_id, _ in rankings[task.task_id][:TOP]]
-        over = sum(chunk.file == task.file and is_over_prompt(chunk, task) for chunk in top)
+        lines = prompt_lines(task)
+        over = sum(chunk.file == task.file and chunk.lines.overlaps(lines) for chunk in top)
         shares[task.task_id] = over / len(top) if top else 0.0
     return shares

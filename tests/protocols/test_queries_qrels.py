@@ -151,13 +151,22 @@ def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
     "name",
     [
         *("context+exclusion=prompt+gold=prompt", "body+exclusion=repocoder", "body+exclusion=body"),
-        "coderag+exclusion=body",
+        *("coderag+exclusion=body", "linemap+scope=pooled"),
     ],
 )
 def test_combinations_that_leave_no_gold_are_refused(name):
-    """What is excluded must not be all that is gold; fixed documents cannot be chunked again."""
+    """What is excluded must not be all that is gold; fixed documents cannot be chunked again, nor mapped over all."""
     with pytest.raises(UsageError, match="choose"):
         Protocol.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [("context", "line_recall_auc"), ("body", "line_rprec"), ("uses", "definition_recall_auc")],
+)
+def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
+    """A short gold is read at its own size."""
+    assert Protocol.parse(name).headline_measure == measure
 
 
 @pytest.mark.parametrize("name", ["contex", "context+qeury=full", "context+gold=boddy"])

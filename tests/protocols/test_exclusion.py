@@ -1,0 +1,57 @@
+"""Which chunks of its own file a query may not see."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks, hidden_lines
+from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
+from support.written import task
+
+FILES = {f"r/{name}": SourceFile("r", name, "".join(f"x{i}\n" for i in range(60))) for name in ("p.py", "q.py")}
+
+
+def by_definition(start, body, policy):
+    """The lines that a policy's sentence names, as a set."""
+    lines = {
+        "none": range(0),
+        "prompt": range(start, body.start),
+        "repocoder": range(max(0, body.start - 20), 60),
+        "hidden": range(start, body.end),
+        "body": range(60),
+        "free": range(60),
+    }
+    return set(lines[policy])
+
+
+@given(data=st.data(), policy=st.sampled_from(list(POLICIES)))
+def test_chunks_that_share_a_line_with_what_a_policy_names_are_excluded(data, policy):
+    """Chunks may overlap and the prompt may be empty; no chunk of another file is excluded."""
+    start = data.draw(st.integers(0, 50))
+    first = data.draw(st.integers(start, 58))
+    body = LineSpan(first, data.draw(st.integers(first + 1, 60)))
+    cuts = data.draw(st.lists(st.tuples(st.integers(0, 59), st.integers(1, 30)), min_size=1, max_size=8, unique=True))
+    chunks = {
+        name: [Chunk.cut(file, file.chars_of(LineSpan(at, min(60, at + n)))) for at, n in cuts]
+        for name, file in FILES.items()
+    }
+    own, named = task(body=body, context_start=start), by_definition(start, body, policy)
+    expected = {chunk.chunk_id for chunk in chunks["r/p.py"] if named & set(chunk.lines)}
+    excluded = excluded_chunks([own], chunks, policy)
+    assert excluded == ({own.task_id: expected} if expected else {})
+
+    seen_elsewhere = policy in ("body", "free")
+    places = hidden_lines([own], FILES, policy)
+    assert {i for place in places.values() for i in place.lines} == (set() if seen_elsewhere else named)
+    assert {place.file for place in places.values()} <= {"r/p.py"}
+
+
+@pytest.mark.parametrize(("file", "share"), [("r/p.py", 1.0), ("r/q.py", 0.0)])
+def test_only_chunks_of_the_tasks_file_are_over_its_prompt(file, share):
+    """The same lines of another file are not the prompt's."""
+    own = task(body=LineSpan(10, 12), context_start=4)
+    chunk = Chunk.cut(FILES[file], FILES[file].chars_of(LineSpan(5, 9)))
+    ranking = {own.task_id: ((chunk.chunk_id, 1.0),)}
+    assert top_over_prompt([own], ranking, {chunk.chunk_id: chunk}) == {own.task_id: share}
