@@ -121,11 +121,11 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
 
     A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
     """
-    from repoeval_bench.report.plots import figures, plain_svg
+    from repoeval_bench.report.plots import figures, svg
 
     known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in known:
         raise UsageError(nearest("figure", name, known))
     figure = known[name]
-    figure.drawn.__dict__["_repr_svg_"] = partial(plain_svg, figure)  # a figure that pyplot did not make has none
+    figure.drawn.__dict__["_repr_svg_"] = partial(svg, figure)  # a figure that pyplot did not make has none
     return figure.drawn

@@ -104,34 +104,30 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, no
             lines.append(_MeasureRow(name, names[i], means[i], against.get((measure, full[i]))))
     minus = reference if len(reference) <= _HEAD else "the first"
     columns = [
-        Column(name="measure", value=lambda line: _wrapped(line.measure)),
+        Column(name="measure", value=lambda line: tuple(wrap(line.measure, _CELL))),
         Column(name="run", value=lambda line: tuple(folded(line.run, _NAME).splitlines())),
         number("mean", lambda line: line.mean, ".3f"),
         number(f"minus {minus}, 95 % CI", _estimate, "+.3f", missing=""),
         Column(name="verdict", value=_verdict),
     ]
     notes = [*adjusted_notes(line.difference for line in lines if line.difference), *notes]
-    return table_of(columns, lines, title=title, notes=notes, emphasis=lambda line: _emphasis(line.difference))
+    return table_of(columns, lines, title=title, notes=notes, emphasis=_emphasis)
 
 
 def _verdict(line: _MeasureRow) -> tuple[str, ...]:
-    return () if line.difference is None else _wrapped(outcome_name(line.difference.verdict))
+    return () if line.difference is None else tuple(wrap(outcome_name(line.difference.verdict), _CELL))
 
 
 def _estimate(line: _MeasureRow) -> Estimate | None:
     return None if line.difference is None else Estimate(line.difference.difference, line.difference.ci)
 
 
-def _wrapped(text: str) -> tuple[str, ...]:
-    return tuple(wrap(text, _CELL))
-
-
-def _emphasis(difference: Comparison | None) -> Emphasis:
-    if difference is None:
+def _emphasis(line: _MeasureRow) -> Emphasis:
+    if line.difference is None:
         return "strong"
-    if not difference.is_significant:
+    if not line.difference.is_significant:
         return ""
-    return "better" if difference.verdict.outcome is Outcome.BETTER else "worse"
+    return "better" if line.difference.verdict.outcome is Outcome.BETTER else "worse"
 
 
 def _names(runs: Sequence[RunView]) -> list[str]:

@@ -20,11 +20,16 @@ NAMED = 5
 
 
 def choice_table(choice: Choice) -> Table:
-    """One row per run, best first."""
+    """One row per run, best first, with the sentences and the meaning of the columns below."""
+
+    def p_of(candidate: Candidate) -> float | None:
+        rival = choice.verdict.rival(candidate.run_id)
+        return None if rival is None else rival.p_adjusted
+
     columns = [
         Column(name="run", width=60, value=lambda candidate: candidate.run),
         number(heading(choice.measure), lambda candidate: candidate.mean),
-        number("p (Holm)", lambda candidate: p_of(candidate, choice), P_VALUE),
+        number("p (Holm)", p_of, P_VALUE),
         *(
             [number(f"{choice.cost_unit} per query", lambda candidate: candidate.cost, ",.0f")]
             if choice.cost_unit
@@ -33,12 +38,10 @@ def choice_table(choice: Choice) -> Table:
         Column(name="against the best", value=lambda candidate: against_best(candidate, choice)),
     ]
     title = f"which to choose, by {heading(choice.measure)}, {choice.over} mean"
-    return table_of(columns, choice.candidates, title=title, notes=choice_notes(choice))
-
-
-def choice_notes(choice: Choice) -> list[str]:
-    """Return the notes below the runs: the sentences, and the meaning of the columns."""
-    return [*choice_sentences(choice), *_meaning(choice)]
+    meaning = f"p: the best against each other run, Holm over {count(choice.verdict.family, 'test')}."
+    if choice.cost_unit:
+        meaning += f" {choice.cost_unit}: {READ} chunks of mean size."
+    return table_of(columns, choice.candidates, title=title, notes=[*choice_sentences(choice), meaning])
 
 
 def choice_sentences(choice: Choice) -> list[str]:
@@ -60,20 +63,9 @@ def choice_record(choice: Choice) -> dict[str, Any]:
     return {"measure": choice.measure, "over": choice.over, **record}
 
 
-def p_of(candidate: Candidate, choice: Choice) -> float | None:
-    """Return p (Holm) of the best run's lead over this one; None for the best."""
-    rival = choice.verdict.rival(candidate.run_id)
-    return None if rival is None else rival.p_adjusted
-
-
 def against_best(candidate: Candidate, choice: Choice) -> str:
     """Return how a run compares with the best, in words."""
     if choice.found_nothing:
         return "found nothing"
     rival = choice.verdict.rival(candidate.run_id)
     return "best" if rival is None else outcome_name(rival.verdict.reversed())
-
-
-def _meaning(choice: Choice) -> list[str]:
-    words = f"p: the best against each other run, Holm over {count(choice.verdict.family, 'test')}."
-    return [words + (f" {choice.cost_unit}: {READ} chunks of mean size." if choice.cost_unit else "")]

@@ -32,7 +32,18 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     pairs: dict[tuple[str, str], list[Comparison]] = {}
     for c in comparisons:
         pairs.setdefault((c.baseline, c.treatment), []).append(c)
-    return with_notes(map(_pair_table, pairs.values()), comparison_notes(comparisons))
+    tables = [
+        table_of(
+            comparison_columns(first),
+            pair,
+            title=f"{first.treatment}\nminus {first.baseline}: {count(first.n_queries, 'query')} in "
+            f"{cluster_count(first.n_clusters, first.clustered_by)}",
+            notes=_influence_notes(pair),
+        )
+        for pair in pairs.values()
+        for first in pair[:1]
+    ]
+    return with_notes(tables, comparison_notes(comparisons))
 
 
 def comparison_columns(first: Comparison) -> list[Column]:
@@ -69,35 +80,19 @@ def comparison_columns(first: Comparison) -> list[Column]:
     ]
 
 
-def _pair_table(pair: Sequence[Comparison]) -> Table:
-    first = pair[0]
-    clusters = cluster_count(first.n_clusters, first.clustered_by)
-    queries = count(first.n_queries, "query")
-    return table_of(
-        comparison_columns(first),
-        pair,
-        title=f"{first.treatment}\nminus {first.baseline}: {queries} in {clusters}",
-        notes=_influence_notes(pair),
-    )
-
-
-def _sizes_note(first: Comparison) -> str:
-    clusters, effective = count(first.n_clusters, "cluster"), f"{first.effective_clusters:.0f}"
-    if effective == str(first.n_clusters):
-        return f"{clusters} of equal size, or nearly."
-    return f"{clusters}, but a few hold most queries: they count like {effective} of equal size."
-
-
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Return what the tables mean, and where a result depends on a few repositories."""
     first = comparisons[0]
     flipped_by = "files" if first.clustered_by == "file" else f"groups of one {first.clustered_by}"
     if first.clustered_by == "query":
         flipped_by = "queries, because the gold names no files: queries that resemble each other count as independent"
+    sizes, effective = " of equal size, or nearly.", f"{first.effective_clusters:.0f}"
+    if effective != str(first.n_clusters):
+        sizes = f", but a few hold most queries: they count like {effective} of equal size."
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
-        _sizes_note(first),
+        count(first.n_clusters, "cluster") + sizes,
         "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "
         "power.",
     ]

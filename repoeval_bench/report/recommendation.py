@@ -47,15 +47,18 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     """Return the answer as paragraphs: what to use, how well it does, what it may cost, and what is close to it."""
     decision = recommendation.decision
     if decision is None:
-        return [_too_little(recommendation)]
+        return [
+            f"Too little code to choose a chunker by: {', '.join(_few(recommendation))}. At least {FEWEST_TASKS} are "
+            "needed; add code, or questions of your own with --queries."
+        ]
     if not any(mean for evidence in recommendation.evidence for mean in evidence.means.values()):
         return ["No candidate found anything, so none is better than another."]
-    first = decision.choice
+    first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
+    size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
-        f"Use {described(recommendation.candidates[first.name])}{_mean_tokens(recommendation, first.name)}.",
-        _measured(recommendation, first.name),
+        f"Use {described(recommendation.candidates[first.name])}{size}.",
+        f"{_measured(recommendation, first.name)} {_risk(first)}",
     ]
-    lines[-1] += f" {_risk(first)}"
     cheaper = decision.cheapest
     if (saved := _saved(recommendation, first, cheaper)) is not None:
         spec = described(recommendation.candidates[cheaper.name])
@@ -176,9 +179,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         else [_candidate_record(recommendation, item) for item in decision.candidates],
         "setups": [
             {
-                "framework": item.snippet.framework,
-                "imports": item.snippet.imports,
-                "code": item.snippet.code,
+                **item.snippet._asdict(),
                 "candidate": item.label,
                 "spec": recommendation.candidates[item.label].spec,
                 "expected_loss": item.expected_loss,
@@ -214,14 +215,6 @@ def _evidence_record(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _too_little(recommendation: Recommendation) -> str:
-    counts = ", ".join(_few(recommendation))
-    return (
-        f"Too little code to choose a chunker by: {counts}. At least {FEWEST_TASKS} are needed; add code, or questions "
-        "of your own with --queries."
-    )
-
-
 def _few(recommendation: Recommendation) -> list[str]:
     return [f"{count(number, 'query')} of {name}" for name, number in recommendation.few.items()]
 
@@ -252,11 +245,6 @@ def _points(loss: float) -> str:
     return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
 
 
-def _mean_tokens(recommendation: Recommendation, label: str) -> str:
-    tokens = recommendation.tokens(label)
-    return "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
-
-
 def _saved(recommendation: Recommendation, first: RankedCandidate, cheaper: RankedCandidate) -> str | None:
     """Return `Half the tokens` where a cheaper candidate saves a tenth or more; None where it does not."""
     before, after = recommendation.tokens(first.name), recommendation.tokens(cheaper.name)
@@ -279,12 +267,9 @@ def _window(recommendation: Recommendation, label: str) -> list[str]:
     shares = [share for evidence in recommendation.evidence if (share := evidence.cut.get(label))]
     if not shares:
         return []
-    read = "the first 256 tokens of a text" if _by_bundled_model(recommendation) else "the beginning of a text"
+    bundled = all(Spec.parse(evidence.request.embedder).name == EMBEDDER for evidence in recommendation.evidence)
+    read = "the first 256 tokens of a text" if bundled else "the beginning of a text"
     return [f"The model reads only {read} and cuts {_percent(max(shares))} of these chunks."]
-
-
-def _by_bundled_model(recommendation: Recommendation) -> bool:
-    return all(Spec.parse(evidence.request.embedder).name == EMBEDDER for evidence in recommendation.evidence)
 
 
 def _percent(share: float) -> str:
@@ -295,11 +280,8 @@ def _close(recommendation: Recommendation) -> str:
     others = len({name for evidence in recommendation.evidence for name in evidence.means}) - 1
     better = [(name, evidence) for evidence in recommendation.evidence for name in evidence.better]
     worse = {name for evidence in recommendation.evidence for name in evidence.worse}
-    some = (
-        f"In at least one of the {len(recommendation.evidence)} columns below "
-        if len(recommendation.evidence) > 1
-        else ""
-    )
+    n_columns = len(recommendation.evidence)
+    some = f"In at least one of the {n_columns} columns below " if n_columns > 1 else ""
     parts = []
     if worse:
         parts.append(f"{some}it is significantly better than {len(worse)} of the {count(others, 'other')}.")
@@ -309,7 +291,9 @@ def _close(recommendation: Recommendation) -> str:
     if not parts:
         parts.append(_none_differs(recommendation))
     if recommendation.n_files < _SMALL:
-        weighs = ", so what other repositories show weighs most" if _weight(recommendation) < 0.5 else ""
+        # The weight of the own scores beside what other repositories show, from 0 to 1.
+        weights = [weight for evidence in recommendation.evidence for weight in evidence.posterior.weight]
+        weighs = ", so what other repositories show weighs most" if sum(weights) / len(weights) < 0.5 else ""
         parts.append(f"Fewer than {_SMALL} files say little{weighs}.")
     return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
 
@@ -325,12 +309,6 @@ def _none_differs(recommendation: Recommendation) -> str:
     return (
         f"{where} are too few to tell {n_candidates} candidates apart: no difference can be significant below {needed}."
     )
-
-
-def _weight(recommendation: Recommendation) -> float:
-    """Return the weight of the own scores beside what other repositories show, from 0 to 1: the mean over all."""
-    weights = [weight for evidence in recommendation.evidence for weight in evidence.posterior.weight]
-    return float(sum(weights) / len(weights))
 
 
 def evidence_name(evidence: Evidence) -> str:

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import (
-    CEILING,
-    LINE_MEASURES,
-    SHARE,
-    TEXT_MEASURES,
-)
+from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.formats import as_csv
@@ -88,9 +83,11 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
 def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[TableRow]:
     headline = run.metrics.headline
     rows: list[TableRow] = []
+    averaged = {"micro": count(run.counts.queries, "query"), "macro": count(len(run.metrics.per_repo), "repository")}
     for label, means in _means(run, per_repo=alone):
+        name = f"{label}, {averaged[label]}" if label in averaged else label
         cells = [means.get(measure) for measure in measures]
-        rows.append(TableRow((_mean_label(label, run.metrics), *cells), "strong" if label == headline else ""))
+        rows.append(TableRow((name, *cells), "strong" if label == headline else ""))
     ends = {name: ci for name, (_, ci) in headline_means(run, measures).items() if ci is not None}
     for label, values, number in (
         ("95 % CI low", {name: low for name, (low, _) in ends.items()}, ""),
@@ -114,20 +111,7 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[T
 def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
     """(what is averaged, measure -> mean): the repositories if asked for, then micro and macro."""
     metrics = run.metrics
-    return [
-        *(metrics.per_repo.items() if per_repo else ()),
-        ("micro", metrics.micro),
-        ("macro", metrics.macro),
-    ]
-
-
-def _mean_label(label: str, metrics: Metrics) -> str:
-    n_queries, n_repos = metrics.counts.queries, len(metrics.per_repo)
-    number = {
-        "micro": count(n_queries, "query"),
-        "macro": count(n_repos, "repository"),
-    }
-    return f"{label}, {number[label]}" if label in number else label
+    return [*(metrics.per_repo.items() if per_repo else ()), ("micro", metrics.micro), ("macro", metrics.macro)]
 
 
 def _notes(runs: Sequence[RunView]) -> list[str]:
@@ -136,11 +120,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     return [
         *(line for run in runs for line in footnotes(run)),
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant",
-        *(
-            [CHARACTERS_NOTE]
-            if any(run.metrics.chunk_nws or LINE_MEASURES[0] in run.metrics.micro for run in runs)
-            else []
-        ),
+        *([CHARACTERS_NOTE] if any(r.metrics.chunk_nws or LINE_MEASURES[0] in r.metrics.micro for r in runs) else []),
         *(f"note: {caution}" for caution in cautions if caution),
         *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.expand for r in runs) else []),
     ]
@@ -235,8 +215,8 @@ def _records(run: RunView) -> list[dict[str, Any]]:
     if metrics.ceilings:
         headline = metrics.headline
         means += [
-            (f"{headline} ceiling", run.metrics.headline_ceilings),
-            (f"{headline} share of ceiling", run.metrics.shares_of_ceiling),
+            (f"{headline} ceiling", metrics.headline_ceilings),
+            (f"{headline} share of ceiling", metrics.shares_of_ceiling),
         ]
     return [
         {**identity, "mean_over": label, **{heading(name): value for name, value in values.items()}}

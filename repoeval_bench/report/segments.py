@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from repoeval_bench.analysis.segments import (
     BANDS,
@@ -40,7 +40,13 @@ def segmentation_table(segmentation: Segmentation) -> Table:
 
 def segmentation_lines(segmentation: Segmentation) -> list[str]:
     """Return how the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
-    lines = [distribution_line(segmentation.distribution, segmentation.measure), few_note(segmentation.segments)]
+    shares = segmentation.distribution
+    bands = [f"{name}: {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
+    quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
+    lines = [
+        f"share of queries by {heading(segmentation.measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})",
+        few_note(segmentation.segments),
+    ]
     if segmentation.knee is not None:
         curve = segmentation.recall_curve
         lines.append(
@@ -116,27 +122,15 @@ def heterogeneity_lines(facts: Sequence[Heterogeneity]) -> list[str]:
     return lines
 
 
-def distribution_line(shares: Mapping[str, float], measure: str) -> str:
-    """Return how a measure spreads over the queries, in one line."""
-    bands = [f"{name}: {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
-    quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
-    return f"share of queries by {heading(measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})"
-
-
 def few_note(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
     """One sentence where an interval is over few clusters; empty where none is."""
     small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
     intervals = count(len(small), "interval is", "intervals are")
-    return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): one cluster can decide"
-
-
-def _listed(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
-    """The first eight by fact and name."""
-    return ", ".join(f"{segment.by} = {segment.name}" for segment in segments[:8]) + (
-        ", …" if len(segments) > 8 else ""
-    )
+    names = [f"{segment.by} = {segment.name}" for segment in small]
+    listed = ", ".join([*names[:8], *(["…"] if len(names) > 8 else [])])
+    return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({listed}): one cluster can decide"
 
 
 def clusters_heading(clustered_by: str) -> str:

@@ -105,7 +105,12 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
         case Result.NOT_TESTED:
             return f"{best} is first with {reached} {where}. A ceiling is not a result of a run, so it is not tested."
         case Result.WINNER:
-            return f"{best} wins {where} with {reached}: it is {_ahead(verdict.others, names)}. {_sure(verdict.others)}"
+            leads, sure = _ahead(verdict.others, names), _p(max(rival.p_adjusted or 0.0 for rival in verdict.others))
+            both = {1: "The lead is", 2: "Both leads are"}.get(
+                len(verdict.others), f"All {len(verdict.others)} leads are"
+            )
+            sure = sure if len(verdict.others) == 1 else sure.replace("=", "at most")
+            return f"{best} wins {where} with {reached}: it is {leads}. {both} significant ({sure})."
         case Result.CARRIED:
             leads = _ahead(verdict.others, names)
             return f"No clear winner {where}: {best} is first with {reached}: it is {leads}. {_carried(verdict, names)}"
@@ -159,12 +164,6 @@ def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
     leads = [f"{_estimate(rival.lead, rival.ci)} ahead of {names[rival.run.run_id]}" for rival in others[:_INTERVALS]]
     more = len(others) - _INTERVALS
     return " and ".join(leads) if more <= 0 else f"{', '.join(leads)} and further ahead of {count(more, 'other')}"
-
-
-def _sure(others: Sequence[Rival]) -> str:
-    p = max((rival.p_adjusted or 0.0 for rival in others), default=0.0)
-    leads = {1: "The lead is", 2: "Both leads are"}.get(len(others), f"All {len(others)} leads are")
-    return f"{leads} significant ({_p(p) if len(others) == 1 else _p(p).replace('=', 'at most')})."
 
 
 def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:

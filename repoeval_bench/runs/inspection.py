@@ -74,16 +74,28 @@ class ChunksRow(Record):
 
 
 class DefinitionRow(Record):
-    """A definition that a query needs; `gold` is [file, lines from, to] of each of its places."""
+    """A definition that a query needs, and the tier by which that is known.
+
+    `gold` is [file, lines from, to] of each of its places, which are in one file.
+    """
 
     name: str
     kind: str
     tier: str
     gold: list[_Gold]
 
+    @property
+    def places(self) -> Gold:
+        """Return its gold as places."""
+        return tuple(Place(file, LineSpan(start, end)) for file, start, end in self.gold)
+
 
 class QueryGoldRow(Record):
-    """A row of queries.jsonl.gz; `gold` is [file, lines from, to] of each place, `definitions` those in the gold."""
+    """A row of queries.jsonl.gz: a query's file (`repo/path`), its gold, and the lines to write (`body`).
+
+    `read` are the characters of its text that the model read. `gold` is [file, lines from, to] of each place,
+    `definitions` are those in it, if the protocol asks for definitions.
+    """
 
     query_id: str
     file: str
@@ -105,40 +117,6 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDefinition:
-    """A definition that a query needs, the tier by which that is known, and its gold: one or more places of a file."""
-
-    name: str
-    kind: str
-    tier: str
-    gold: Gold
-
-    @property
-    def file(self) -> str:
-        """The file that it is in, `repo/path`."""
-        return self.gold[0].file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredQuery:
-    """A query's file (`repo/path`), the characters of its text that the model read, its gold, the lines to write.
-
-    `definitions` are those in its gold, if the protocol asks for definitions.
-    """
-
-    query_id: str
-    file: str
-    read: CharSpan
-    gold: Gold
-    body: LineSpan
-    definitions: tuple[StoredDefinition, ...] = ()
-
-    def gold_here(self) -> list[LineSpan]:
-        """Return the gold in the query's own file."""
-        return [location.lines for location in self.gold if location.file == self.file]
-
-
-@dataclass(frozen=True, slots=True)
 class Inspection:
     """Sources and chunks of a run, by `repo/path`.
 
@@ -148,7 +126,7 @@ class Inspection:
     sources: Mapping[str, SourceFile]
     chunks: Mapping[str, tuple[StoredChunk, ...]]
     own: Mapping[str, tuple[StoredChunk, ...]]
-    queries: Mapping[str, StoredQuery]
+    queries: Mapping[str, QueryGoldRow]
 
 
 def pack_sources(benchmark: Benchmark) -> bytes:
@@ -208,21 +186,7 @@ def read_inspection(folder: Path) -> Inspection | None:
             chunks[row.file] = _chunks(row)
         else:
             own[row.query_id] = _chunks(row)
-    queries = {
-        row.query_id: StoredQuery(
-            query_id=row.query_id,
-            file=row.file,
-            read=CharSpan(*row.read),
-            gold=_gold(row.gold),
-            body=LineSpan(*row.body),
-            definitions=tuple(
-                StoredDefinition(definition.name, definition.kind, definition.tier, _gold(definition.gold))
-                for definition in row.definitions
-            ),
-        )
-        for row in _rows(folder / QUERIES, QueryGoldRow)
-    }
-    return Inspection(sources, chunks, own, queries)
+    return Inspection(sources, chunks, own, {row.query_id: row for row in _rows(folder / QUERIES, QueryGoldRow)})
 
 
 def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:
@@ -264,10 +228,6 @@ def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
 
 def _gold_rows(gold: Gold) -> list[tuple[str, int, int]]:
     return [(location.file, *_ends(location.lines)) for location in gold]
-
-
-def _gold(rows: Iterable[tuple[str, int, int]]) -> Gold:
-    return tuple(Place(file, LineSpan(start, end)) for file, start, end in rows)
 
 
 def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:

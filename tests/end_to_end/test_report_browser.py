@@ -162,13 +162,13 @@ def test_an_address_that_encodes_nothing_opens_the_page(browser, page):
 def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     """Gold lines are the protocol's, every lane has the chunker's chunks, ranks are the log's, the cut is struck out."""
     inside = runs[1].inspection
-    query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and len(q.gold[0].lines) > 20)
+    query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and q.gold[0][2] - q.gold[0][1] > 20)
     visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
     assert browser.find_element("css selector", "#q-detail h3").text == query.query_id
     gold = browser.execute_script(
         "return [...document.querySelectorAll('#q-detail .lines .gold .no')].map((e) => Number(e.textContent))"
     )
-    assert gold == [line + 1 for line in query.gold[0].lines]
+    assert gold == [line + 1 for line in range(*query.gold[0][1:])]
     source = inside.sources[query.file]
     shown = browser.execute_script(
         "return [...document.querySelectorAll('#q-detail .lines .l')].map((e) => e.textContent.slice(e.firstChild.textContent.length))"
@@ -187,7 +187,7 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     assert [title.partition(": ")[2] for title in titles] == wanted
     text = {row.query_id: row.query for row in runs[1].log_rows()}[query.query_id]
     struck = browser.execute_script("return [...document.querySelectorAll('#q-detail del')].map((e) => e.textContent)")
-    assert struck == [text[query.read.end :]]
+    assert struck == [text[query.read[1] :]]
     assert browser.find_element("css selector", "#q-detail .query-text").get_attribute("textContent") == text
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from repoeval_bench.analysis.means import headline_means, over_ranks
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
+from repoeval_bench.report.plots import css, figures, png, svg, write
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
 from support.runs import write_run
@@ -77,7 +77,7 @@ def test_every_figure_is_there_and_of_its_own_name(drawn):
 
 def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
     """No style sheet, no script, no address; every id is unique on the page and every reference finds its own."""
-    pages = [svg(figure) for figure in drawn]
+    pages = [svg(figure, themed=True) for figure in drawn]
     ids = [found for page in pages for found in re.findall(r'\bid="([^"]+)"', page)]
     assert len(set(ids)) == len(ids)
     for figure, page in zip(drawn, pages, strict=True):
@@ -97,7 +97,7 @@ def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
 
 def test_a_hostile_name_is_text_and_no_formula(drawn):
     """It is in the legend letter for letter, except control characters, and closes no element."""
-    page = svg(drawn[0])
+    page = svg(drawn[0], themed=True)
     texts = ["".join(element.itertext()) for element in ET.fromstring(page).iter(SVG + "text")]
     assert elided(HOSTILE) in texts
     assert "<img" not in page
@@ -106,10 +106,10 @@ def test_a_hostile_name_is_text_and_no_formula(drawn):
 def test_the_colours_follow_the_page(drawn):
     """Inlined, every colour of the palette is a property that css() gives in light, dark and print; in a file it is plain."""
     for figure in drawn:
-        used = set(re.findall(r"var\((--[\w-]+),", svg(figure)))
+        used = set(re.findall(r"var\((--[\w-]+),", svg(figure, themed=True)))
         assert {"--plot-ink", "--plot-muted"} <= used
         assert all(css().count(f"{name}: #") == 3 for name in used)
-        assert "var(" not in plain_svg(figure)
+        assert "var(" not in svg(figure)
 
 
 def test_the_same_runs_give_the_same_bytes(runs, drawn):

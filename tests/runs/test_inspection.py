@@ -6,7 +6,6 @@ from unittest.mock import Mock
 import pytest
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
@@ -48,9 +47,9 @@ def test_sources_chunks_and_queries_are_read_back(benchmark, stored):
         assert chunk.nws == len("".join(file.slice(chunk.chars).split()))
     for task in benchmark.tasks:
         query = kept.queries[task.task_id]
-        assert query.gold == (Place(f"{task.repo}/{task.path}", task.context_span),)
-        assert query.body == task.body
-        assert query.read == CharSpan(0, len(task.prompt))
+        assert query.gold == [(task.file, task.context_span.start, task.context_span.end)]
+        assert query.body == (task.body.start, task.body.end)
+        assert query.read == (0, len(task.prompt))
 
 
 def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):

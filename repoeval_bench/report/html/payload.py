@@ -20,10 +20,8 @@ from repoeval_bench.report.html.code import cut_lines, position, syntax
 from repoeval_bench.runs.log import first_rank
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.spans import CharSpan
     from repoeval_bench.report.html.runs import PageRun
-    from repoeval_bench.runs.inspection import Inspection, StoredChunk, StoredDefinition
-    from repoeval_bench.runs.log import Retrieved
+    from repoeval_bench.runs.inspection import DefinitionRow, Inspection, StoredChunk
 
 TOP = 10
 """Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""
@@ -119,16 +117,12 @@ def _query(
         return entry if text is None else entry | {"text": cut_lines(text)[0]}
     stored = inspection.queries[query_id]
     # The page shows one file of a query whole, and what of its gold is in others as excerpts.
-    here = stored.gold_here()
+    here = [[start, end] for file, start, end in stored.gold if file == stored.file]
     entry |= {
         "file": files.number(stored.file),
-        "gold": [[lines.start, lines.end] for lines in here],
-        "elsewhere": [
-            [files.number(location.file), location.lines.start, location.lines.end]
-            for location in stored.gold
-            if location.file != stored.file
-        ],
-        "body": [stored.body.start, stored.body.end],
+        "gold": here,
+        "elsewhere": [[files.number(file), start, end] for file, start, end in stored.gold if file != stored.file],
+        "body": stored.body,
         "ranks": [
             _ranks(run, query_id, stored.file, inspected) for run, inspected in zip(runs, inspections, strict=True)
         ],
@@ -140,23 +134,20 @@ def _query(
     owns = [inspected.own.get(query_id) if inspected else None for inspected in inspections]
     if any(owns):
         entry["own"] = [None if own is None else _lanes(own) for own in owns]
-    return (
-        entry
-        if text is None
-        else entry
-        | _text(text, here[0].start if here else -1, stored.body.start, stored.read, files.lines(stored.file))
-    )
+    if text is None:
+        return entry
+    starts = (here[0][0] if here else -1, stored.body[0])
+    return entry | _text(text, *starts, stored.read, files.lines(stored.file))
 
 
-def _definition(needed: StoredDefinition, own: str, query_id: str, runs: Sequence[PageRun], files: _Files) -> list[Any]:
+def _definition(needed: DefinitionRow, own: str, query_id: str, runs: Sequence[PageRun], files: _Files) -> list[Any]:
     """[name, kind, tier, file, [[first line, end line], …], distance, rank of the first chunk that has it per run]."""
-    lines = [[location.lines.start, location.lines.end] for location in needed.gold]
-    ranks = [first_rank(needed.gold, run.top(query_id)) for run in runs]
-    far = distance(own, needed.file)
-    return [needed.name, needed.kind, needed.tier, files.number(needed.file), lines, far, ranks]
+    file, lines = needed.gold[0][0], [[start, end] for _, start, end in needed.gold]
+    ranks = [first_rank(needed.places, run.top(query_id)) for run in runs]
+    return [needed.name, needed.kind, needed.tier, files.number(file), lines, distance(own, file), ranks]
 
 
-def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]) -> dict[str, Any]:
+def _text(text: str, gold: int, body: int, read: tuple[int, int], source: Sequence[str]) -> dict[str, Any]:
     """The query's text, as lines of the file if it is part of it, and the part that was read (None for all)."""
     lines = cut_lines(text)[0]
     entry: dict[str, Any] = {"text": lines}
@@ -164,26 +155,20 @@ def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]
         if start >= 0 and list(source[start : start + len(lines)]) == lines:
             entry["text"] = [start, start + len(lines)]
             break
-    if (read.start, read.end) != (0, len(text)):
-        entry["read"] = [*position(text, read.start), *position(text, read.end)]
-        entry["share"] = round(len(read) / len(text), 4)
+    if read != (0, len(text)):
+        entry["read"] = [place for end in read for place in position(text, end)]
+        entry["share"] = round((read[1] - read[0]) / len(text), 4)
     return entry
 
 
 def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
     """[file, first line, end line, relevant, score] of each; the file is the chunk's id where it has no place."""
-    relevant = run.qrels.get(query_id, {})
-    return [_hit_row(hit, files, relevant) for hit in run.top(query_id, TOP)]
-
-
-def _hit_row(hit: Retrieved, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
-    file: int | str = hit.chunk_id
-    start, end = None, None
-    if hit.file is not None:
-        file = files.number(hit.file)
-        if hit.lines is not None:
-            start, end = hit.lines.start, hit.lines.end
-    return [file, start, end, int(hit.chunk_id in relevant), round(hit.score, 3)]
+    rows = []
+    for hit in run.top(query_id, TOP):
+        file = hit.chunk_id if hit.file is None else files.number(hit.file)
+        lines = (None, None) if hit.file is None else (hit.start_line, hit.end_line)
+        rows.append([file, *lines, int(hit.chunk_id in run.qrels.get(query_id, {})), round(hit.score, 3)])
+    return rows
 
 
 def _first(run: PageRun, query_id: str) -> int:

@@ -52,12 +52,7 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 
 
 # Longer than 60 lines: each name of the template has its line.
-def report_page(
-    stored: Sequence[RunView],
-    output: str,
-    *,
-    answer: Recommendation | None = None,
-) -> str:
+def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendation | None = None) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     The head is a recommendation's `answer`, where the runs are those of its first evidence; else it says what the tests
@@ -153,7 +148,7 @@ def _beside(run: PageRun) -> PageRun | None:
 def _chart(figure: Figure) -> dict[str, Any]:
     from markupsafe import Markup
 
-    return {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
+    return {"svg": Markup(svg(figure, themed=True)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
 
 
 def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
@@ -209,7 +204,5 @@ def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
 
 
 def _no_bm25(runs: Sequence[PageRun], bm25: Sequence[PageRun | None]) -> list[str]:
-    missing = [run.short for run, peer in zip(runs, bm25, strict=True) if peer is None]
-    if not missing:
-        return []
-    return [f"No BM25 run is stored for the chunks of {', '.join(missing)}; report --bm25 makes them first."]
+    missing = ", ".join(run.short for run, peer in zip(runs, bm25, strict=True) if peer is None)
+    return [f"No BM25 run is stored for the chunks of {missing}; report --bm25 makes them first."] if missing else []

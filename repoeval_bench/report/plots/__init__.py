@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import ranked_figure
-from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
+from repoeval_bench.report.plots.figure import Figure, png, svg, write
 from repoeval_bench.report.plots.theme import css
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
-__all__ = ["Figure", "css", "figures", "plain_svg", "png", "ranked_figure", "svg", "write"]
+__all__ = ["Figure", "css", "figures", "png", "ranked_figure", "svg", "write"]
 
 
 def figures(runs: Sequence[RunView]) -> list[Figure]:

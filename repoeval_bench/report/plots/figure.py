@@ -70,26 +70,12 @@ def png(figure: Figure) -> bytes:
     return _saved(figure, "png")
 
 
-def plain_svg(figure: Figure) -> str:
-    """The figure on white paper with colours written out, for programs that know no CSS variables."""
-    return _tidied(figure, themed=False)
-
-
-def svg(figure: Figure) -> str:
-    """The figure as one element for a page, where `theme.css` gives its colours for light and dark.
-
-    It refers to nothing outside itself, its ids begin with the figure's name, text is text, and a screen reader is
-    given title and description.
-    """
-    return _tidied(figure, themed=True)
-
-
 def write(figures: Sequence[Figure], folder: Path) -> list[Path]:
     """NAME.svg and NAME.png of every figure; a ResultError where they cannot be written."""
     written = []
     for figure in figures:
         for path, content in (
-            (folder / f"{figure.name}.svg", plain_svg(figure)),
+            (folder / f"{figure.name}.svg", svg(figure)),
             (folder / f"{figure.name}.png", png(figure)),
         ):
             write_named(path, content, "another folder for plots")
@@ -108,7 +94,12 @@ def _saved(figure: Figure, form: str) -> bytes:
     return stream.getvalue()
 
 
-def _tidied(figure: Figure, *, themed: bool) -> str:
+def svg(figure: Figure, *, themed: bool = False) -> str:
+    """The figure as one element, on white paper or, `themed`, in the colours that a page has for light and dark.
+
+    It refers to nothing outside itself, its ids begin with the figure's name, text is text, and a screen reader is
+    given title and description.
+    """
     ET.register_namespace("", SVG)
     root = ET.fromstring(_saved(figure, "svg"))  # noqa: S314 - matplotlib wrote it a moment ago
     for parent in list(root.iter()):

@@ -1,9 +1,9 @@
 """Definitions that queries need, held against what was retrieved."""
 
 from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.plugins.logs.diagnosis.evidence import Needed, needed, never_retrieved
-from repoeval_bench.runs.inspection import Inspection, StoredDefinition, StoredQuery
+from repoeval_bench.runs.inspection import DefinitionRow, Inspection, QueryGoldRow
 from repoeval_bench.runs.log import Retrieved, first_rank
 
 
@@ -16,16 +16,16 @@ def gold(*places):
 
 
 RANKED = [hit(1, "r/a.py", 0, 10), hit(2, "r/d/b.py", 5, 8), Retrieved(rank=3, chunk_id="elsewhere", score=0.0)]
-QUERY = StoredQuery(
+QUERY = QueryGoldRow(
     query_id="q",
     file="r/a.py",
-    read=CharSpan(0, 1),
-    gold=gold(("r/a.py", 3, 4)),
-    body=LineSpan(20, 22),
+    read=(0, 1),
+    gold=[("r/a.py", 3, 4)],
+    body=(20, 22),
     definitions=(
-        StoredDefinition("near", "function", "resolved", gold(("r/a.py", 9, 12))),
-        StoredDefinition("far", "class", "resolved", gold(("r/d/b.py", 0, 2), ("r/d/b.py", 7, 9))),
-        StoredDefinition("lost", "class", "imported", gold(("r/d/b.py", 8, 9))),
+        DefinitionRow(name="near", kind="function", tier="resolved", gold=[("r/a.py", 9, 12)]),
+        DefinitionRow(name="far", kind="class", tier="resolved", gold=[("r/d/b.py", 0, 2), ("r/d/b.py", 7, 9)]),
+        DefinitionRow(name="lost", kind="class", tier="imported", gold=[("r/d/b.py", 8, 9)]),
     ),
 )
 

@@ -205,8 +205,8 @@ def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieve
             name=definition.name,
             kind=definition.kind,
             tier=definition.tier,
-            distance=distance(query.file, definition.file),
-            rank=first_rank(definition.gold, ranked.get(query_id, ())),
+            distance=distance(query.file, definition.gold[0][0]),
+            rank=first_rank(definition.places, ranked.get(query_id, ())),
         )
         for query_id, query in queries.items()
         for definition in query.definitions
