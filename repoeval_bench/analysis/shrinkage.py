@@ -40,6 +40,9 @@ SMOOTHING = 20
 CLOSE = 0.005
 """A candidate this close to the highest score may be chosen because it is cheaper."""
 
+SAVED = 0.1
+"""The least share of the choice's tokens that a cheaper candidate saves; sizes that are matched differ by as much."""
+
 DRAWS = 10_000
 """Draws of the true scores: a probability near 1/2 then has a Monte-Carlo error of 0.005."""
 
@@ -116,13 +119,20 @@ class Decision:
         return self.candidates[0]
 
     @property
-    def cheapest(self) -> RankedCandidate:
-        """The candidate with the fewest tokens of those whose score is within `CLOSE` of the highest."""
-        least = round(self.choice.score - CLOSE, _DIGITS)
-        near = [candidate for candidate in self.candidates if candidate.score >= least and candidate.tokens is not None]
-        return min(
-            near, key=lambda candidate: (candidate.tokens or 0.0, -candidate.score, candidate.name), default=self.choice
-        )
+    def cheaper(self) -> RankedCandidate | None:
+        """The best of those that cost about the least; None where none is close to the choice and saves tokens.
+
+        A candidate counts within `CLOSE` of the highest score and with at least `SAVED` fewer tokens than the choice.
+        Those with at most `SAVED` more tokens than the cheapest one cost about the same.
+        """
+        least, most = round(self.choice.score - CLOSE, _DIGITS), (1 - SAVED) * (self.choice.tokens or 0.0)
+        near = [
+            (candidate.tokens, candidate)
+            for candidate in self.candidates
+            if candidate.score >= least and candidate.tokens is not None and candidate.tokens <= most
+        ]
+        fewest = min((tokens for tokens, _ in near), default=0.0)
+        return next((candidate for tokens, candidate in near if tokens <= (1 + SAVED) * fewest), None)
 
     def candidate(self, name: str) -> RankedCandidate:
         """The candidate of this name; a KeyError where there is none."""

@@ -16,6 +16,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
+from repoeval_bench.report.verdict import listed
 from repoeval_bench.runs.request import EMBEDDER
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         f"Use {described(recommendation.candidates[first.name])}{size}.",
         f"{_measured(recommendation, first.name)} {_risk(first)}",
     ]
-    cheaper = decision.cheapest
-    if (saved := _saved(recommendation, first, cheaper)) is not None:
+    if (cheaper := decision.cheaper) is not None:
         spec = described(recommendation.candidates[cheaper.name])
-        lines.append(f"{saved}: {spec}, which finds about {_points(first.score - cheaper.score)} less.")
+        less = _points(first.score - cheaper.score)
+        finds = "about as much" if less == _NONE else f"{less} less"
+        lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
@@ -172,7 +174,9 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "data": recommendation.data,
         "language": recommendation.language,
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
-        "cheaper": None if decision is None else _candidate_record(recommendation, decision.cheapest),
+        "cheaper": None
+        if decision is None or decision.cheaper is None
+        else _candidate_record(recommendation, decision.cheaper),
         "answer": answer_lines(recommendation),
         "candidates": []
         if decision is None
@@ -245,12 +249,11 @@ def _points(loss: float) -> str:
     return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
 
 
-def _saved(recommendation: Recommendation, first: RankedCandidate, cheaper: RankedCandidate) -> str | None:
-    """Return `Half the tokens` where a cheaper candidate saves a tenth or more; None where it does not."""
-    before, after = recommendation.tokens(first.name), recommendation.tokens(cheaper.name)
-    if cheaper.name == first.name or not before or after is None or after > 0.9 * before:
-        return None
-    share = after / before
+def _saved(first: RankedCandidate, cheaper: RankedCandidate) -> str:
+    """Return how many tokens a cheaper candidate saves: `Half the tokens`, `75 % fewer tokens`."""
+    assert first.tokens
+    assert cheaper.tokens is not None
+    share = cheaper.tokens / first.tokens
     return "Half the tokens" if 0.45 <= share <= 0.55 else f"{_percent(1 - share)} fewer tokens"
 
 
@@ -279,23 +282,25 @@ def _percent(share: float) -> str:
 def _close(recommendation: Recommendation) -> str:
     others = len({name for evidence in recommendation.evidence for name in evidence.means}) - 1
     better = [(name, evidence) for evidence in recommendation.evidence for name in evidence.better]
-    worse = {name for evidence in recommendation.evidence for name in evidence.worse}
-    n_columns = len(recommendation.evidence)
-    some = f"In at least one of the {n_columns} columns below " if n_columns > 1 else ""
+    worse = [evidence for evidence in recommendation.evidence if evidence.worse]
     parts = []
     if worse:
-        parts.append(f"{some}it is significantly better than {len(worse)} of the {count(others, 'other')}.")
+        of = f" of the {count(others, 'other')}"
+        where = (f"{len(one.worse)}{'' if i else of} in {_heading(one)}" for i, one in enumerate(worse))
+        parts.append(f"The choice is significantly better than {listed([*where])}.")
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
-        parts.append(f"{name} is significantly better than it in {_heading(evidence)}.")
+        parts.append(f"In {_heading(evidence)}, {name} is significantly better than the choice.")
     if not parts:
         parts.append(_none_differs(recommendation))
+    own = [weight for evidence in recommendation.evidence for weight in evidence.posterior.weight]
+    weighs_most = sum(own) < 0.5 * len(own)
     if recommendation.n_files < _SMALL:
-        # The weight of the own scores beside what other repositories show, from 0 to 1.
-        weights = [weight for evidence in recommendation.evidence for weight in evidence.posterior.weight]
-        weighs = ", so what other repositories show weighs most" if sum(weights) / len(weights) < 0.5 else ""
+        weighs = ", so what other repositories show weighs most" if weighs_most else ""
         parts.append(f"Fewer than {_SMALL} files say little{weighs}.")
-    return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
+    elif weighs_most:
+        parts.append("What other repositories show weighs more than these files.")
+    return " ".join(parts)
 
 
 def _none_differs(recommendation: Recommendation) -> str:
