@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
+
+_DIGITS = 12
+"""Pulls are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 def differences_without(sample: Sample) -> FloatArray:
@@ -70,23 +73,28 @@ def _by_repository(
     """Leave out each repository in turn, and test each column's difference over the files of the others."""
     if len(set(scores.repos)) < 2 or not factors:
         return [None] * len(factors)
-    means, tests = [], dict[str, FloatArray]()
+    names = [*dict.fromkeys(scores.repos)]
+    whole = Sample.of(differences, scores.clusters, scores.repos, over).mean()
+    without, tests = [], []
     significant = np.flatnonzero(np.array(factors) > 0)
     limits = ALPHA / np.array(factors)[significant]
-    for repository in dict.fromkeys(scores.repos):
+    for repository in names:
         rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
         sample = Sample.of(differences[rows], clusters, repos, over)
-        means.append(sample.mean())
+        without.append(sample.mean())
         if significant.size:
-            tests[repository] = flip_columns(sample.parts()[0][:, significant], rng(), limits)
-    low, high = np.min(means, axis=0), np.max(means, axis=0)
+            tests.append(flip_columns(sample.parts()[0][:, significant], rng(), limits))
+    low, high = np.min(without, axis=0), np.max(without, axis=0)
+    pull = (whole - without) * np.sign(whole)
     positions = {column: index for index, column in enumerate(significant.tolist())}
     return [
         strongest_influence(
             float(low[i]),
             float(high[i]),
-            {name: float(p[positions[i]]) for name, p in tests.items()} if i in positions else {},
+            [(name, float(pull[row, i]), float(tests[row][positions[i]])) for row, name in enumerate(names)]
+            if i in positions
+            else (),
             factor,
         )
         for i, factor in enumerate(factors)
@@ -113,16 +121,23 @@ def influence(
     limits = np.full(len(strongest), ALPHA / factor)
     parts = [_parts_without(sample, i) for i in strongest]
     tests = flip_columns(np.column_stack(parts), rng(), limits) if strongest else ()
-    return strongest_influence(low, high, {names[i]: float(p) for i, p in zip(strongest, tests, strict=True)}, factor)
+    without_each = [(names[i], float(pull[i]), float(p)) for i, p in zip(strongest, tests, strict=True)]
+    return strongest_influence(low, high, without_each, factor)
 
 
-def strongest_influence(low: float, high: float, tests: Mapping[str, float], factor: float) -> Influence:
-    """Return the influence of clusters from the p of the test without each; the one with the largest p is named."""
-    needed = {name: min(1.0, p * factor) for name, p in tests.items() if p * factor >= ALPHA}
+def strongest_influence(
+    low: float, high: float, without_each: Sequence[tuple[str, float, float]], factor: float
+) -> Influence:
+    """Return the influence of clusters, each with its name, its pull and the p of the test without it.
+
+    Of those without which the difference is not significant, the one that pulls hardest is named, then the first by
+    name. Neither depends on drawn flips, as p does.
+    """
+    needed = [(-round(pull, _DIGITS), name, p) for name, pull, p in without_each if p * factor >= ALPHA]
     if not needed:
         return Influence(low=low, high=high)
-    heaviest = max(needed, key=lambda name: needed[name])
-    return Influence(low=low, high=high, rests_on=heaviest, p=needed[heaviest])
+    _, name, p = min(needed)
+    return Influence(low=low, high=high, rests_on=name, p=min(1.0, p * factor))
 
 
 def _parts_without(sample: Sample, cluster: int) -> FloatArray:
