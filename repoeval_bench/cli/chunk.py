@@ -156,7 +156,7 @@ def _chunked(
     chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
 ) -> list[tuple[SourceFile, tuple[Chunk, ...]]]:
     """Return each file with its chunks. A file that the chunker fails on ends the command, or is skipped and noted."""
-    chunked, skipped, _ = chunk_files(files, chunker, skip_errors=skip_errors)
+    chunked, skipped, *_ = chunk_files(files, chunker, skip_errors=skip_errors)
     if skipped:
         first = skipped[0].removesuffix(OR_SKIP)
         note(f"skipped: {count(len(skipped), 'file')} that {chunker.spec} failed on; the first: {first}")

@@ -66,7 +66,7 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
         [row["run"], row["run_id"], row["score"], heading(row["measure"] or "nothing scored"), row["created"]]
         for row in rows
     ]
-    notes = [f"{count(len(unfinished), 'run')} not finished, or broken:"] if unfinished else []
+    notes = [f"{count(len(unfinished), 'run')} not finished, broken, or of another version:"] if unfinished else []
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
 
 

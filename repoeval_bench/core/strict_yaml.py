@@ -197,6 +197,8 @@ def _keys_and_entries(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyP
             if key.tag.rpartition(":")[2] != "str":  # `on`, a number, nothing, a list
                 name = f"the key {key.value[:40]!r}" if isinstance(key, yaml.ScalarNode) else "a key"
                 _refuse(f"{name} is not a text; put it in quotes", key)
+            if key.value == "<<" and not key.style:
+                _refuse("merge keys (<<) are not read; write the keys themselves", key)
             inner = (*location, str(key.value))
             yield inner, key.start_mark.line + 1, True
             yield from _keys_and_entries(value, inner)

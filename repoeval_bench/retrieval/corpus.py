@@ -33,6 +33,7 @@ class Corpus:
     skipped: `repo/path: reason` of files the chunker failed on (only with `skip_errors`).
     uncovered_lines: non-blank lines that are in no chunk, over all files.
     own: query_id -> the chunks that this query sees instead of its file's, with ids of their own.
+    failed_own: query_id -> such a reason, where the chunker failed on the query's own text of the file alone.
     merged: chunk_id -> the chunk that takes its place in `chunks`, where identical texts are one document.
     dropped: the chunks that were merged away.
     """
@@ -42,6 +43,7 @@ class Corpus:
     skipped: tuple[str, ...]
     uncovered_lines: int
     own: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    failed_own: Mapping[str, str] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
     dropped: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
 
@@ -94,7 +96,7 @@ def build_corpus(
     skip with `skip_errors`.
     """
     every = [file for repo_files in files.values() for file in repo_files]
-    chunked, skipped, own = chunk_files(every, chunker, skip_errors=skip_errors, tasks=tasks)
+    chunked, skipped, own, failed_own = chunk_files(every, chunker, skip_errors=skip_errors, tasks=tasks)
     if not any(chunks for _, chunks in chunked) and any(file.text.strip() for file in every):
         way_out = "; give it other options, or take another chunker"
         reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
@@ -108,15 +110,17 @@ def build_corpus(
         skipped=tuple(skipped),
         uncovered_lines=sum(_uncovered(file, chunks) for file, chunks in chunked),
         own=own,
+        failed_own=failed_own,
     )
 
 
 def chunk_files(
     files: Sequence[SourceFile], chunker: Chunker, *, skip_errors: bool = False, tasks: Iterable[Task] = ()
-) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str], dict[str, tuple[Chunk, ...]]]:
-    """Return (each file with its checked chunks, with `skip_errors` the errors of the others, task_id -> own chunks).
+) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str], dict[str, tuple[Chunk, ...]], dict[str, str]]:
+    """Return each file with its checked chunks, the errors of the others, task_id -> own chunks, task_id -> its error.
 
-    A task's file is cut right after the whole one: a chunker that parses then reads only the lines that are blanked.
+    There are errors with `skip_errors` only; such a file or task has no chunks. A task's file is cut right after the
+    whole one: a chunker that parses then reads only the lines that are blanked.
     """
     tasks_of: defaultdict[str, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -124,31 +128,38 @@ def chunk_files(
     chunked: list[tuple[SourceFile, tuple[Chunk, ...]]] = []
     skipped: list[str] = []
     own: dict[str, tuple[Chunk, ...]] = {}
+    failed_own: dict[str, str] = {}
+
+    def cut(file: SourceFile) -> tuple[Chunk, ...] | str:
+        try:
+            return _chunk_file(file, chunker)
+        except ChunkError as error:
+            if not skip_errors or isinstance(error, OutOfTurnError):
+                raise
+            return str(error)
+
     with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
         for file in files:
-            try:
-                chunked.append((file, _chunk_file(file, chunker)))
-            except ChunkError as error:
-                if not skip_errors or isinstance(error, OutOfTurnError):
-                    raise
-                skipped.append(str(error))
-            own |= _own_chunks(file, tasks_of[file.name], chunker)
+            chunks = cut(file)
+            if isinstance(chunks, str):
+                skipped.append(chunks)
+            else:
+                chunked.append((file, chunks))
+            texts: dict[str, str] = {}
+            for task in tasks_of[file.name]:
+                seen = () if isinstance(chunks, str) else cut(blanked(file, task.body))
+                if isinstance(seen, str):
+                    failed_own[task.task_id], seen = seen, ()
+                own[task.task_id] = tuple(
+                    # Most texts are the file's, for every task: each is kept once. Ids contain the task's.
+                    chunk.with_id(
+                        chunk_id_of_task(chunk.chunk_id, task.task_id), texts.setdefault(chunk.text, chunk.text)
+                    )
+                    for chunk in seen
+                )
             bar.update()
     _close(chunker)
-    return chunked, skipped, own
-
-
-def _own_chunks(file: SourceFile, tasks: Iterable[Task], chunker: Chunker) -> dict[str, tuple[Chunk, ...]]:
-    """task_id -> the chunks of the file with that task's lines blanked; their ids contain the task's, so are unique."""
-    texts: dict[str, str] = {}
-    return {
-        task.task_id: tuple(
-            # Most texts are the file's, for every task: each is kept once.
-            chunk.with_id(chunk_id_of_task(chunk.chunk_id, task.task_id), texts.setdefault(chunk.text, chunk.text))
-            for chunk in _chunk_file(blanked(file, task.body), chunker)
-        )
-        for task in tasks
-    }
+    return chunked, skipped, own, failed_own
 
 
 def merge_identical(corpus: Corpus) -> Corpus:

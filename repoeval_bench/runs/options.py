@@ -88,10 +88,8 @@ class Request(BaseModel):
 
         It names fields, or their options if they were `typed` on a command line.
         """
-        # A repeated value counts once.
         values = {
-            name: tuple(dict.fromkeys(value)) if isinstance(value, list | tuple) else value
-            for name, value in fields.items()
+            name: _distinct(value) if isinstance(value, list | tuple) else value for name, value in fields.items()
         }
         for name, value in values.items():
             # A single value may stand for a tuple of one.
@@ -107,6 +105,14 @@ class Request(BaseModel):
             raise UsageError(
                 all_mistakes(_sentence(dict(error_fields), cls, typed=typed) for error_fields in error.errors())
             ) from error
+
+
+def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return each value once; all of them if one cannot be compared, as no field takes that one."""
+    try:
+        return tuple(dict.fromkeys(values))
+    except TypeError:
+        return tuple(values)
 
 
 def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:

@@ -16,6 +16,7 @@ from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import DEFAULT
+from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import inputs_of
@@ -86,10 +87,12 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
     config, dataset = stored_config(run), run.manifest.dataset
     if source in {"", "auto"}:
         source = edition_of(config.pack) or source
-    if dataset.source == "pack" and not (shipped_pack(source) or Pack.find(source)):
+    given = source not in {"", "auto"}
+    is_needed = dataset.source == "pack" and not (shipped_pack(source) or Pack.find(source))
+    if is_needed or not (given or dataset.name.startswith(f"{REPOEVAL}-")):
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}"
-            + (f", and {source} is not a pack" if source not in {"", "auto"} else "")
+            + (f", and {source} is not a pack" if given else "")
             + "; name its folder with --source"
             + "".join(f", such as {shlex.quote(str(folder))}" for folder in _packs_beside(run)[:1])
         )

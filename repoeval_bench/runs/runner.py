@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import (
+    LONGEST,
+    OR_SKIP,
     ChunkError,
     LanguageError,
     ResultError,
@@ -380,9 +382,9 @@ class Runner:
         """
         known = [request for request in self._requests if request.chunker not in self.skipped]
         lines = [
-            f"{' · '.join(_parts(request))}: {error}\n    {self._retry(request)}"
+            f"{' · '.join(_parts(request))}: {reason.removesuffix(OR_SKIP)}\n    {self._retry(request, reason)}"
             for request in self._requests
-            if (error := self.failed.get(request.setting, {}).get(str(request.chunker)))
+            if (reason := self.failed_of(request.setting).get(str(request.chunker)))
         ]
         if lines:
             raise ResultError("\n  ".join([f"{len(lines)} of {max(len(known), len(lines))} runs failed:", *lines]))
@@ -394,11 +396,20 @@ class Runner:
             self.skipped[chunker] = reason
             NOTICES.info(skipped_line(chunker, reason))
 
-    def _retry(self, request: RunRequest) -> str:
-        """Return the command line that makes a run alone, or the advice to repeat the command if none does."""
+    def _retry(self, request: RunRequest, reason: str) -> str:
+        """Return the command line that makes a run alone, or the advice to repeat the command if none does.
+
+        If the chunker failed on a file that can be left out, the line leaves such files out. A line that would be
+        shortened is none.
+        """
+        skips = reason.endswith(OR_SKIP) and not request.skip_errors
         if self._sample is None and stands_alone(request, self._without):
-            return f"try it again: {eval_line(request, out=self._results.out, home=self._home)}"
-        return "run the same command again"
+            again = request.model_copy(update={"skip_errors": True}) if skips else request
+            line = eval_line(again, out=self._results.out, home=self._home, short=True)
+            line = f"{'without such files' if skips else 'try it again'}: {line}"
+            if len(line) <= LONGEST - 8:
+                return line
+        return f"run the same command again{' with --set skip_errors' if skips else ''}"
 
     def _setting(self, request: RunRequest) -> Setting:
         return self._materials.setting(request, self._sample)

@@ -102,10 +102,11 @@ class RunView:
         """Manifest of the run; ResultError if another version wrote the folder."""
         text = self._read(MANIFEST)
         schema = _schema(text)
-        if schema not in (None, SCHEMA):
-            newer = isinstance(schema, int) and schema > SCHEMA
-            way_out = "update repoeval-bench" if newer else _AGAIN
-            raise ResultError(f"{self.folder} is of schema {schema}, and this version reads schema {SCHEMA}; {way_out}")
+        if type(schema) is int and schema != SCHEMA:
+            which, way_out = ("a later", "update repoeval-bench") if schema > SCHEMA else ("an earlier", _AGAIN)
+            raise ResultError(
+                f"{self.folder} was made by {which} version (schema {schema}, this one reads {SCHEMA}); {way_out}"
+            )
         with self._explained(MANIFEST):
             return parse(text, Manifest)
 

@@ -273,7 +273,7 @@ def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored,
     assert f"{first} has no manifest.json, so it is not a finished run" in sentence
     (second / "metrics.json").unlink()
     done = succeed("runs", "--out", tmp_path / "runs", home=stored["home"])
-    assert "2 runs not finished, or broken:" in done.out
+    assert "2 runs not finished, broken, or of another version:" in done.out
     assert f"{first.name}: no manifest.json" in done.out
     assert f"{second}/metrics.json cannot be read (No such file or directory)" in done.out
     listed = json_of("runs", "--out", tmp_path / "runs", home=stored["home"])

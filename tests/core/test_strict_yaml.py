@@ -49,6 +49,7 @@ def test_plain_values_are_read_with_their_lines(tmp_path):
         ("? \n: b\n", "the key '' is not a text"),
         ("a: {1: x}\n", "the key '1' is not a text"),
         ("a: *b\n", "a.yaml:1: not valid YAML (a value has the name 'b'"),
+        ("a: 1\n<<: {b: 2}\n", "a.yaml:2: not valid YAML (merge keys (<<) are not read; write the keys themselves)"),
         ("a: b: c\n", "a.yaml:1: not valid YAML (mapping values are not allowed here)"),
         ("a: 1\n--- \nb: 1\n", "a.yaml:2: not valid YAML (but found another document)"),
         (b"a: \xff\n", ":1 is not UTF-8; save it as UTF-8"),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.command import python
+
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_COMMAND_LINE = (
     *("tests/cli/test_listing.py", "tests/report/test_tables_printed.py"),
@@ -27,3 +29,11 @@ def test_the_user_s_environment_moves_no_test():
     )
     assert done.returncode == 0, done.stdout[-4000:]
     assert " failed" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["numbers", "click"])
+def test_no_module_of_the_current_folder_is_imported(tmp_path, name):
+    """It may be the code to chunk; `-m` puts it first on Python's path."""
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('planted')\n")
+    done = python("-m", "repoeval_bench", "list", "measures", cwd=tmp_path)
+    assert done.code == 0, done.err

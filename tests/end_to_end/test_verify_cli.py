@@ -99,6 +99,12 @@ def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, verify, mirro
     assert f"is {name}, and {mirror} is not a pack; name its folder with --source" in done.err
 
 
+def test_the_source_of_data_of_ones_own_has_to_be_named(claimed, two_runs):
+    """Nothing is fetched, as no source that is taken by itself has such data."""
+    told = one_sentence(bench("verify", claimed, "--source", "auto", home=two_runs.home), 2)
+    assert "is custom-mini-function-2k-codex; name its folder with --source" in told
+
+
 def test_an_imported_run_is_refused(verify, tmp_path):
     """Its chunks cannot be cut again."""
     imported = write_run(tmp_path / "imported", {"mrr": [1.0, 0.5]}, imported=True)

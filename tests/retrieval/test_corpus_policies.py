@@ -1,5 +1,7 @@
 """Exclusion, merged windows, duplicates, leaks: worked out by hand on one file of 60 lines."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
@@ -65,6 +67,20 @@ def test_a_query_has_its_files_chunks_anew_where_the_body_is_blanked():
     assert "line40" not in "".join(chunk.text for chunk in own)
     assert "line39" in "".join(chunk.text for chunk in own)
     assert len(list(corpus)) == corpus.n_chunks + len(own)
+
+
+@pytest.mark.parametrize(("fails_on", "skipped", "failed"), [("= 41", 1, []), ("= 39\n\n", 0, ["r/0"])])
+def test_a_text_that_the_chunker_fails_on_is_left_out_for_its_query_too(fails_on, skipped, failed):
+    """If it fails on the whole file, the query has no chunk of it either; it may fail without the body alone."""
+
+    def chunk(file):
+        assert fails_on not in file.text
+        return TENS.chunk(file)
+
+    files = {"r": (FILE, SourceFile("r", "q.py", "1\n"))}
+    corpus = build_corpus(files, SimpleNamespace(spec="odd", chunk=chunk), tasks=[TASK], skip_errors=True)
+    assert (len(corpus.skipped), [*corpus.failed_own]) == (skipped, failed)
+    assert corpus.own == {"r/0": ()}
 
 
 def test_coderag_windows():

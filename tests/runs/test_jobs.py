@@ -5,6 +5,7 @@ import shlex
 import threading
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,17 @@ from support.folders import content
 from support.killer import KILLS, Killer, children
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
-BROKEN = 'class Cutter:\n    spec = "py:{name}:Cutter"\n\n    def chunk(self, file):\n        raise {error}\n'
+BROKEN = """
+from repoeval_bench import make_chunker
+
+class Cutter:
+    spec = "py:{name}:Cutter"
+
+    def chunk(self, file):
+        if file.path == "setup.py":
+            raise {error}
+        return make_chunker("file").chunk(file)
+"""
 
 
 def requests(places, chunkers=CHUNKERS, **given):
@@ -74,24 +85,25 @@ def test_workers_of_a_pool_that_are_killed_lose_nothing(places, tmp_path):
 
 
 @pytest.mark.parametrize("error", ["ValueError('odd')", "SystemError('odd')"])
-def test_an_error_ends_its_run_alone_and_is_listed_with_the_line_that_tries_again(places, tmp_path, monkeypatch, error):
-    """Both settings lack the run of the broken chunker; each line, typed in a shell, makes the same attempt."""
+def test_an_error_ends_its_run_alone_and_is_listed_with_a_line_that_gets_further(places, tmp_path, monkeypatch, error):
+    """Both settings lack the run of the broken chunker; each line, typed in a shell, leaves the file out."""
     (tmp_path / "wrong.py").write_text(BROKEN.format(name="wrong", error=error))
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)  # a longer line would be shortened, so it is not printed
     asked = requests(places, ("fixed:max_nws=400", "py:wrong:Cutter", "ast:max_nws=400"))
-    jobs, runs = made(places, asked, tmp_path / "out")
+    jobs, runs = made(places, asked, Path("out"))
     assert [[run is None for run in each] for each in runs] == [[False, True, False]] * 2
     with pytest.raises(ResultError) as told:
         jobs.check()
     sentence = str(told.value)
     assert sentence.startswith("2 of 6 runs failed:\n")
     assert sentence.count("odd") == 2
-    lines = [line.partition(": ")[2] for line in sentence.splitlines() if "try it again" in line]
+    lines = [line.partition(": ")[2] for line in sentence.splitlines() if "    without such files: " in line]
     for line in lines:
         assert f"--home {places['home']}" in line
         again = bench(*shlex.split(line)[1:], home=places["home"])
-        assert again.code == 1
-        assert "odd" in again.err
+        assert again.code == 0, again.err
+        assert "files the chunker failed on, left out: 1" in again.out
     assert len(lines) == 2
 
 

@@ -16,11 +16,12 @@ def told(*chunkers, **given):
 def test_a_field_that_does_not_exist_or_is_of_another_type_is_a_usage_error():
     """All of them in one error, with the nearest name."""
     with pytest.raises(UsageError) as error:
-        RunRequest.of({"protocl": "body", "k": "many", "limit": 0})
+        RunRequest.of({"protocl": "body", "k": "many", "limit": 0, "measures": [["ap"], "ap"]})
     for piece in (
         "did you mean 'protocol'",
         "k: a whole number was expected (it is 'many')",
         "limit: a number of 1 or",
+        "measures: a text was expected (it is ['ap'])",
     ):
         assert piece in str(error.value)
 

@@ -55,8 +55,12 @@ def test_what_was_written_is_read_back(run):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 4; run the evaluation again"),
-        ("manifest.json", {"schema": 9}, "is of schema 9, and this version reads schema 4; update repoeval-bench"),
+        (
+            "manifest.json",
+            {"schema": 1},
+            "by an earlier version (schema 1, this one reads 4); run the evaluation again",
+        ),
+        ("manifest.json", {"schema": 9}, "by a later version (schema 9, this one reads 4); update repoeval-bench"),
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         (
             "manifest.json",
