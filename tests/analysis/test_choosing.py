@@ -11,7 +11,7 @@ from repoeval_bench.analysis.choosing import choice_of
 from repoeval_bench.analysis.verdicts import Candidate, Result
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_table
-from support.runs import query_scores, write_run
+from support.runs import query_scores, write_runs
 
 SIZES = np.array([20, 14, 9, 7, 6, 5, 5, 4, 4, 3, 3, 3, *[2] * 12, *[1] * 16])
 FILES = np.repeat(np.arange(len(SIZES)), SIZES)
@@ -84,15 +84,9 @@ def test_stored_runs(tmp_path):
     """The headline measure decides whatever else was scored; a run is named, priced and can be written as JSON."""
     values = np.random.default_rng(4).uniform(0.2, 0.4, 40)
     files = [f"f{i // 2}" for i in range(40)]
-    made = [
-        write_run(
-            tmp_path / name,
-            {"ndcg@10": (values + shift).tolist(), "mrr": values.tolist()},
-            files=files,
-            headline_measure="ndcg@10",
-        )
-        for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.09))
-    ]
+    shifts = {"a": 0.0, "b": 0.1, "c": 0.09}
+    columns = {name: {"ndcg@10": values + shift, "mrr": values} for name, shift in shifts.items()}
+    made = write_runs(tmp_path, columns, files=files, headline_measure="ndcg@10")
     found = choose(made)
     assert (found.measure, found.over, found.cost_unit) == ("ndcg@10", "micro", "characters")
     assert [each.run_id for each in found.candidates] == ["b", "c", "a"]

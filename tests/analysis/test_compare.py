@@ -11,7 +11,7 @@ from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
-from support.runs import edit, read_rows, set_config, write_rows, write_run
+from support.runs import edit, read_rows, set_config, write_rows, write_run, write_runs
 
 NOT_SIGNIFICANT = PairVerdict(outcome=Outcome.NOT_SIGNIFICANT)
 FILES = [f"f{i // 4}.py" for i in range(120)]
@@ -26,10 +26,7 @@ def pair(tmp_path, differences, **options):
     """Two runs whose one measure differs by `differences`."""
     base = rng().uniform(0.3, 0.6, len(differences))
     settings = {"files": FILES[: len(base)], "repos": REPOS[: len(base)], **options}
-    return (
-        write_run(tmp_path / "a", {"ndcg@10": base.tolist()}, **settings),
-        write_run(tmp_path / "b", {"ndcg@10": (base + differences).tolist()}, **settings),
-    )
+    return write_runs(tmp_path, {"a": {"ndcg@10": base}, "b": {"ndcg@10": base + differences}}, **settings)
 
 
 def only(tmp_path, differences, equivalence=None, **options):
@@ -53,11 +50,8 @@ def test_the_protocols_headline_decides(tmp_path):
     c = only(tmp_path, differences, headline="macro")
     assert c.headline == "macro"
     assert c.p_adjusted == c.macro.p
-    assert (
-        c.difference
-        == c.macro.difference
-        == pytest.approx(np.mean([differences[i : i + 40].mean() for i in (0, 40, 80)]))
-    )
+    of_repositories = [differences[i : i + 40].mean() for i in (0, 40, 80)]
+    assert c.difference == c.macro.difference == pytest.approx(np.mean(of_repositories))
 
 
 def test_equality_is_said_by_the_interval_only(tmp_path):
@@ -108,9 +102,8 @@ def test_clusters_are_called_unequal_where_they_are(tmp_path):
     """Files of one query each have one size; one file with half of all queries makes them tell less than their number."""
     differences = rng(4).normal(0, 0.1, 120)
     alone, half = [f"{i}.py" for i in range(120)], ["0.py"] * 60 + [f"{i}.py" for i in range(60, 120)]
-    assert "120 clusters of equal size, or nearly." in comparison_notes(
-        [only(tmp_path / "a", differences, files=alone)]
-    )
+    notes = comparison_notes([only(tmp_path / "a", differences, files=alone)])
+    assert "120 clusters of equal size, or nearly." in notes
     notes = comparison_notes([only(tmp_path / "b", differences, files=half)])
     assert any(" clusters, but a few hold most queries: they count like " in line for line in notes)
 
@@ -182,12 +175,9 @@ def test_runs_are_named_by_what_differs(tmp_path):
 
 def test_a_family_spans_all_pairs_and_the_secondary_measures(tmp_path):
     """With a baseline Holm runs over the others; the first measure is tested alone where no headline was scored."""
-    runs = [
-        write_run(
-            tmp_path / name, {m: rng(i + j).uniform(size=40).tolist() for j, m in enumerate(("mrr", "hit@5", "hit@9"))}
-        )
-        for i, name in enumerate("abc")
-    ]
+    measures = dict(enumerate(("mrr", "hit@5", "hit@9")))
+    columns = {name: {measures[j]: rng(i + j).uniform(size=40) for j in measures} for i, name in enumerate("abc")}
+    runs = write_runs(tmp_path, columns)
     found = compare(runs, runs[1])
     assert [(c.treatment, c.measure) for c in found] == [(name, m) for name in "ac" for m in ("mrr", "hit@5", "hit@9")]
     assert [c.family for c in found] == [2, 4, 4] * 2
@@ -198,17 +188,11 @@ def test_a_family_spans_all_pairs_and_the_secondary_measures(tmp_path):
 def three(tmp_path, **options):
     """a, b slightly and c clearly better than a, each with two measures."""
     base = rng().uniform(0.3, 0.6, 120)
-    moved = {"a": 0.0, "b": 0.02, "c": 0.1}
-    return [
-        write_run(
-            tmp_path / name,
-            {m: (base + by + rng(at + len(m)).normal(0, 0.05, 120)).tolist() for m in ("mrr", "hit@5")},
-            files=FILES,
-            repos=REPOS,
-            **options,
-        )
-        for at, (name, by) in enumerate(moved.items())
-    ]
+    columns = {
+        name: {m: base + by + rng(at + len(m)).normal(0, 0.05, 120) for m in ("mrr", "hit@5")}
+        for at, (name, by) in enumerate((("a", 0.0), ("b", 0.02), ("c", 0.1)))
+    }
+    return write_runs(tmp_path, columns, files=FILES, repos=REPOS, **options)
 
 
 def test_without_a_baseline_every_pair_is_compared(tmp_path):
@@ -216,9 +200,8 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
     runs = three(tmp_path)
     found = compare(runs)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    assert [(c.baseline, c.treatment, c.measure) for c in found] == [
-        (*pair, m) for pair in pairs for m in ("mrr", "hit@5")
-    ]
+    expected = [(*pair, m) for pair in pairs for m in ("mrr", "hit@5")]
+    assert [(c.baseline, c.treatment, c.measure) for c in found] == expected
     assert {c.family for c in found} == {3}
     alone = compare(runs[1:])
     assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
@@ -235,10 +218,9 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
 @pytest.mark.parametrize("n_runs", [2, 3, 4])
 def test_a_measures_name_finds_one_comparison_for_each_pair(tmp_path, n_runs):
     """Whatever the number of runs, in the order of the pairs; printed, a line each."""
-    runs = [
-        write_run(tmp_path / str(i), {name: rng(i).uniform(0, 1, 20).tolist() for name in ("ndcg@10", "mrr")})
-        for i in range(n_runs)
-    ]
+    runs = write_runs(
+        tmp_path, {str(i): dict.fromkeys(("ndcg@10", "mrr"), rng(i).uniform(size=20)) for i in range(n_runs)}
+    )
     compared = compare(runs)
     of_mrr = compared["MRR"]
     assert len(of_mrr) == n_runs * (n_runs - 1) // 2
@@ -251,12 +233,9 @@ def test_a_measures_name_finds_one_comparison_for_each_pair(tmp_path, n_runs):
 def test_a_ceiling_is_compared_and_not_tested(tmp_path):
     """Its difference and interval are given without a p or a verdict, and the others' p is adjusted without it."""
     base = rng().uniform(0.3, 0.6, 120)
-    runs = [
-        write_run(
-            tmp_path / name, {"mrr": (base + up).tolist(), "mrr_ceiling": (base + 0.1 + up).tolist()}, files=FILES
-        )
-        for name, up in (("a", 0.0), ("b", rng(2).normal(0.1, 0.05, 120)))
-    ]
+    up = {"a": 0.0, "b": rng(2).normal(0.1, 0.05, 120)}
+    columns = {name: {"mrr": base + by, "mrr_ceiling": base + 0.1 + by} for name, by in up.items()}
+    runs = write_runs(tmp_path, columns, files=FILES)
     score, ceiling = compare(runs, equivalence=0.5)
     assert (score.family, score.verdict) == (1, PairVerdict(outcome=Outcome.BETTER, within=0.5))
     assert (ceiling.verdict.outcome, ceiling.p_adjusted) == (Outcome.NOT_TESTED, None)
@@ -271,11 +250,8 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
 
 def test_many_runs_leave_room_for_a_verdict(tmp_path):
     """Holm over many pairs multiplies the smallest p that draws can give; more are drawn, so that it still passes."""
-    runs = [
-        write_run(tmp_path / f"r{n}", {"mrr": (rng(n).uniform(0.3, 0.4, 120) + 0.05 * n).tolist()}, files=FILES)
-        for n in range(5)
-    ]
-    found = compare(runs)
+    columns = {f"r{n}": {"mrr": rng(n).uniform(0.3, 0.4, 120) + 0.05 * n} for n in range(5)}
+    found = compare(write_runs(tmp_path, columns, files=FILES))
     assert found[0].family == 10
     assert {c.verdict.outcome for c in found} == {Outcome.BETTER}
     assert max(c.p_adjusted for c in found) <= 0.01
@@ -286,9 +262,7 @@ def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
     base = rng().uniform(0.3, 0.4, 120)
     moved = rng(5).normal(0.1, 0.01, 120)
     values = {"a": base, "b": base + rng(6).normal(0, 0.001, 120), "c": base + moved}
-    runs = [
-        write_run(tmp_path / name, {"mrr": each.tolist()}, files=FILES, repos=REPOS) for name, each in values.items()
-    ]
+    runs = write_runs(tmp_path, {name: {"mrr": each} for name, each in values.items()}, files=FILES, repos=REPOS)
     found = compare(runs)
     titles = [" ".join(table.title).partition(":")[0] for table in comparison_tables(found)]
     assert titles == ["b minus a", "c minus a", "c minus b"]
@@ -340,11 +314,9 @@ def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
         base = source.uniform(0.3, 0.6, 120)
         shared = source.normal(0, 0.1, 30).repeat(4)
         names = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "mrr")
-        a = write_run(tmp_path / "a", {name: base.tolist() for name in names}, files=FILES)
-        b = write_run(
-            tmp_path / "b", {n: (base + shared + source.normal(0, 0.1, 120)).tolist() for n in names}, files=FILES
-        )
-        found = compare([a, b], a)
+        moved = {name: base + shared + source.normal(0, 0.1, 120) for name in names}
+        runs = write_runs(tmp_path, {"a": dict.fromkeys(names, base), "b": moved}, files=FILES)
+        found = compare(runs, runs[0])
         for primary in wrong:
             wrong[primary] += any(c.p_adjusted < 0.05 for c in found if c.primary is primary)
     assert max(wrong.values()) / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
@@ -365,11 +337,8 @@ def test_diff_says_why_a_score_changed(tmp_path):
     ]
     changed = diff(*runs, "ndcg@2")
     assert (changed.baseline, changed.treatment, changed.n_queries) == ("first", "second", 4)
-    assert [(c.query_id, c.why) for c in changed.changes] == [
-        ("chunks", "other chunks"),
-        ("order", "other order"),
-        ("judged", "other judgements"),
-    ]
+    why = {"chunks": "other chunks", "order": "other order", "judged": "other judgements"}
+    assert [(c.query_id, c.why) for c in changed.changes] == [*why.items()]
     chunks, _, judged = changed.changes
     assert (chunks.baseline.first_hit, chunks.treatment.first_hit, chunks.shared) == (2, None, 1)
     assert (judged.baseline.relevant, judged.treatment.relevant) == (1, 2)

@@ -26,16 +26,11 @@ from support.runs import query_scores, write_run
 
 def scored(values, facts=(), **fields):
     rows = [
-        {
-            "query_id": f"q{i}",
-            "repo": "r",
-            "path": f"f{i // 2}.py",
-            "measures": {"mrr": float(v)},
-            **({"facts": facts[i]} if facts else {}),
-        }
+        {"query_id": f"q{i}", "repo": "r", "path": f"f{i // 2}.py", "measures": {"mrr": v}}
         for i, v in enumerate(values)
     ]
-    return query_scores([{**row, **fields} for row in rows])
+    known = [{"facts": fact} for fact in facts] or [{}] * len(rows)
+    return query_scores([row | fact | fields for row, fact in zip(rows, known, strict=True)])
 
 
 @given(
@@ -129,10 +124,10 @@ def test_distribution_says_what_the_mean_hides():
     """Half of the queries with all and half with nothing is not a mean of one half."""
     shares = distribution(np.array([0.0, 0.0, 1.0, 1.0]))
     assert (shares["0"], shares["1"], shares["to 1/2"]) == (0.5, 0.5, 0.0)
-    bands = [distribution(np.array([v])) for v in (0, 0.25, 0.26, 0.5, 0.75, 0.99, 1)]
-    assert [
-        next(name for name, share in band.items() if share == 1 and not name.startswith("p")) for band in bands
-    ] == ["0", "to 1/4", "to 1/2", "to 1/2", "to 3/4", "below 1", "1"]
+    bands = {0: "0", 0.25: "to 1/4", 0.26: "to 1/2", 0.5: "to 1/2", 0.75: "to 3/4", 0.99: "below 1", 1: "1"}
+    for value, band in bands.items():
+        whole = [name for name, share in distribution(np.array([value])).items() if share == 1]
+        assert [name for name in whole if not name.startswith("p")] == [band]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))

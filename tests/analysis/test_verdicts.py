@@ -19,7 +19,7 @@ from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.api.recommendation import read_reference_sets
 from repoeval_bench.cli.answer import answer_to
 from repoeval_bench.runs.request import RunRequest
-from support.runs import write_run
+from support.runs import write_runs
 
 HEADLINE = "ndcg@10"
 
@@ -31,34 +31,26 @@ def stored(folder, seed, *, k, n_files, n_repos, lead, spread, headline):
     base = rng.uniform(0.3, 0.7, len(of_query))
     # What a file adds is shared by its queries, and one file may add much more than the others.
     shared = rng.normal(0, spread, (k, n_files)) * rng.choice([1.0, 8.0], n_files, p=[0.9, 0.1])
-    return [
-        write_run(
-            folder / f"run{i}",
-            {
-                HEADLINE: np.clip(base + i * lead + shared[i][of_query], 0, 1).tolist(),
-                "mrr": rng.uniform(size=len(base)).tolist(),
-            },
-            files=[f"f{file}" for file in of_query],
-            repos=[f"r{file % n_repos}" for file in of_query],
-            headline=headline,
-            headline_measure=HEADLINE,
-        )
+    columns = {
+        f"run{i}": {
+            HEADLINE: np.clip(base + i * lead + shared[i][of_query], 0, 1),
+            "mrr": rng.uniform(size=len(base)),
+        }
         for i in range(k)
-    ]
+    }
+    places = {"files": [f"f{file}" for file in of_query], "repos": [f"r{file % n_repos}" for file in of_query]}
+    return write_runs(folder, columns, **places, headline=headline, headline_measure=HEADLINE)
 
 
 def same(ours, theirs):
     """Whether two verdicts are one, but for the last bits of means that were summed in another order."""
     plain = [f.name for f in fields(ours) if f.name not in ("others", "differences")]
     assert [getattr(ours, name) for name in plain] == [getattr(theirs, name) for name in plain]
-    rounded = [
-        [
-            replace(each, lead=round(each.lead, 9), ci=each.ci and tuple(round(end, 9) for end in each.ci))
-            for each in one
-        ]
-        for one in (ours.others, theirs.others)
-    ]
-    assert rounded[0] == rounded[1]
+
+    def rounded(each):
+        return replace(each, lead=round(each.lead, 9), ci=each.ci and tuple(round(end, 9) for end in each.ci))
+
+    assert [*map(rounded, ours.others)] == [*map(rounded, theirs.others)]
 
 
 @settings(max_examples=settings.default.max_examples // 4)
@@ -81,9 +73,8 @@ def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headl
         of_compare = answer_to(runs)[1].record
         of_report = choose(runs, compare(runs)).verdict
         made = [(SizedChunker(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
-        of_recommend = evidence_of(
-            RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python", read_reference_sets()
-        ).verdict
+        request = RunRequest(protocol="context", retriever="bm25")
+        of_recommend = evidence_of(request, made, 0.3, "python", read_reference_sets()).verdict
         of_leads = choose(runs).verdict
     for theirs in (of_report, of_recommend, of_leads, verdict_on(runs[::-1])):
         same(of_compare, theirs)
@@ -96,18 +87,13 @@ def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
     base = rng.uniform(0.3, 0.5, 120)
     files, repos = [f"f{i // 4}" for i in range(120)], [f"r{i // 40}" for i in range(120)]
     ahead = np.where(np.array(repos) == "r1", 0.4, 0.0) + rng.normal(0, 0.02, 120)
-    runs = [
-        write_run(tmp_path / name, {HEADLINE: values.tolist()}, files=files, repos=repos, headline_measure=HEADLINE)
-        for name, values in (("a", base), ("b", base + ahead))
-    ]
+    columns = {"a": {HEADLINE: base}, "b": {HEADLINE: base + ahead}}
+    runs = write_runs(tmp_path, columns, files=files, repos=repos, headline_measure=HEADLINE)
     found = verdict_on(runs)
     assert found.result is Result.CARRIED
     (rival,) = found.others
-    assert (rival.verdict.outcome, rival.verdict.carrier.kind, rival.verdict.carrier.name) == (
-        Outcome.CARRIED,
-        "repository",
-        "r1",
-    )
+    carrier = rival.verdict.carrier
+    assert (rival.verdict.outcome, carrier.kind, carrier.name) == (Outcome.CARRIED, "repository", "r1")
     assert rival.p_adjusted < 0.05 <= rival.verdict.carrier.p
     assert choose(runs).verdict == found
 
@@ -168,10 +154,8 @@ FILES = [f"f{i // 2}" for i in range(80)]
 def plain_runs(folder, *shifts, **changed):
     base = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
     wobble = np.array([0.001 * (i % 5) for i in range(80)])
-    return [
-        write_run(folder / f"run{at}", {"mrr": (base + shift + bool(shift) * wobble).tolist()}, files=FILES, **changed)
-        for at, shift in enumerate(shifts)
-    ]
+    columns = {f"run{at}": {"mrr": base + shift + bool(shift) * wobble} for at, shift in enumerate(shifts)}
+    return write_runs(folder, columns, files=FILES, **changed)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +181,7 @@ def test_the_result_of_several_runs(tmp_path, shifts, baseline, result, referenc
 
 
 def test_where_every_run_scores_0_nothing_was_found(tmp_path):
-    runs = [write_run(tmp_path / name, {"mrr": [0.0] * 80}, files=FILES) for name in "ab"]
+    runs = write_runs(tmp_path, {name: {"mrr": [0.0] * 80} for name in "ab"}, files=FILES)
     assert verdict_on(runs).result is verdict_on(runs[:1]).result is Result.NOTHING_FOUND
 
 
@@ -206,11 +190,8 @@ def test_noise_is_not_significant_and_a_lead_is_that_of_the_reference(tmp_path):
     base = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
     noise = np.array([0.05 if i % 4 < 2 else -0.049 for i in range(80)])
     for name, sign in (("mrr", 1), ("redundancy@10", -1)):
-        runs = [
-            write_run(tmp_path / name / each, {name: values.tolist()}, files=FILES, headline_measure=name)
-            for each, values in (("b", base), ("c", base + sign * noise))
-        ]
-        found = verdict_on(runs)
+        columns = {"b": {name: base}, "c": {name: base + sign * noise}}
+        found = verdict_on(write_runs(tmp_path / name, columns, files=FILES, headline_measure=name))
         (rival,) = found.others
         assert (found.result, found.reference.run_id) == (Result.NOT_SIGNIFICANT, "c")
         assert rival.lead == pytest.approx(0.0005)

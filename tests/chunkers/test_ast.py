@@ -1,6 +1,7 @@
 """Split-then-merge on the syntax tree: what stays together, what is cut, and what never breaks it."""
 
-import time
+import itertools
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,15 +36,26 @@ def test_the_chunks_are_those_written_down() -> None:
     assert [chunk.text for chunk in chunks] == expected
 
 
-def test_a_comment_apart_is_free_to_stay_behind() -> None:
-    a, b = function("a"), function("b")
-    comment = "# end of part one\n\n\n"
-    assert texts(a + comment + b, max_nws=count_nws(a + comment)) == [a + comment, b]
+A, B = function("a"), function("b")
+APART, ABOUT = "# end of part one\n\n\n", "y = 1  # about y\n"
+DECORATOR, LARGE = "@table(\n" + "".join(f"    {index},\n" for index in range(10)) + ")\n", function("b", 8)
+LONG = "x = [" + "1, " * 1000 + "]\n"
 
 
-def test_a_trailing_comment_stays_on_its_line() -> None:
-    a, b = function("a") + "y = 1  # about y\n", function("b")
-    assert texts(a + b, max_nws=count_nws(a)) == [a, b]
+@pytest.mark.parametrize(
+    ("max_nws", "chunks"),
+    [
+        # A comment apart is free to stay behind, a trailing one stays on its line.
+        (count_nws(A + APART), [A + APART, B]),
+        (count_nws(A + ABOUT), [A + ABOUT, B]),
+        # A definition that fits only without its decorator is still whole.
+        (count_nws(LARGE), [DECORATOR, LARGE]),
+        # A single line above the limit is one chunk.
+        (50, ["a = 1\n", LONG, "b = 2\n"]),
+    ],
+)
+def test_where_a_text_is_cut(max_nws: int, chunks: list[str]) -> None:
+    assert texts("".join(chunks), max_nws=max_nws) == chunks
 
 
 def test_decorators_stay_with_the_header_of_a_definition_that_does_not_fit() -> None:
@@ -53,20 +65,9 @@ def test_decorators_stay_with_the_header_of_a_definition_that_does_not_fit() -> 
     assert any(piece.startswith("# why\n@one\n@two\ndef b():\n    x0 = 0\n") for piece in pieces)
 
 
-def test_a_definition_that_fits_only_without_its_decorator_is_still_whole() -> None:
-    decorator = "@table(\n" + "".join(f"    {index},\n" for index in range(10)) + ")\n"
-    definition = function("b", 8)
-    assert texts(decorator + definition, max_nws=count_nws(definition)) == [decorator, definition]
-
-
 def test_a_closing_bracket_does_not_open_a_chunk() -> None:
     text = "x = [\n" + "".join(f"    {i:04},\n" for i in range(20)) + "]\ny = 1\n"
     assert not any(piece.lstrip().startswith("]") for piece in texts(text, max_nws=25))
-
-
-def test_a_single_line_above_the_limit_is_one_chunk() -> None:
-    long = "x = [" + "1, " * 1000 + "]\n"
-    assert texts("a = 1\n" + long + "b = 2\n", max_nws=50) == ["a = 1\n", long, "b = 2\n"]
 
 
 def test_small_pieces_at_the_border_of_a_split_definition_are_merged_where_they_fit() -> None:
@@ -95,20 +96,20 @@ def test_a_long_sum_is_opened_at_its_line_ends(monkeypatch) -> None:
     assert len(opened) < 2 * 100 + 20
 
 
-def test_time_grows_with_the_file_and_not_with_its_square() -> None:
-    """Eight times the text in less than 24 times the time, best of three: a square would need 64."""
+def test_work_grows_with_the_file_and_not_with_its_square() -> None:
+    """Eight times the text needs about eight times the calls of functions, Python's own and those written in C."""
 
-    def seconds(copies: int) -> float:
+    def calls(copies: int) -> int:
         text = (function("f", 40) + "class A:\n" + function("g", 9, "    ")) * copies
-        best = 99.0
-        for attempt in range(3):
-            file = SourceFile("r", "m.py", f"def first{attempt}(): ...\n" + text + f"def last{attempt}(): ...\n")
-            start = time.perf_counter()
+        file, made = SourceFile("r", "m.py", text), itertools.count()
+        sys.setprofile(lambda *_: next(made))
+        try:
             AstChunker().chunk(file)
-            best = min(best, time.perf_counter() - start)
-        return best
+        finally:
+            sys.setprofile(None)
+        return next(made)
 
-    assert seconds(400) < 24 * seconds(50)
+    assert 2_000 < calls(80) < 9 * calls(10)
 
 
 def test_an_unknown_ending_is_refused_with_the_way_out() -> None:

@@ -36,25 +36,24 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
     notes = SourceFile("r", "notes.txt", TEXT)
     with pytest.raises(ChunkError, match="no grammar is known"):
         ChonkieChunker().chunk(notes)
-    assert ChonkieChunker(kind="token").chunk(notes)
-    assert ChonkieChunker(kind="recursive").chunk(notes)
-    assert ChonkieChunker(kind="sentence").chunk(notes)
-    assert ChonkieChunker(kind="fast").chunk(notes)
+    assert all(ChonkieChunker(kind=kind).chunk(notes) for kind in ("token", "recursive", "sentence", "fast"))
 
 
-def test_kinds_that_ask_a_model_are_refused_with_the_reason() -> None:
-    with pytest.raises(SpecError, match=r"kind=semantic needs a model and is not offered; choose from code, rec"):
-        ChonkieChunker(kind="semantic")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"kind": "semantic"}, r"kind=semantic needs a model and is not offered; choose from code, rec"),
+        ({"kind": "fast", "max_tokens": 100}, "kind=fast counts bytes"),
+    ],
+)
+def test_what_a_kind_cannot_do_is_refused_with_the_reason(options: dict, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        ChonkieChunker(**options)
 
 
 def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:
     with pytest.raises(ChunkError, match=r"r/a\.py: chonkie's kind=fast cuts bytes, and cut a character in two"):
         ChonkieChunker(kind="fast", chunk_size=1).chunk(FILE)
-
-
-def test_the_kind_that_counts_bytes_refuses_tokens() -> None:
-    with pytest.raises(SpecError, match="kind=fast counts bytes"):
-        ChonkieChunker(kind="fast", max_tokens=100)
 
 
 @pytest.mark.parametrize("piece", [(5, 7, "é?"), (1, 3, "ä"), (0, 99_999, TEXT)])

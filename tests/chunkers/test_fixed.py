@@ -2,38 +2,34 @@
 
 from itertools import pairwise
 
-from repoeval_bench.chunkers.fixed import FixedChunker
+import pytest
+
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.source import SourceFile, count_nws
 
 
-def texts(text: str, **options: int) -> list[str]:
-    return [chunk.text for chunk in FixedChunker(**options).chunk(SourceFile("r", "a.py", text))]
-
-
-def test_lines_are_packed_up_to_the_limit_and_not_beyond() -> None:
-    assert texts("abc\nde\nfgh\ni\n", max_nws=5) == ["abc\nde\n", "fgh\ni\n"]
-
-
-def test_blank_lines_stay_with_what_precedes_and_at_the_start_with_what_follows() -> None:
-    assert texts("\n\nabcde\n\n\nfghij\n \n", max_nws=5) == ["\n\nabcde\n\n\n", "fghij\n \n"]
-
-
-def test_a_line_above_the_limit_stands_alone_with_the_blanks_behind_it() -> None:
-    assert texts("a\nbcdefgh\n\ni\n", max_nws=3) == ["a\n", "bcdefgh\n\n", "i\n"]
-
-
-def test_an_offset_moves_every_boundary_and_leaves_no_stub_at_the_head() -> None:
-    assert texts("ab\ncd\nef\ngh\n", max_nws=4) == ["ab\ncd\n", "ef\ngh\n"]
-    assert texts("ab\ncd\nef\ngh\n", max_nws=4, offset=1) == ["ab\ncd\nef\n", "gh\n"]
-
-
-def test_a_file_that_fits_into_one_chunk_is_one_at_every_offset() -> None:
-    assert all(texts("ab\ncd\nef\n", max_nws=6, offset=offset) == ["ab\ncd\nef\n"] for offset in range(5))
-
-
-def test_an_offset_among_blank_lines_or_beyond_the_file_changes_nothing() -> None:
-    assert texts("\n\nab\ncd\n", max_nws=4, offset=2) == ["\n\nab\ncd\n"]
-    assert texts("ab\ncd\n", max_nws=4, offset=9) == ["ab\ncd\n"]
+@pytest.mark.parametrize(
+    ("spec", "chunks"),
+    [
+        # Lines are packed up to the limit and not beyond.
+        ("max_nws=5", ["abc\nde\n", "fgh\ni\n"]),
+        # Blank lines stay with what precedes, and at the start with what follows.
+        ("max_nws=5", ["\n\nabcde\n\n\n", "fghij\n \n"]),
+        # A line above the limit stands alone, with the blanks behind it.
+        ("max_nws=3", ["a\n", "bcdefgh\n\n", "i\n"]),
+        # An offset moves every boundary and leaves no stub at the head.
+        ("max_nws=4", ["ab\ncd\n", "ef\ngh\n"]),
+        ("max_nws=4,offset=1", ["ab\ncd\nef\n", "gh\n"]),
+        # A file that fits into one chunk is one at every offset.
+        *((f"max_nws=6,offset={offset}", ["ab\ncd\nef\n"]) for offset in range(5)),
+        # Among blank lines or beyond the file an offset changes nothing.
+        ("max_nws=4,offset=2", ["\n\nab\ncd\n"]),
+        ("max_nws=4,offset=9", ["ab\ncd\n"]),
+    ],
+)
+def test_whole_lines_up_to_a_size(spec: str, chunks: list[str]) -> None:
+    file = SourceFile("r", "a.py", "".join(chunks))
+    assert [chunk.text for chunk in make_chunker(f"fixed:{spec}").chunk(file)] == chunks
 
 
 def test_line_sizes_are_those_of_count_nws_whatever_ends_a_line() -> None:

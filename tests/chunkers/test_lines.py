@@ -5,14 +5,11 @@ from itertools import pairwise
 import pytest
 
 from repoeval_bench.chunkers._tokens import counter
-from repoeval_bench.chunkers.file import FileChunker
-from repoeval_bench.chunkers.functions import FunctionsChunker
-from repoeval_bench.chunkers.recursive import RecursiveChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile
 
 
 def texts(chunker, text: str) -> list[str]:
@@ -65,26 +62,50 @@ def test_a_window_of_tokens_has_no_lines() -> None:
         make_chunker("window:lines=20,max_tokens=512")
 
 
-def test_a_blank_window_is_left_out() -> None:
-    assert texts(WindowChunker(lines=2, step=2), "a\nb\n\n\nc\nd\n") == ["a\nb\n", "c\nd\n"]
-
-
 def test_a_step_above_the_window_would_lose_lines_and_is_refused() -> None:
     with pytest.raises(SpecError, match="step=30 is above lines=20"):
         make_chunker("window:step=30")
 
 
-def test_the_cascade_cuts_at_classes_then_functions_then_blank_lines_then_lines() -> None:
-    method = "    def m(self):\n        return 1\n"
-    text = "import os\n\nclass A:\n" + method + "class B:\n" + method
-    assert texts(RecursiveChunker(max_nws=30), text) == ["import os\n\n", "class A:\n" + method, "class B:\n" + method]
-    assert texts(RecursiveChunker(max_nws=4), "a b\nc\n\nd\ne\n") == ["a b\nc\n\n", "d\ne\n"]
-    assert texts(RecursiveChunker(max_nws=3), "ab\ncd\nef\n") == ["ab\n", "cd\n", "ef\n"]
+M = "    def m(self):\n        return 1\n"
+LONG = "    def f():\n" + "        x = 1\n" * 2000
+PARTS = [
+    "import os\n\nX = 1\n\n",
+    "# about f\n@d\ndef f():\n    def inner():\n        pass\n    return inner\n\n",
+    'class A:\n    """Doc."""\n\n    kind = 1\n\n',
+    "    # about one\n    @property\n    def one(self):\n        return 1\n\n",
+    "    other = 2\n",
+    "    async def two(self): return 2\n\n\n",
+    "if __name__:\n    f()\n",
+]
 
 
-def test_the_cascade_ends_at_words_and_characters() -> None:
-    assert texts(RecursiveChunker(max_nws=4), "ab cd ef\n") == ["ab cd ", "ef\n"]
-    assert texts(RecursiveChunker(max_nws=3), "abcdefgh\n") == ["abc", "def", "gh\n"]
+@pytest.mark.parametrize(
+    ("spec", "chunks"),
+    [
+        # The cascade cuts at classes, then functions, then blank lines, then lines, then words, then characters.
+        ("recursive:max_nws=30", ["import os\n\n", "class A:\n" + M, "class B:\n" + M]),
+        ("recursive:max_nws=4", ["a b\nc\n\n", "d\ne\n"]),
+        ("recursive:max_nws=3", ["ab\n", "cd\n", "ef\n"]),
+        ("recursive:max_nws=4", ["ab cd ", "ef\n"]),
+        ("recursive:max_nws=3", ["abc", "def", "gh\n"]),
+        ("file", ["a\n" * 5000]),
+        # `functions` cuts every function, method and class header, in branches too; size is not a limit.
+        ("functions", PARTS),
+        ("functions", ["try:\n", LONG, "except E:\n    pass\n"]),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_where_a_text_is_cut(spec: str, chunks: list[str]) -> None:
+    assert texts(make_chunker(spec), "".join(chunks)) == chunks
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "chunks"),
+    [("window:lines=2,step=2", "a\nb\n\n\nc\nd\n", ["a\nb\n", "c\nd\n"]), ("file", " \n", [])],
+)
+def test_a_blank_chunk_is_left_out(spec: str, text: str, chunks: list[str]) -> None:
+    assert texts(make_chunker(spec), text) == chunks
 
 
 def test_a_tokenizer_of_ones_own_is_read_from_its_folder(tmp_path) -> None:
@@ -95,38 +116,3 @@ def test_a_tokenizer_of_ones_own_is_read_from_its_folder(tmp_path) -> None:
     words.save(str(tmp_path / "tokenizer.json"))
     chunker = make_chunker(f"fixed-tokens:max_tokens=3,tokenizer={tmp_path}")
     assert texts(chunker, "a b\nc\nd e f\n") == ["a b\nc\n", "d e f\n"]
-
-
-def test_the_whole_file_is_one_chunk_and_a_blank_one_is_none() -> None:
-    assert texts(FileChunker(), "a\n" * 5000) == ["a\n" * 5000]
-    assert texts(FileChunker(), " \n") == []
-    assert FileChunker().spec == "file"
-
-
-def test_functions_cuts_every_function_method_and_class_header() -> None:
-    imports = "import os\n\nX = 1\n\n"
-    f = "# about f\n@d\ndef f():\n    def inner():\n        pass\n    return inner\n\n"
-    head = 'class A:\n    """Doc."""\n\n    kind = 1\n\n'
-    one = "    # about one\n    @property\n    def one(self):\n        return 1\n\n"
-    between = "    other = 2\n"
-    two = "    async def two(self): return 2\n\n\n"
-    end = "if __name__:\n    f()\n"
-    assert texts(FunctionsChunker(), imports + f + head + one + between + two + end) == [
-        imports,
-        f,
-        head,
-        one,
-        between,
-        two,
-        end,
-    ]
-
-
-def test_functions_in_branches_are_found_and_size_is_not_a_limit() -> None:
-    long = "    def f():\n" + "        x = 1\n" * 2000
-    assert texts(FunctionsChunker(), "try:\n" + long + "except E:\n    pass\n") == [
-        "try:\n",
-        long,
-        "except E:\n    pass\n",
-    ]
-    assert count_nws(long) > 5000

@@ -124,11 +124,7 @@ NOT_OF_VERSION_2 = [
     (1, {"start": 0, "end": 1}, 'write "version": 2 beside "chunks"'),
     (3, [0, 1], "answered in version 3 of the protocol; write version 1 or 2"),
     ("2", [0, 1], "answered in version 2 of the protocol"),
-    (
-        2,
-        {"start": 0, "end": 1, "heading": "x"},
-        "a chunk with 'heading'; a chunk has start, end, and header or text",
-    ),
+    (2, {"start": 0, "end": 1, "heading": "x"}, "'heading'; a chunk has start, end, and header or text"),
     (2, {"start": 0, "end": True}, "whose start and end are not whole numbers"),
     (2, {"start": 0}, "whose start and end are not whole numbers"),
     (2, {"start": 0, "end": 1, "header": 3}, "whose header is not a text"),

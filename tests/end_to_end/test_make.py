@@ -97,37 +97,56 @@ def test_every_field_of_a_request_has_a_variable(checkout, target, models):
     assert called(checkout, target)[1] == {"chunker": ["ast"]}
 
 
-def test_a_value_arrives_as_it_was_typed(checkout):
-    """Blanks, quotes and commas; those of an option that is repeated are separated by blanks."""
-    _, read = called(checkout, "eval", "CHUNKER=ast py:it's:C", "OUT=a,b", "SOURCE=a b", "REPOS=x y")
-    assert read == {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": "a b", "repos": ["x", "y"]}
+LINES = {"source": "a b", "level": "line"}
+GRID = ("RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
+ASKED = {"chunkers": ["ast", "fixed"], "retrievers": ["bm25", "dense"], "protocols": ["body"], "output": "g.json"}
 
 
-def test_coderag_is_given_no_chunker_unless_one_is_asked_for(checkout):
-    """Then the tool refuses it."""
-    assert "chunker" not in called(checkout, "eval", "PROTOCOL=coderag")[1]
-    assert called(checkout, "eval", "PROTOCOL=coderag", "CHUNKER=ast")[1]["chunker"] == ["ast"]
+@pytest.mark.parametrize(
+    ("target", "given", "read"),
+    [
+        # A value arrives as it was typed; those of an option that is repeated are separated by blanks.
+        (
+            "eval",
+            ("CHUNKER=ast py:it's:C", "OUT=a,b", "SOURCE=a b", "REPOS=x y"),
+            {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": "a b", "repos": ["x", "y"]},
+        ),
+        # CodeRAG is given no chunker unless one is asked for, which the tool refuses.
+        ("eval", ("PROTOCOL=coderag",), {"protocol": "coderag"}),
+        ("eval", ("PROTOCOL=coderag", "CHUNKER=ast"), {"protocol": "coderag", "chunker": ["ast"]}),
+        # An empty folder is the usual one, not the root of the file system.
+        ("eval", ("OUT=",), {"chunker": ["ast"]}),
+        # SOURCE overrides what a benchmark's file says only where it is given.
+        ("run", ("SOURCE=a b", "OUT=o"), {"source": "a b", "out": "o"}),
+        # A command of a group reads variables too.
+        ("download", ("SOURCE=a b", "LEVEL=line"), {"fetch": LINES, "verify": LINES, "build": {}}),
+        ("report", ("OUT=my runs", "SOURCE=a b"), {"out": "my runs", "source": "a b"}),
+        # Protocols and retrievers replace the grid's own only where they are given.
+        ("sensitivity", GRID, ASKED),
+    ],
+)
+def test_variables_are_options(checkout, target, given, read):
+    assert called(checkout, target, *given)[1] == read
 
 
-def test_a_benchmarks_file_is_run_from_where_it_says(checkout):
-    """BENCH names the file; SOURCE or REPOEVAL_SOURCE overrides what the file says only where it is given."""
-    words, read = called(checkout, "run", "BENCH=b.yaml")
-    assert (words, read) == (["--variables", "run", "b.yaml"], {})
-    assert called(checkout, "run", "SOURCE=a b", "OUT=o")[1] == {"source": "a b", "out": "o"}
+@pytest.mark.parametrize(
+    ("target", "given", "words"),
+    [
+        ("run", ("BENCH=b.yaml",), "--variables run b.yaml"),
+        ("download", (), "--variables data fetch"),
+        ("leaderboard", ("OUT=my runs",), "lab leaderboard --out 'my runs' --site build/leaderboard"),
+        ("report", ("OUT=my runs",), "--variables report --bm25 -o 'my runs/report.html'"),
+        *(("report", out, "--variables report --bm25 -o results/report.html") for out in ((), ("OUT=",))),
+        *(("reproduce", out, "--variables lab reproduce --out results/reproduce") for out in ((), ("OUT=",))),
+    ],
+)
+def test_targets_are_commands(checkout, target, given, words):
+    """SITE says where pages go, OUT where runs are: no folder among the runs; an empty folder is the usual one."""
+    assert called(checkout, target, *given)[0] == shlex.split(words)
+
+
+def test_a_variable_of_the_environment_is_the_source(checkout):
     assert called(checkout, "run", REPOEVAL_SOURCE="there")[1] == {"source": "there"}
-
-
-def test_data_is_fetched_for_the_tasks_that_are_named(checkout):
-    """A command of a group reads variables too."""
-    words, read = called(checkout, "download", "SOURCE=a b", "LEVEL=line")
-    assert words == ["--variables", "data", "fetch"]
-    assert read["fetch"] == {"source": "a b", "level": "line"}
-
-
-def test_the_leaderboard_is_of_the_results_folder(checkout):
-    """OUT names the folder that is ranked, SITE where the pages go: no folder among the runs."""
-    words, _ = called(checkout, "leaderboard", "OUT=my runs")
-    assert words == ["lab", "leaderboard", "--out", "my runs", "--site", "build/leaderboard"]
 
 
 def test_the_whole_leaderboard_asks_all_data(checkout):
@@ -142,34 +161,6 @@ def test_the_whole_leaderboard_asks_all_data(checkout):
         for data in ("a b", "p", "native-8")
     ]
     assert ranked == ["lab", "leaderboard", "--out", "o", "--site", "build/leaderboard"]
-
-
-def test_the_report_is_of_the_results_folder(checkout):
-    """OUT names where runs are and where the page goes, SOURCE what BM25 reads."""
-    words, read = called(checkout, "report", "OUT=my runs", "SOURCE=a b")
-    assert words == ["--variables", "report", "--bm25", "-o", "my runs/report.html"]
-    assert read == {"out": "my runs", "source": "a b"}
-
-
-def test_the_grid_is_of_what_was_asked_for(checkout):
-    """Protocols and retrievers replace the grid's own only where they are given; OUTPUT says where it goes."""
-    asked = ("RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
-    assert called(checkout, "sensitivity", *asked)[1] == {
-        "chunkers": ["ast", "fixed"],
-        "retrievers": ["bm25", "dense"],
-        "protocols": ["body"],
-        "output": "g.json",
-    }
-
-
-@pytest.mark.parametrize("arguments", [[], ["OUT="]])
-def test_an_empty_folder_is_the_usual_one(checkout, arguments):
-    """OUT= does not mean the root of the file system."""
-    assert called(checkout, "reproduce", *arguments)[0] == [
-        *("--variables", "lab", "reproduce", "--out", "results/reproduce"),
-    ]
-    assert "out" not in called(checkout, "eval", *arguments)[1]
-    assert called(checkout, "report", *arguments)[0][-1] == "results/report.html"
 
 
 @pytest.mark.parametrize("target", ["eval", "compare", "report", "leaderboard", "download", "test", "bench"])

@@ -56,10 +56,14 @@ def page(runs, tmp_path_factory):
     return path
 
 
+def each(browser, selector, what):
+    """A value of each element, as JavaScript says it."""
+    script = f"return [...document.querySelectorAll(arguments[0])].map((e) => {what})"
+    return browser.execute_script(script, selector)
+
+
 def texts(browser, selector):
-    return browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].map((e) => e.innerText)", selector
-    )
+    return each(browser, selector, "e.innerText")
 
 
 def test_it_opens_without_an_error_or_a_request(browser, page):
@@ -74,10 +78,8 @@ def test_numbers_are_those_of_metrics_json(browser, page, runs):
     """Every cell of the headline table whose measure was stored holds the stored mean, to the last bit."""
     visit(browser, page)
     unfold(browser)
-    cells = browser.execute_script(
-        "return [...document.querySelectorAll('#scores tbody tr')].map((row) => Object.fromEntries("
-        "[...row.querySelectorAll('td')].map((cell) => [cell.dataset.column, [cell.dataset.value, cell.innerText]])))"
-    )
+    pairs = "[...e.querySelectorAll('td')].map((cell) => [cell.dataset.column, [cell.dataset.value, cell.innerText]])"
+    cells = each(browser, "#scores tbody tr", f"Object.fromEntries({pairs})")
     best_first = sorted(runs, key=lambda run: run.metrics.micro["line_recall_auc"], reverse=True)
     for run, row in zip(best_first, cells, strict=True):
         stored = json.loads((run.folder / "metrics.json").read_text())["micro"]
@@ -99,20 +101,13 @@ def test_columns_sort_by_mouse_and_by_keyboard(browser, page):
     button = browser.find_element("css selector", "#scores thead th:nth-child(2) button")
 
     def order():
-        return [
-            float(v)
-            for v in browser.execute_script(
-                "return [...document.querySelectorAll('#scores tbody td:nth-child(2)')].map((cell) => cell.dataset.value)"
-            )
-        ]
+        return [float(value) for value in each(browser, "#scores tbody td:nth-child(2)", "e.dataset.value")]
 
     button.click()
     assert order() == sorted(order(), reverse=True)
     button.send_keys(Keys.ENTER)
     assert order() == sorted(order())
-    assert (
-        browser.find_element("css selector", "#scores thead th:nth-child(2)").get_attribute("aria-sort") == "ascending"
-    )
+    assert each(browser, "#scores thead th:nth-child(2)", "e.ariaSort") == ["ascending"]
 
 
 def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
@@ -123,12 +118,10 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     unfold(browser)
     scored = [run.scores for run in runs]
     values = [run.values["line_recall_auc"] for run in scored]
-    worst = min(range(len(scored[0])), key=lambda i: sum(column[i] for column in values))
-    ids = browser.execute_script("return [...document.querySelectorAll('#q-list button')].map((b) => b.dataset.query)")
+    worst = min(map(sum, zip(*values, strict=True)))
+    ids = each(browser, "#q-list button", "e.dataset.query")
     assert len(ids) == len(scored[0])
-    assert sum(column[scored[0].query_ids.index(ids[0])] for column in values) == sum(
-        column[worst] for column in values
-    )
+    assert sum(column[scored[0].query_ids.index(ids[0])] for column in values) == worst
     Select(browser.find_element("id", "q-repo")).select_by_value("northwind_textkit")
     n_there = scored[0].repos.count("northwind_textkit")
     assert browser.find_element("id", "q-count").text == f"{n_there} of {len(ids)} queries"
@@ -139,10 +132,7 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
         for i, query_id in enumerate(scored[0].query_ids)
         if round(values[1][i], 4) > max(round(values[0][i], 4), round(values[2][i], 4))
     ]
-    listed = browser.execute_script(
-        "return [...document.querySelectorAll('#q-list button')].map((b) => b.dataset.query)"
-    )
-    assert sorted(listed) == sorted(won)
+    assert sorted(each(browser, "#q-list button", "e.dataset.query")) == sorted(won)
     Select(browser.find_element("id", "q-wins")).select_by_value("")
     browser.find_element("id", "q-search").send_keys("wrap.py paragraph")
     assert 0 < len(texts(browser, "#q-list button")) < len(ids)
@@ -165,15 +155,10 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and q.gold[0][2] - q.gold[0][1] > 20)
     visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
     assert browser.find_element("css selector", "#q-detail h3").text == query.query_id
-    gold = browser.execute_script(
-        "return [...document.querySelectorAll('#q-detail .lines .gold .no')].map((e) => Number(e.textContent))"
-    )
+    gold = each(browser, "#q-detail .lines .gold .no", "Number(e.textContent)")
     assert gold == [line + 1 for line in range(*query.gold[0][1:])]
-    source = inside.sources[query.file]
-    shown = browser.execute_script(
-        "return [...document.querySelectorAll('#q-detail .lines .l')].map((e) => e.textContent.slice(e.firstChild.textContent.length))"
-    )
-    assert shown == source.text.splitlines()
+    shown = each(browser, "#q-detail .lines .l", "e.textContent.slice(e.firstChild.textContent.length)")
+    assert shown == inside.sources[query.file].text.splitlines()
     ranked = runs[1].ranked_ids()[query.query_id]
     wanted = [
         f"lines {chunk.lines.start + 1}\u2013{chunk.lines.end}, "
@@ -181,14 +166,11 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
         + (", relevant" if chunk.chunk_id in runs[1].qrels()[query.query_id] else "")
         for chunk in inside.chunks[query.file]
     ]
-    titles = browser.execute_script(
-        "return [...document.querySelectorAll('#q-detail .lane:nth-child(2) .chunk')].map((e) => e.title)"
-    )
+    titles = each(browser, "#q-detail .lane:nth-child(2) .chunk", "e.title")
     assert [title.partition(": ")[2] for title in titles] == wanted
     text = {row.query_id: row.query for row in runs[1].log_rows()}[query.query_id]
-    struck = browser.execute_script("return [...document.querySelectorAll('#q-detail del')].map((e) => e.textContent)")
-    assert struck == [text[query.read[1] :]]
-    assert browser.find_element("css selector", "#q-detail .query-text").get_attribute("textContent") == text
+    assert each(browser, "#q-detail del", "e.textContent") == [text[query.read[1] :]]
+    assert each(browser, "#q-detail .query-text", "e.textContent") == [text]
 
 
 def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, runs):
@@ -199,9 +181,7 @@ def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, r
     query_id = browser.find_element("css selector", "#q-detail h3").text
     first = next(row for row in runs[0].log_rows() if row.query_id == query_id).topk[0]
     lines = runs[0].inspection.sources[first.file].text.splitlines()[first.start_line : first.end_line]
-    assert browser.find_element("css selector", "#q-detail .hits pre").get_attribute("textContent") == "\n".join(
-        [*lines, ""]
-    )
+    assert each(browser, "#q-detail .hits pre", "e.textContent")[0] == "\n".join([*lines, ""])
     top = runs[0].ranked_ids()
     missed = [query_id for query_id, gains in runs[0].qrels().items() if not set(top[query_id][:10]) & set(gains)]
     assert len(texts(browser, "#m-list .miss")) == len(missed)

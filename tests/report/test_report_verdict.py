@@ -16,7 +16,7 @@ from repoeval_bench.report.html.tables import leads_note, leads_table
 from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import adjusted_notes, outcome_name
 from repoeval_bench.report.verdict import verdict
-from support.runs import write_carried_pair, write_run
+from support.runs import write_carried_pair, write_run, write_runs
 
 FILES = [f"f{i // 2}" for i in range(80)]
 
@@ -34,7 +34,7 @@ def leads(differences):
 
 @pytest.fixture
 def plain():
-    return [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
+    return np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
 
 
 def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
@@ -70,10 +70,8 @@ def test_an_end_just_below_zero_keeps_its_sign(tmp_path, plain):
 def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
     """Of eight files no p is below 0.05 / 21: nothing is detectable among seven runs, and a note says why."""
     files = [f"f{i // 10}" for i in range(80)]
-    runs = [
-        write_run(tmp_path / name, {"ndcg@10": [v + shift / 10 for v in plain]}, files=files)
-        for shift, name in enumerate("bcdefgh")
-    ]
+    columns = {name: {"ndcg@10": [v + shift / 10 for v in plain]} for shift, name in enumerate("bcdefgh")}
+    runs = write_runs(tmp_path, columns, files=files)
     assert "8 files are too few: no difference among 21 tests can be significant below 10" in verdict(runs).notes
     assert {c.mean.mde_family for c in compare(runs)} == {None}
     assert "can be significant" not in " ".join(verdict(runs[:2]).notes)
@@ -113,14 +111,11 @@ def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean
     ("chunkers", "said"),
     [
         (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size makes sizes equal"),
-        (
-            ("ast:max_nws=1500", "functions"),
-            "; --match-size functions makes sizes equal (functions has no option for a size)",
-        ),
+        (("ast:max_nws=1500", "functions"), "functions makes sizes equal (functions has no option for a size)"),
         (("file", "functions"), "; file and functions have no option for a size"),
         (
             ("ast:max_nws=1500", "file", "functions"),
-            "; --match-size makes the other sizes equal, file and functions have no option for a size",
+            "the other sizes equal, file and functions have no option for a size",
         ),
     ],
 )
@@ -147,13 +142,8 @@ def test_equal_means_have_no_first_among_them(tmp_path, plain):
 def test_the_verdict_fits_four_lines(tmp_path, plain, n, step, length):
     """Of any number of runs with names of any length, whoever wins; more is in the table and the notes."""
     wobble = np.random.default_rng(2).normal(0, step / 3, (n, 40))[:, np.arange(80) // 2]
-    runs = [
-        made(
-            tmp_path / f"{'r' * length}{at}",
-            [value - step * at + w for value, w in zip(plain, wobble[at], strict=True)],
-        )
-        for at in range(n)
-    ]
+    columns = {f"{'r' * length}{at}": {"ndcg@10": plain - step * at + wobble[at]} for at in range(n)}
+    runs = write_runs(tmp_path, columns, files=FILES)
     for comparisons in ((), compare(runs, runs[-1])) if n > 1 else ((),):
         assert len(wrap(verdict(runs, comparisons).text, 80)) <= 4
 
@@ -181,10 +171,8 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path):
 def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
     """Sentences, verdict, wins, colours, order and the choice agree that less redundancy is better."""
     less = [value - 0.1 - 0.001 * (i % 3) for i, value in enumerate(plain)]
-    runs = [
-        write_run(tmp_path / name, {"redundancy@10": values}, files=FILES, headline_measure="redundancy@10")
-        for name, values in (("b", plain), ("c", less))
-    ]
+    columns = {"b": {"redundancy@10": plain}, "c": {"redundancy@10": less}}
+    runs = write_runs(tmp_path, columns, files=FILES, headline_measure="redundancy@10")
     (compared,) = compare(runs)
     assert (compared.verdict.outcome, compared.wins, compared.losses) == (Outcome.BETTER, 80, 0)
     assert compared.difference < 0
@@ -200,10 +188,8 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
 
 def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     """Only beside an interval without 0, and only if more than one test was made; so is one that is near the limit."""
-    runs = [
-        made(tmp_path / "b", plain),
-        made(tmp_path / "c", [value + 0.1 + 0.001 * (i % 3) for i, value in enumerate(plain)]),
-    ]
+    better = [value + 0.1 + 0.001 * (i % 3) for i, value in enumerate(plain)]
+    runs = [made(tmp_path / "b", plain), made(tmp_path / "c", better)]
     (clear,) = compare(runs)
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])

@@ -65,26 +65,22 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     """Wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     pytest.importorskip("faiss")  # a library that is missing would be one more mistake
     told = mistakes(tmp_path, BROKEN)
-    for line, piece in (
-        (1, "pack 'repoeval' is neither one that ships"),
-        (3, "did you mean 'ast'"),
-        (4, "unknown option 'max_nsw'"),
-        (6, "did you mean 'context'"),
-        (7, "iou:2"),
-        (8, "did you mean 'bm25'"),
-        (9, "did you mean 'minilm'"),
-        (10, "there is no RepoEval task file for level functions"),
-        (12, "did you mean 'ndcg'"),
-        (13, "raise --k to 500"),
-        (15, "did you mean 'scope'"),
-    ):
-        assert [mistake for mistake in told if mistake.startswith(f":{line}: ") and piece in mistake], (
-            line,
-            piece,
-            told,
-        )
-    assert len(told) == 11
-    assert told == sorted(told, key=lambda mistake: int(mistake.split(":")[1]))
+    expected = {
+        1: "pack 'repoeval' is neither one that ships",
+        3: "did you mean 'ast'",
+        4: "unknown option 'max_nsw'",
+        6: "did you mean 'context'",
+        7: "iou:2",
+        8: "did you mean 'bm25'",
+        9: "did you mean 'minilm'",
+        10: "there is no RepoEval task file for level functions",
+        12: "did you mean 'ndcg'",
+        13: "raise --k to 500",
+        15: "did you mean 'scope'",
+    }
+    for mistake, (line, piece) in zip(told, expected.items(), strict=True):
+        assert mistake.startswith(f":{line}: ")
+        assert piece in mistake
 
 
 def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
@@ -97,6 +93,9 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
     ]
 
 
+MANY = [f"x{i}" for i in range(99)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -104,10 +103,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         ("chunkers: [", ":1: not valid YAML"),
         ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
         ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
-        (
-            "protocol: context",
-            "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)",
-        ),
+        ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in"),
         ("protocol: context\nlimit: 0", "no chunker was named"),
         ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
         ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
@@ -119,9 +115,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
         ("chunkers: 2024-99-99", ":1: spec '2024-99-99' has no name"),
         (
-            "\n".join(
-                f"{key}: [{', '.join(f'x{i}' for i in range(99))}]" for key in ("chunkers", "protocol", "embedder")
-            ),
+            "\n".join(f"{key}: [{', '.join(MANY)}]" for key in ("chunkers", "protocol", "embedder")),
             ": it describes 970,299 runs; at most 10,000 can be compared",
         ),
     ],

@@ -3,8 +3,6 @@
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
@@ -16,10 +14,18 @@ import pytest
 from repoeval_bench.core.errors import BenchError, ChunkError
 from repoeval_bench.runs.executors import TRIES, InProcess, ProcessPool
 from support import jobs
-from support.command import heed_interrupts
+from support.command import python
 from support.planted import compare_in_planted_folder
 
 TESTS = Path(__file__).resolve().parents[1]
+
+
+def printed(script, **options):
+    """What a program of Python prints; it ends well and says nothing on standard error."""
+    script = f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n{script}"
+    done = python("-c", script, timeout=60, **options)
+    assert (done.code, done.err) == (0, "")
+    return done.out
 
 
 @pytest.fixture
@@ -124,18 +130,15 @@ def test_without_another_result_it_is_one_sentence(pool, tmp_path):
 def test_a_killed_worker_leaves_nothing_behind_that_is_told(tmp_path):
     """Not by Python either, when the command ends."""
     script = f"""
-import sys
 from functools import partial
 from pathlib import Path
-sys.path.insert(0, {str(TESTS)!r})
 from repoeval_bench.runs.executors import ProcessPool
-from support.jobs import kill_oneself_behind_a_bar, tell
+from support.jobs import kill_oneself_behind_a_bar
 if __name__ == "__main__":
     with ProcessPool(2) as pool:
         print(list(pool.map([partial(kill_oneself_behind_a_bar, Path({str(tmp_path)!r})), partial(abs, -2)])))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "[1, 2]\n", "")
+    assert printed(script) == "[1, 2]\n"
 
 
 def test_workers_that_are_killed_before_they_begin_are_one_sentence(tmp_path):
@@ -156,9 +159,9 @@ with executors.ProcessPool(2) as pool:
         print(error)
 """
     (tmp_path / "killed.py").write_text(script)
-    done = subprocess.run([sys.executable, tmp_path / "killed.py"], capture_output=True, text=True, timeout=60)
-    assert "a job failed: its worker process was killed 5 times" in done.stdout, done.stderr
-    assert "__main__" in done.stdout
+    done = python(tmp_path / "killed.py", timeout=60)
+    assert "a job failed: its worker process was killed 5 times" in done.out, done.err
+    assert "__main__" in done.out
 
 
 def test_one_job_or_one_core_needs_no_worker():
@@ -176,10 +179,9 @@ def test_one_job_or_one_core_needs_no_worker():
 def test_an_interrupt_ends_the_workers_too(tmp_path):
     """Ctrl-C ends all workers silently, and removes what they had begun to write."""
     script = f"""
-import multiprocessing, os, sys
+import multiprocessing, os
 from functools import partial
 from pathlib import Path
-sys.path.insert(0, {str(TESTS)!r})
 from repoeval_bench.runs.executors import ProcessPool
 from support.jobs import interrupt_and_wait, tell
 if __name__ == "__main__":
@@ -190,10 +192,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         print("interrupted", multiprocessing.active_children(), (folder / "begun").exists())
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, preexec_fn=heed_interrupts
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted [] False\n", "")
+    assert printed(script) == "interrupted [] False\n"
 
 
 def test_an_interrupt_while_workers_start_is_silent():
@@ -211,15 +210,7 @@ if __name__ == "__main__":
         except KeyboardInterrupt:
             print(len(multiprocessing.active_children()), end="")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        preexec_fn=heed_interrupts,
-        start_new_session=True,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "0" * 12, "")
+    assert printed(script, start_new_session=True) == "0" * 12
 
 
 def test_no_file_of_the_current_folder_is_run(tmp_path: Path) -> None:

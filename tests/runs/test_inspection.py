@@ -36,9 +36,8 @@ def test_sources_chunks_and_queries_are_read_back(benchmark, stored):
     """Texts are the files', spans cut them, the gold is the protocol's, and every ranked chunk is there."""
     run = stored
     kept = run.inspection
-    assert {file.text for files in benchmark.files.values() for file in files} == {
-        file.text for file in kept.sources.values()
-    }
+    texts = {file.text for files in benchmark.files.values() for file in files}
+    assert {file.text for file in kept.sources.values()} == texts
     ids = {chunk.chunk_id: chunk for chunks in kept.chunks.values() for chunk in chunks}
     assert {chunk_id for ranked in run.ranked_ids().values() for chunk_id in ranked} == set(ids)
     for chunk in ids.values():

@@ -14,6 +14,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import evaluate
+from support.codebase import write_files
 from support.command import bench
 
 N_FILES = 6
@@ -46,10 +47,8 @@ def pack(tmp_path_factory):
     """A pack of two repositories, and its folder."""
     root = tmp_path_factory.mktemp("parts")
     for repo in ("alpha", "beta"):
-        (root / repo).mkdir()
-        (root / repo / "helpers.py").write_text(_helpers())
-        for number in range(N_FILES):
-            (root / repo / f"m_{number}.py").write_text(_module(repo, number))
+        modules = {f"m_{number}.py": _module(repo, number) for number in range(N_FILES)}
+        write_files(root / repo, {"helpers.py": _helpers(), **modules})
     return build_pack(BuildRequest(sources=(str(root / "alpha"), str(root / "beta"))), root / "pack").root
 
 
@@ -99,8 +98,9 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
 PARTS = ({}, {"repos": ("beta",)}, {"limit": 14}, {"limit": 500}, {"repos": ("beta",), "limit": 7})
 
 
-def _evaluated(pack, protocol, part, out):
-    return evaluate(load_benchmark(pack, **part), "fixed:max_nws=200", protocol=protocol, retriever="bm25", out=out)
+def _evaluated(pack, protocol, part, out, retriever="bm25"):
+    benchmark = load_benchmark(pack, **part)
+    return evaluate(benchmark, "fixed:max_nws=200", protocol=protocol, retriever=retriever, out=out)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=str)
@@ -109,10 +109,8 @@ def test_a_part_is_found_again(pack, tmp_path, protocol, part):
     """What was asked of the data is stored."""
     run = _evaluated(pack, protocol, part, tmp_path)
     stored = run.manifest.dataset.part
-    assert (stored.as_json() if stored else {}) == {
-        {"repos": "repositories"}.get(name, name): list(value) if name == "repos" else value
-        for name, value in part.items()
-    }
+    named = {"repositories": [*part["repos"]]} if "repos" in part else {}
+    assert (stored.as_json() if stored else {}) == named | {name: part[name] for name in part.keys() & {"limit"}}
     assert verify(run, str(pack)).differences == ()
 
 
@@ -120,9 +118,7 @@ def test_a_part_is_found_again(pack, tmp_path, protocol, part):
 def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
     """BM25 is shown beside a part; for other data nothing is evaluated, and the message is true."""
     out = tmp_path / "runs"
-    run = evaluate(
-        load_benchmark(pack, repos=("beta",)), "fixed:max_nws=200", protocol=protocol, retriever="random", out=out
-    )
+    run = _evaluated(pack, protocol, {"repos": ("beta",)}, out, retriever="random")
     words = ("report", run.folder, "--bm25", "-o", tmp_path / "page.html", "--out", out)
     other = tmp_path / "other"
     shutil.copytree(pack.parent / "beta", other / "beta")

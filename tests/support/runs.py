@@ -175,11 +175,8 @@ def write_run(
         "code": CODE,
         "versions": {},
     }
-    manifest |= (
-        {"imported": {"log": "log.jsonl", "gold": "gold.jsonl", "gold_kind": "chunks", "pooled": False}}
-        if content.imported
-        else {"config": config()}
-    )
+    imported = {"log": "log.jsonl", "gold": "gold.jsonl", "gold_kind": "chunks", "pooled": False}
+    manifest |= {"imported": imported} if content.imported else {"config": config()}
     return RunView(
         write_folder(
             folder,
@@ -212,15 +209,18 @@ def write_run(
     )
 
 
+def write_runs(folder: Path, columns: Mapping[str, Mapping[str, Sequence[float]]], **options: Any) -> list[RunView]:
+    """A run for each name, of its values by measure; `options` are those of `write_run` for all of them."""
+    return [write_run(folder / name, values, **options) for name, values in columns.items()]
+
+
 def write_carried_pair(folder: Path) -> list[RunView]:
     """Two runs, `b` and `c`, of which `c` leads significantly, but not without one file."""
     plain = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
     lead = plain + np.random.default_rng(1).normal(0.01, 0.03, 40)[np.arange(80) // 2]
     files = [f"f{i // 2}" for i in range(80)]
-    return [
-        write_run(folder / name, {"ndcg@10": values.tolist()}, files=files, headline_measure="ndcg@10")
-        for name, values in (("b", plain), ("c", lead))
-    ]
+    columns = {"b": {"ndcg@10": plain}, "c": {"ndcg@10": lead}}
+    return write_runs(folder, columns, files=files, headline_measure="ndcg@10")
 
 
 def _log_row(system: str, query_id: str, chunks: Sequence[str]) -> dict[str, Any]:

@@ -66,3 +66,8 @@ def names(found: Resolution | None, *, certain: bool = False) -> set[str]:
     """Return the names of the definitions that are used; `certain` leaves out those that a name alone tells."""
     assert found is not None
     return {each.definition.name for each in found.used if not certain or each.tier == "imported"}
+
+
+def gold_text(asked: Benchmark, task: Task) -> str:
+    """The lines of a benchmark that answer a task."""
+    return "".join(asked.by_name[place.file].line_text(place.lines) for place in task.places)

@@ -19,12 +19,17 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.protocols.uses import with_used
 from repoeval_bench.references.steps import TooManyStepsError
-from support.codebase import CODE, LEFT_OUT, commit, write_code
+from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
 from support.scip import document, occurrence
 
 
 def build(out, *sources, **asked):
     return build_pack(BuildRequest(sources=tuple(map(str, sources)), **asked), out)
+
+
+def functions(n):
+    """So many functions that do not resemble each other."""
+    return "".join(f"def f_{i}(a):\n    b_{i} = a\n    b_{i} += c_{i}\n    return d_{i}(b_{i})\n" for i in range(n))
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +93,7 @@ def test_a_pack_says_what_its_tasks_use(pack, tmp_path):
     used = {
         task.function_name: {each.definition.name: each.tier for each in task.uses or ()} for task in benchmark.tasks
     }
-    assert used["undocumented"] == {
-        "Ledger": "imported",
-        "Ledger.record_payment": "imported",
-        "settle_debts": "imported",
-    }
+    assert used["undocumented"] == dict.fromkeys(("Ledger", "Ledger.record_payment", "settle_debts"), "imported")
     counted = pack.content.levels["function"].uses
     assert counted.tasks == sum(map(bool, used.values()))
     assert counted.resolved["imported"] > 5
@@ -111,17 +112,10 @@ TYPED = {
 }
 
 
-def write_typed(folder):
-    folder.mkdir()
-    for name, text in TYPED.items():
-        (folder / name).write_text(text)
-    return folder
-
-
 def test_an_index_says_what_names_cannot(tmp_path):
     pytest.importorskip("google.protobuf")
-    sources = [write_typed(tmp_path / "one"), write_typed(tmp_path / "two")]
-    (sources[1] / "shop.ts").write_text(TYPED["shop.ts"].replace("1;", "27 * a;").replace("b", "total"))
+    other = TYPED["shop.ts"].replace("1;", "27 * a;").replace("b", "total")
+    sources = [write_files(tmp_path / "one", TYPED), write_files(tmp_path / "two", TYPED | {"shop.ts": other})]
     index = write_index(
         tmp_path / "i.scip", ("prices.ts", (1, 19, 21), "s Tax#of", 1), ("shop.ts", (1, 12, 14), "s Tax#of", 0)
     )
@@ -143,29 +137,45 @@ def test_without_protobuf_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", missing)
     index = write_index(tmp_path / "i.scip", ("a.ts", (0, 1, 2), "s", 1))
     with pytest.raises(UsageError, match=f"--scip needs google.protobuf; run {re.escape(install_command('build'))}"):
-        build(tmp_path / "p", write_typed(tmp_path / "code"), scip=(index,))
+        build(tmp_path / "p", write_files(tmp_path / "code", TYPED), scip=(index,))
 
 
 def test_an_index_of_other_code_is_refused(tmp_path):
     pytest.importorskip("google.protobuf")
-    folder = write_typed(tmp_path / "code")
+    folder = write_files(tmp_path / "code", TYPED)
     index = write_index(tmp_path / "i.scip", ("elsewhere.ts", (0, 1, 2), "s X#", 1))
     with pytest.raises(DatasetError, match="leads no name of code to a definition"):
         build(tmp_path / "p", folder, scip=(index,))
     assert not (tmp_path / "p").exists()
 
 
-def test_all_that_is_wrong_with_indexes_is_said(tmp_path):
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("sources", "asked", "parts"),
+    [
+        (
+            ["x"],
+            {"scip": ("gone.scip", "gone too.scip"), "resolve": "no"},
+            ("gone.scip is not a file", "gone too.scip is not a file", "2 indexes", "no name is resolved"),
+        ),
+        (
+            ["x", "x"],
+            {"languages": ("pyton",), "tasks": 0, "resolve": "nams"},
+            ("did you mean 'names'", "unknown language 'pyton'", "named twice", "0 tasks"),
+        ),
+        # A folder is one source in every spelling.
+        ([HERE, HERE / ".." / HERE.name], {}, ("is named twice",)),
+        *(([each], {}, ()) for each in ("/nowhere/at/all", "https://example.org/x.zip")),
+        *(([each], {}, ()) for each in ("pypi:click", "npm:zod", "npm:@a@1")),
+    ],
+)
+def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, asked, parts):
     with pytest.raises(UsageError) as raised:
-        build(tmp_path / "p", "x", scip=("gone.scip", "gone too.scip"), resolve="no")
-    for part in ("gone.scip is not a file", "gone too.scip is not a file", "2 indexes", "no name is resolved"):
-        assert part in str(raised.value)
-
-
-def test_a_folder_is_one_source_in_every_spelling(tmp_path):
-    (tmp_path / "code").mkdir()
-    with pytest.raises(UsageError, match="is named twice"):
-        build(tmp_path / "p", tmp_path / "code", tmp_path / "code" / ".." / "code")
+        build(tmp_path / "p", *sources, **asked)
+    assert [part for part in parts if part not in str(raised.value)] == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_names_are_left_alone_where_asked(code, tmp_path):
@@ -184,10 +194,7 @@ def test_another_seed_draws_others(code, tmp_path):
 
 
 def test_tasks_are_spread_over_repositories_and_files(code, tmp_path):
-    single = tmp_path / "single"
-    single.mkdir()
-    functions = (f"def f_{n}(a):\n    b_{n} = a\n    b_{n} += c_{n}\n    return d_{n}(b_{n})\n" for n in range(5))
-    (single / "a.py").write_text("".join(functions))
+    single = write_files(tmp_path / "single", {"a.py": functions(5)})
     pack = build(tmp_path / "pack", code, single, tasks=8)
     tasks = load_benchmark(pack.root, home=tmp_path).tasks
     assert [task.repo for task in tasks].count("single") == 4
@@ -197,10 +204,7 @@ def test_tasks_are_spread_over_repositories_and_files(code, tmp_path):
 def test_near_duplicates_are_drawn_once(tmp_path):
     body = "".join(f"    total_{i} = first_{i} + second_{i}\n" for i in range(6))
     text = f"def one(a):\n{body}    return a\n\n\ndef two(a):\n{body}    return a + 1\n"
-    (tmp_path / "twins").mkdir()
-    (tmp_path / "twins" / "a.py").write_text(text)
-    pack = build(tmp_path / "p", tmp_path / "twins")
-    counted = pack.content.levels["function"]
+    counted = build(tmp_path / "p", write_files(tmp_path / "twins", {"a.py": text})).content.levels["function"]
     assert (counted.candidates, counted.tasks, counted.left_out["near-duplicate, when drawn"]) == (2, 1, 1)
 
 
@@ -272,22 +276,6 @@ def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, mak
     assert not list((tmp_path / "packs").iterdir())
 
 
-def test_what_is_asked_wrongly_is_said_at_once(tmp_path):
-    with pytest.raises(UsageError) as raised:
-        build(tmp_path / "p", "x", "x", languages=("pyton",), tasks=0, resolve="nams")
-    for part in ("did you mean 'names'", "unknown language 'pyton'", "named twice", "0 tasks"):
-        assert part in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    "source", ["/nowhere/at/all", "https://example.org/x.zip", "pypi:click", "npm:zod", "npm:@a@1"]
-)
-def test_a_source_that_is_none_is_a_usage_error(tmp_path, source):
-    with pytest.raises(UsageError):
-        build(tmp_path / "p", source)
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_folder_that_exists_is_not_written_into(code, tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "precious").write_text("x")
@@ -316,7 +304,7 @@ def test_packs_inside_a_source_are_left_out(tmp_path):
 
 def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path, monkeypatch, notices):
     monkeypatch.setattr("repoeval_bench.dataset.build.uses.MOST_CODE", 1000)
-    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
+    pack = build(tmp_path / "p", code)
     assert any(line.startswith("note: mixed has 0 MB of code; names are resolved up to") for line in notices)
     for counted in pack.content.levels.values():
         assert counted.uses is not None
@@ -326,10 +314,7 @@ def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path
 
 def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
     """A file with many candidates took the square of its length, and more so where few of them were distinct."""
-    folder = tmp_path / "code"
-    folder.mkdir()
-    functions = (f"def f_{n}(a):\n    b_{n} = a\n    b_{n} += c_{n}\n    return d_{n}(b_{n})\n" for n in range(300))
-    (folder / "a.py").write_text("".join(functions))
+    folder = write_files(tmp_path / "code", {"a.py": functions(300)})
     read = []
     monkeypatch.setattr("repoeval_bench.dataset.build.pack.decode", lambda raw: read.append(raw) or raw.decode())
     pack = build(tmp_path / "p", folder, resolve="no")
@@ -339,7 +324,7 @@ def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
 
 def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch, notices):
     monkeypatch.setattr("repoeval_bench.references.steps.Steps.take", too_many)
-    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
+    pack = build(tmp_path / "p", code)
     unread = sum(each.uses.unread for each in pack.content.levels.values())
     assert unread > 0
     assert any(line.startswith(f"note: protocol uses skips {unread} unread tasks of mixed: ") for line in notices)
@@ -378,7 +363,7 @@ def test_long_and_deep_code_is_read_or_counted(name, code, tmp_path):
 
 
 def test_few_tasks_are_said(code, tmp_path, notices):
-    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
+    build(tmp_path / "p", code)
     assert any("13 tasks: below 20" in line for line in notices)
 
 
@@ -410,14 +395,11 @@ def test_options_that_a_pack_does_not_have(pack, tmp_path):
 def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch, notices):
     """An installation that lacks one still reads the rest; what is left has the command that mends it."""
     monkeypatch.setattr(Language, "installed", property(lambda language: language.name not in {"go", "typescript"}))
-    code = write_code(tmp_path / "mixed")
-    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack")
-    (source,) = pack.content.sources
+    (source,) = build(tmp_path / "pack", write_code(tmp_path / "mixed")).content.sources
     assert source.files == {"java": 1, "python": 1}
     assert source.left_out == LEFT_OUT | {"no grammar": 2}
     assert all(f"1 {each}" in notices[0] for each in ("go", "typescript"))
     assert install_command() in notices[0]
-    (tmp_path / "go").mkdir()
-    (tmp_path / "go" / "a.go").write_text("package a\n\nfunc A() int {\n\treturn 1\n}\n")
+    go = write_files(tmp_path / "go", {"a.go": "package a\n\nfunc A() int {\n\treturn 1\n}\n"})
     with pytest.raises(NoDataError, match=re.escape(install_command())):
-        build(tmp_path / "other", tmp_path / "go")
+        build(tmp_path / "other", go)

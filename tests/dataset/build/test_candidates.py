@@ -28,54 +28,37 @@ def body(lines, indent="    "):
     return "".join(f"{indent}x_{i} = {i}\n" for i in range(lines))
 
 
-@pytest.mark.parametrize(("lines", "reason"), [(2, "short"), (3, None), (30, None), (31, "long")])
-def test_a_body_has_3_to_30_lines(lines, reason):
-    found, left_out = functions("a.py", f'def f():\n    """Doc."""\n\n{body(lines)}')
-    assert found == ([] if reason else [("f", 3, 3 + lines)])
-    assert left_out == ({reason: 1} if reason else {})
+INNER = f"    def inner():\n{body(4, ' ' * 8)}"
+METHOD = "  int f({}) {{\n    int a = {};\n    a += 1;\n    return a;\n  }}\n"
+OVERLOADED = "class A {\n" + METHOD.format("", 0) + METHOD.format("int b", 1) + "}\n"
+SCRIPT = "it(() => {{\n  function page() {{\n    const a = {};\n    use(a);\n    return a;\n  }}\n}});\n"
+ON_THE_LINE = {"on the signature's line": 1}
 
 
-def test_blank_lines_of_a_body_do_not_count():
-    found, left_out = functions("a.py", "def f():\n    a = 1\n\n\n    b = 2\n")
-    assert (found, left_out) == ([], {"short": 1})
-
-
-def test_a_nested_function_is_asked_for_once():
-    inner = f"    def inner():\n{body(4, ' ' * 8)}"
-    assert functions("a.py", f"def outer():\n{inner}    return inner\n") == ([("outer", 1, 7)], {"nested": 1})
-    found, left_out = functions("a.py", f"def outer():\n{body(31)}{inner}    return inner\n")
-    assert (found, left_out) == ([("inner", 33, 37)], {"long": 1})
-
-
-def test_the_second_of_a_name_is_left_out_except_in_javascript():
-    text = "class A {\n" + "".join(
-        f"  int f({args}) {{\n    int a = {n};\n    a += 1;\n    return a;\n  }}\n"
-        for n, args in enumerate(("", "int b"))
-    )
-    assert functions("A.java", text + "}\n") == ([("f", 2, 5)], {"overloaded": 1})
-    script = "".join(
-        f"it(() => {{\n  function page() {{\n    const a = {n};\n    use(a);\n    return a;\n  }}\n}});\n"
-        for n in (1, 2)
-    )
-    assert [name for name, *_ in functions("a.js", script)[0]] == ["page", "page"]
-
-
-def test_a_body_on_the_signatures_line_is_left_out():
-    assert functions("a.js", "const f = (a) => a.map((b) =>\n  [b,\n  b,\n  b]);\n")[1] == {
-        "on the signature's line": 1
-    }
-    assert functions("a.c", "int f() { int a = 1;\n  a++;\n  a++;\n  return a;\n}\n")[1] == {
-        "on the signature's line": 1
-    }
-
-
-def test_a_function_with_a_syntax_error_is_left_out():
-    assert functions("a.py", f"def f():\n{body(3)}    x = = 1\n")[1] == {"syntax error": 1}
-
-
-def test_prototypes_and_macros_are_not_candidates():
-    text = "int f(int a);\n#define G(x) \\\n  a(x); \\\n  b(x); \\\n  c(x)\n"
-    assert functions("a.c", text) == ([], {})
+@pytest.mark.parametrize(
+    ("path", "text", "found", "left_out"),
+    [
+        # A body has 3 to 30 lines; blank ones do not count.
+        ("a.py", f'def f():\n    """Doc."""\n\n{body(2)}', [], {"short": 1}),
+        ("a.py", f'def f():\n    """Doc."""\n\n{body(3)}', [("f", 3, 6)], {}),
+        ("a.py", f'def f():\n    """Doc."""\n\n{body(30)}', [("f", 3, 33)], {}),
+        ("a.py", f'def f():\n    """Doc."""\n\n{body(31)}', [], {"long": 1}),
+        ("a.py", "def f():\n    a = 1\n\n\n    b = 2\n", [], {"short": 1}),
+        # A nested function is asked for once.
+        ("a.py", f"def outer():\n{INNER}    return inner\n", [("outer", 1, 7)], {"nested": 1}),
+        ("a.py", f"def outer():\n{body(31)}{INNER}    return inner\n", [("inner", 33, 37)], {"long": 1}),
+        # The second of a name is left out, except in JavaScript.
+        ("A.java", OVERLOADED, [("f", 2, 5)], {"overloaded": 1}),
+        ("a.js", SCRIPT.format(1) + SCRIPT.format(2), [("page", 2, 5), ("page", 9, 12)], {}),
+        ("a.js", "const f = (a) => a.map((b) =>\n  [b,\n  b,\n  b]);\n", [], ON_THE_LINE),
+        ("a.c", "int f() { int a = 1;\n  a++;\n  a++;\n  return a;\n}\n", [], ON_THE_LINE),
+        ("a.py", f"def f():\n{body(3)}    x = = 1\n", [], {"syntax error": 1}),
+        # Prototypes and macros are no candidates.
+        ("a.c", "int f(int a);\n#define G(x) \\\n  a(x); \\\n  b(x); \\\n  c(x)\n", [], {}),
+    ],
+)
+def test_candidates_and_what_is_left_out(path, text, found, left_out):
+    assert functions(path, text) == (found, left_out)
 
 
 def test_braces_are_not_part_of_a_body():

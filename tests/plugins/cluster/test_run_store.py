@@ -11,13 +11,7 @@ pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
-from repoeval_bench.plugins.cluster.run_store import (
-    StoredResults,
-    fetch_run,
-    put_run,
-    results_of_store,
-    run_states,
-)
+from repoeval_bench.plugins.cluster.run_store import StoredResults, fetch_run, put_run, results_of_store, run_states
 from repoeval_bench.plugins.cluster.vector_blocks import block_names
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import Workers
@@ -119,8 +113,8 @@ def test_a_broken_run_is_made_again_and_named(places, tmp_path, clean, notices):
     assert content(tmp_path / "b") == content(tmp_path / "a")
 
 
-def test_a_run_that_two_machines_made_is_put_once(places, tmp_path, clean):
-    """Their archives differ in their times; whoever finds the run in the store leaves the object as it is."""
+def test_a_run_is_put_once_and_again_where_its_object_is_cut_off(places, tmp_path, clean):
+    """Archives of two machines differ in their times; whoever has a run leaves whole objects as they are."""
     for machine in "ab":
         make(places, tmp_path / machine)
     store = f"file://{tmp_path}/store"
@@ -130,13 +124,6 @@ def test_a_run_that_two_machines_made_is_put_once(places, tmp_path, clean):
     for machine in "ba":
         make(places, tmp_path / machine, store)
     assert times(tmp_path / "store") == stamps
-
-
-def test_who_has_a_run_puts_it_again_where_the_object_is_cut_off(places, tmp_path, clean):
-    """The others stay."""
-    store = f"file://{tmp_path}/store"
-    make(places, tmp_path / "a", store)
-    stamps = times(tmp_path / "store")
     *damaged, _ = sorted((tmp_path / "store" / "runs").iterdir())
     whole = [path.read_bytes() for path in damaged]
     for path, packed_run, share in zip(damaged, whole, (0, 0.5, 0.99), strict=True):
@@ -170,18 +157,15 @@ def packed(name, *, encrypted=False):
     return bytes(raw)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        packed(".."),
-        packed("../x"),
-        packed("a/b"),
-        packed("/x"),
-        packed("x").replace(b"\x00\x00\x00\x00", b"\x01\x00\x00\x00", 1),
-        packed("x")[:6] + b"\x01" + packed("x")[7:],
-        packed("x", encrypted=True),
-    ],
+BROKEN = (
+    *map(packed, ("..", "../x", "a/b", "/x")),
+    packed("x").replace(b"\x00\x00\x00\x00", b"\x01\x00\x00\x00", 1),
+    packed("x")[:6] + b"\x01" + packed("x")[7:],
+    packed("x", encrypted=True),
 )
+
+
+@pytest.mark.parametrize("content", BROKEN)
 def test_what_is_not_a_run_is_not_unpacked(tmp_path, content, notices):
     """Names that lead elsewhere, broken archives: nothing is written, and a notice names what is broken."""
     url = f"file://{tmp_path}/store"
@@ -237,15 +221,15 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
 def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
     """With vectors, also by a command without jobs; the lines that are printed name the store."""
     url = f"file://{tmp_path}/store"
-    words = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--source", places["source"], "--embedder", "hash"]
-    if command == "recommend":
-        words = [places["source"], "-c", "fixed", "-c", "ast", "--sizes", "200,400", "--embedder", "hash"]
-    if command == "logs import":
-        run = tmp_path / "bare.trec"
-        run.write_text("q1 Q0 d1 1 0.5 x\n")
-        (tmp_path / "qrels.trec").write_text("q1 0 d1 1\n")
-        words = [run, "--gold", tmp_path / "qrels.trec"]
-    done = succeed(*command.split(), *words, "--out", url, home=tmp_path / "home")
+    (tmp_path / "bare.trec").write_text("q1 Q0 d1 1 0.5 x\n")
+    (tmp_path / "qrels.trec").write_text("q1 0 d1 1\n")
+    vectors, chunkers = ("--embedder", "hash"), ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
+    words = {
+        "eval": (*chunkers, "--source", places["source"], *vectors),
+        "recommend": (places["source"], "-c", "fixed", "-c", "ast", "--sizes", "200,400", *vectors),
+        "logs import": (tmp_path / "bare.trec", "--gold", tmp_path / "qrels.trec"),
+    }
+    done = succeed(*command.split(), *words[command], "--out", url, home=tmp_path / "home")
     store = ObjectStore(url)
     assert len(run_states(store)) == {"recommend": 8, "logs import": 1}.get(command, 2)
     assert (block_names(store) != []) is (command != "logs import")
@@ -281,11 +265,7 @@ def test_a_reader_follows_the_store(tmp_path, notices):
     ("url", "code", "told"),
     [
         ("s3:/bucket/x", 2, "s3:/bucket/x is not a URL; write s3://bucket/x, or ./s3:/bucket/x for a folder"),
-        (
-            "memory://runs",
-            2,
-            "memory://runs is gone when the command ends; give a folder, or a store such as s3://BUCKET",
-        ),
+        ("memory://runs", 2, "memory://runs is gone when the command ends; give a folder, or a store such as s3://"),
         ("file:/shared", 2, "file:/shared is not a URL; write file:///shared, or ./file:/shared for a folder"),
         ("file://shared/x", 2, "file://shared/x has no whole path; write file:///shared/x, or file:///"),
         ("nope://bucket", 2, "nope://bucket is not the address of a store (Protocol not known: nope)"),

@@ -49,12 +49,7 @@ def test_an_answer_is_what_the_model_wrote(server, model):
     answer = ask_once(model)
     assert (answer.text, answer.finish) == continued(PROMPTS[0], 20)[:2]
     (sent,) = server.seen()
-    assert {name: sent[name] for name in ("model", "prompt", "max_tokens", "temperature")} == {
-        "model": "ngram",
-        "prompt": PROMPTS[0],
-        "max_tokens": 20,
-        "temperature": 0,
-    }
+    assert sent.items() >= {"model": "ngram", "prompt": PROMPTS[0], "max_tokens": 20, "temperature": 0}.items()
     assert "stop" not in sent
 
 

@@ -20,20 +20,9 @@ def test_the_layout_is_repocoders():
     """A heading, then the blocks with the best nearest to the code, a blank line, the code and a line end."""
     assert lay_out(TASK, [FIRST, SECOND], "#", budget=1000).text == (
         "# Here are some relevant code fragments from other files of the repo:\n"
-        f"# {RULER}\n"
-        "# the below code fragment can be found in:\n"
-        "# shop/rates.py\n"
-        f"# {RULER}\n"
-        "# RATE = 2\n"
-        f"# {RULER}\n"
-        "# the below code fragment can be found in:\n"
-        "# shop/tax.py\n"
-        f"# {RULER}\n"
-        "# def tax(x):\n"
-        "#     return x * RATE\n"
-        f"# {RULER}\n"
-        "\n"
-        "def total(prices):\n"
+        f"# {RULER}\n# the below code fragment can be found in:\n# shop/rates.py\n# {RULER}\n# RATE = 2\n"
+        f"# {RULER}\n# the below code fragment can be found in:\n# shop/tax.py\n# {RULER}\n"
+        f"# def tax(x):\n#     return x * RATE\n# {RULER}\n\ndef total(prices):\n"
     )
 
 

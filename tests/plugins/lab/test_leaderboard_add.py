@@ -21,8 +21,13 @@ def state(entry):
 
 
 @pytest.fixture
-def home(two_runs):
-    return two_runs.home
+def add(two_runs, mirror, tmp_path):
+    """Call `lab add` on the mini benchmark; runs go to `ours`."""
+
+    def call(*runs, out=tmp_path / "ours", home=two_runs.home):
+        return bench("lab", "add", *runs, "--source", mirror, "--out", out, home=home)
+
+    return call
 
 
 @pytest.fixture
@@ -31,11 +36,11 @@ def theirs(two_runs):
     return [two_runs.ast, two_runs.fixed]
 
 
-def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, tmp_path):
+def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, add, tmp_path):
     """Twice is once; what is changed later is no longer verified."""
     out = tmp_path / "ours"
     for _ in range(2):
-        done = bench("lab", "add", *theirs, "--source", mirror, "--out", out, home=home)
+        done = add(*theirs)
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
     (leaderboard,) = json_of("lab", "leaderboard", "--out", out)["boards"]
     assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED, VERIFIED]
@@ -54,46 +59,40 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     assert "verified, ranking recomputed<" in page
 
 
-def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mirror, home, tmp_path):
+def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, add, tmp_path):
     claimed = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     change(claimed / "per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 0.123}))
-    out = tmp_path / "ours"
-    said = one_sentence(bench("lab", "add", claimed, "--source", mirror, "--out", out, home=home), 1)
+    said = one_sentence(add(claimed), 1)
     assert "is not what it claims" in said
     assert "ndcg@10 is 0.123, computed " in said
     assert "nothing was added" in said
-    assert not out.exists()
+    assert not (tmp_path / "ours").exists()
 
 
-def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, mirror, home, tmp_path):
+def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, add, tmp_path):
     """All are named at once; a misspelt command is offered the nearest."""
     out, empty = tmp_path / "ours", tmp_path / "empty"
     empty.mkdir()
-    words = ("lab", "add", theirs[0], tmp_path / "nothere", empty, theirs[0].parent)
-    said = one_sentence(bench(*words, "--source", mirror, "--out", out, home=home), 2)
+    said = one_sentence(add(theirs[0], tmp_path / "nothere", empty, theirs[0].parent), 2)
     assert all(str(folder) in said for folder in (tmp_path / "nothere", empty, theirs[0].parent, theirs[0]))
     assert not out.exists()
     assert "did you mean 'add'?" in one_sentence(bench("lab", "ad", theirs[0]), 2)
 
 
-def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, home, tmp_path):
+def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, add, tmp_path):
     out = tmp_path / "ours"
     shutil.copytree(theirs[0], out / theirs[0].name)
     (out / theirs[0].name / "metrics.json").write_text("{}")
-    words = ("--source", mirror, "--out", out)
-    assert "is another run of that id: metrics.json differ" in one_sentence(
-        bench("lab", "add", theirs[0], *words, home=home), 1
-    )
+    assert "is another run of that id: metrics.json differ" in one_sentence(add(theirs[0]), 1)
     renamed = shutil.copytree(theirs[0], tmp_path / "renamed")
-    assert "give the folder that name" in one_sentence(bench("lab", "add", renamed, *words, home=home), 1)
+    assert "give the folder that name" in one_sentence(add(renamed), 1)
 
 
-def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, home):
+def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, add):
     """An imported run, and one that names code from outside; nothing of it is run."""
     imported = write_run(tmp_path / "imported", {"ndcg@10": [0.5] * 8}, imported=True)
     outside = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
-    done = succeed("lab", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
-    first, second = done.out.splitlines()
+    first, second = add(imported.folder, outside.folder).out.splitlines()
     assert all("not verified" in line for line in (first, second))
     assert "py:nowhere:Cutter" in second
 
@@ -119,29 +118,26 @@ def _names_code(folder, values, **changed):
         ([7.5] * 8, {"headline_measure": "ndcg@10"}, "ndcg@10 is not between 0 and 1"),
     ],
 )
-def test_what_cannot_be_computed_again_and_contradicts_itself_is_refused(tmp_path, home, values, changed, said):
-    run = _names_code(tmp_path, {"ndcg@10": values}, **changed)
-    out = tmp_path / "ours"
-    told = one_sentence(bench("lab", "add", run.folder, "--out", out, home=home), 1)
+def test_what_cannot_be_computed_again_and_contradicts_itself_is_refused(tmp_path, add, values, changed, said):
+    told = one_sentence(add(_names_code(tmp_path, {"ndcg@10": values}, **changed).folder), 1)
     assert "contradicts itself" in told
     assert said in told
-    assert not out.exists()
+    assert not (tmp_path / "ours").exists()
 
 
-def test_an_id_of_another_request_and_means_of_other_queries_are_refused(tmp_path, home):
-    words = ("--out", tmp_path / "ours")
+def test_an_id_of_another_request_and_means_of_other_queries_are_refused(tmp_path, add):
     run = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
     edit(run, "manifest.json", config=run.manifest.config.as_json() | {"skip_errors": True})
-    told = one_sentence(bench("lab", "add", run.folder, *words, home=home), 1)
+    told = one_sentence(add(run.folder), 1)
     assert "what manifest.json asks has the id" in told
     other = _names_code(tmp_path / "other", {"ndcg@10": [0.4] * 8})
     edit(other, "metrics.json", micro={"ndcg@10": 0.9})
-    told = one_sentence(bench("lab", "add", other.folder, *words, home=home), 1)
+    told = one_sentence(add(other.folder), 1)
     assert all(part in told for part in ("metrics.json", "per_query.jsonl.gz", "ndcg@10"))
     assert not (tmp_path / "ours").exists()
 
 
-def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
+def test_nothing_is_copied_but_a_runs_own_files(tmp_path, add):
     """A link in the folder of a stranger could name any file of whoever adds it."""
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
@@ -149,28 +145,27 @@ def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
     (run.folder / "notes.txt").symlink_to(secret)
     (run.folder / "timings.jsonl").unlink()
     (run.folder / "timings.jsonl").symlink_to(secret)
-    said = one_sentence(bench("lab", "add", run.folder, "--out", tmp_path / "ours", home=home), 1)
+    said = one_sentence(add(run.folder), 1)
     assert all(name in said for name in ("notes.txt", "timings.jsonl"))
     assert not (tmp_path / "ours").exists()
 
 
-def test_a_source_of_other_data_is_a_mistake_of_the_command(theirs, mirror, home, tmp_path):
+def test_a_source_of_other_data_is_a_mistake_of_the_command(theirs, add, tmp_path):
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     change(run / "manifest.json", lambda manifest: manifest["dataset"].update(name="other-function-2k-codex"))
     change(run / "manifest.json", lambda manifest: manifest["config"].update(fingerprint="0" * 12))
-    said = one_sentence(bench("lab", "add", run, "--source", mirror, "--out", tmp_path / "ours", home=home), 2)
+    said = one_sentence(add(run), 2)
     assert all(part in said for part in ("other-function-2k-codex", "--source"))
 
 
-def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path):
+def test_a_run_is_added_to_a_store_with_its_mark(theirs, add, two_runs, tmp_path):
     """Whoever shares the store sees the mark, and another run of that id, which is there alone, is not replaced."""
     pytest.importorskip("fsspec")
     url, there = f"file://{tmp_path}/store", tmp_path / "store" / "runs" / f"{theirs[0].name}.zip"
-    words = ("lab", "add", theirs[0], "--source", mirror, "--out", url)
     for _ in range(2):
-        done = bench(*words, home=home)
+        done = add(theirs[0], out=url)
         assert done.out.endswith(": verified, ranking recomputed\n"), done.err
-    for other in (home, tmp_path / "other"):
+    for other in (two_runs.home, tmp_path / "other"):
         (leaderboard,) = json_of("lab", "leaderboard", "--out", url, home=other)["boards"]
         assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
@@ -178,5 +173,7 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
     write_text(run / "qrels.trec.gz", read_text(run / "qrels.trec.gz").replace(" 0 ", " 7 ", 1))
     put_run(run, ObjectStore(url))
     before = there.read_bytes()
-    assert "is another run of that id: qrels.trec.gz differ" in one_sentence(bench(*words, home=tmp_path / "third"), 1)
+    assert "is another run of that id: qrels.trec.gz differ" in one_sentence(
+        add(theirs[0], out=url, home=tmp_path / "third"), 1
+    )
     assert there.read_bytes() == before

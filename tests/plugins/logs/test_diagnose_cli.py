@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from plugins.logs.made_logs import log_row
+from plugins.logs.made_logs import chunks, log_row
 from repoeval_bench import evaluate, load_benchmark
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_rows, write_run
@@ -68,18 +68,10 @@ def test_an_imported_run_is_diagnosed(tmp_path):
     """Freshness, latency and recall from the log alone."""
     log, gold = [], []
     for i in range(30):
-        topk = [
-            {
-                "rank": r,
-                "chunk_id": f"c{i}-{r}",
-                "score": 1 / r,
-                "file": f"d{i}.md",
-                "start_line": 10 * r,
-                "end_line": 10 * r + 10,
-                "doc_version": "2024-06-01" if r == 1 else "2024-01-01",
-            }
-            for r in range(1, 31)
-        ]
+        topk = chunks([f"c{i}-{rank}" for rank in range(1, 31)])
+        for rank, hit in enumerate(topk, start=1):
+            hit |= {"file": f"d{i}.md", "start_line": 10 * rank, "end_line": 10 * rank + 10}
+            hit["doc_version"] = "2024-06-01" if rank == 1 else "2024-01-01"
         more = {"as_of": "2024-03-01", "query": f"what of\x1b[31m {i}", "latency_ms": {"retrieve": 20, "rerank": 700}}
         log.append(log_row(f"q{i}", topk, k_raw=30, **more))
         gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})

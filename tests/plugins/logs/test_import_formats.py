@@ -49,25 +49,17 @@ def test_a_trec_run_with_qrels_has_the_measures_of_the_run(made, tmp_path):
     again = imported(folder / TREC, run.folder / QRELS, tmp_path, measures=["ndcg@10", "recall@5", "mrr"])
     assert again.metrics.retriever == run.metrics.chunker  # its tag
     assert again.metrics.chunker == again.metrics.embedder.removeprefix("index ") == "not stated"
-    for ours, theirs in zip(run.per_query(), again.per_query(), strict=True):
-        assert {name: theirs[name] for name in ("query_id", "ndcg@10", "recall@5")} == {
-            name: ours[name] for name in ("query_id", "ndcg@10", "recall@5")
-        }
+    names = ("query_id", "ndcg@10", "recall@5", "mrr")
+    ours, theirs = ([[row[name] for name in names] for row in each.per_query()] for each in (run, again))
+    assert ours == theirs
 
 
 def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
     """Places come from the corpus, sizes of lines from the sources: the same lines are read at the same cost."""
     folder, run = made
     names = ["line_recall_auc", "line_recall@500", "ndcg@10"]
-    again = imported(
-        folder / TREC,
-        folder / "gold.jsonl",
-        tmp_path,
-        corpus=folder / "corpus.jsonl",
-        files=run.folder / SOURCES,
-        measures=names,
-        depth=100,
-    )
+    more = {"corpus": folder / "corpus.jsonl", "files": run.folder / SOURCES, "measures": names, "depth": 100}
+    again = imported(folder / TREC, folder / "gold.jsonl", tmp_path, **more)
     assert (again.metrics.retriever, again.metrics.k) == (run.metrics.chunker, 100)
     assert again.counts.queries_not_read == 0
     for name in names:
@@ -131,8 +123,6 @@ def test_what_does_not_fit_is_one_sentence(made, tmp_path):
 def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):
     (tmp_path / name).write_bytes(content)
     (tmp_path / "gold.qrels").write_text("q 0 a 1\n")
-    done = bench(
-        "logs", "import", tmp_path / name, "--gold", tmp_path / "gold.qrels", "--out", tmp_path / "x", home=tmp_path
-    )
-    assert part in one_sentence(done, 1)
+    words = (tmp_path / name, "--gold", tmp_path / "gold.qrels", "--out", tmp_path / "x")
+    assert part in one_sentence(bench("logs", "import", *words, home=tmp_path), 1)
     assert not (tmp_path / "x").exists()

@@ -59,14 +59,8 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     out = ("--out", tmp_path / "results")
     metrics = json_of("logs", "import", log, "--gold", gold, "--corpus", corpus, *out)
     assert metrics["micro"]["hit@5"] == 1.0
-    assert metrics["counts"] == {
-        "queries": 3,
-        "queries_without_relevant": 0,
-        "queries_not_in_log": 0,
-        "queries_without_gold": 0,
-        "queries_no_answer": 0,
-        "queries_without_cluster": 0,
-    }
+    none = ("without_relevant", "not_in_log", "without_gold", "no_answer", "without_cluster")
+    assert metrics["counts"] == {"queries": 3, **{f"queries_{what}": 0 for what in none}}
     run = metrics["run_id"]
     stored = read_text(tmp_path / "results" / run / "retrieved.jsonl.gz").splitlines()
     for line in stored:
@@ -82,13 +76,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
 def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):
     """Recall over the log's chunks alone is flagged, and at least as high as over the corpus."""
     log, gold, corpus = logs
-    write_rows(
-        gold,
-        (
-            {"query_id": q, "file": json.loads(line)["file"]}
-            for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)
-        ),
-    )
+    write_rows(gold, [{name: row[name] for name in ("query_id", "file")} for row in read_rows(gold)])
     options = ("--gold", gold, "--out", tmp_path / "results")
     pooled = bench("logs", "import", log, *options)
     assert "recall is too high without --corpus" in pooled.out
@@ -114,18 +102,16 @@ def test_what_cannot_be_imported(logs, tmp_path):
 def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
     """It moves no mean and stays in the log; gold for it is a contradiction."""
     log, gold, corpus = logs
-    options = ("--corpus", corpus, "--out", tmp_path / "results", "--json")
-    before = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
+    words = ("logs", "import", log, "--gold", gold, "--corpus", corpus, "--out", tmp_path / "results")
+    before = json_of(*words)
     write_rows(log, [*read_rows(log), read_rows(log)[0] | {"query_id": "none", "no_answer": True}])
-    after = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
+    after = json_of(*words)
     assert after["micro"] == before["micro"]
     assert (after["counts"]["queries_no_answer"], after["counts"]["queries_without_gold"]) == (1, 0)
     kept = read_text(tmp_path / "results" / after["run_id"] / "retrieved.jsonl.gz")
     assert kept.count('"no_answer": true') == 1
     write_rows(gold, [*read_rows(gold), read_rows(gold)[0] | {"query_id": "none"}])
-    assert "the log calls query 'none' no_answer" in one_sentence(
-        bench("logs", "import", log, "--gold", gold, *options), 1
-    )
+    assert "the log calls query 'none' no_answer" in one_sentence(bench(*words), 1)
 
 
 MEASURES = (
@@ -140,8 +126,8 @@ def test_this_projects_own_log_has_the_same_measures(evaluate, tmp_path, options
     assert evaluate("-c", "ast:max_nws=400", "--retriever", "bm25", *options).code == 0
     (folder,) = (tmp_path / "results").iterdir()
     gold = write_rows(tmp_path / "gold.jsonl", own_gold(folder))
-    done = bench("logs", "import", folder / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "in", "--json")
-    imported, stored = json.loads(done.out), json.loads((folder / "metrics.json").read_text())
+    imported = json_of("logs", "import", folder / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "in")
+    stored = json.loads((folder / "metrics.json").read_text())
     assert imported["headline_measure"] == "line_recall_auc"
     assert imported["counts"]["queries_not_read"] == 0
 
@@ -150,9 +136,8 @@ def test_this_projects_own_log_has_the_same_measures(evaluate, tmp_path, options
         return {row["query_id"]: {name: row["measures"][name] for name in MEASURES} for row in rows}
 
     assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
-    assert imported["leak"]["micro"]["gold_lines_in_query"] == pytest.approx(
-        stored["leak"]["micro"]["gold_lines_in_query"]
-    )
+    ours, theirs = (each["leak"]["micro"]["gold_lines_in_query"] for each in (stored, imported))
+    assert theirs == pytest.approx(ours)
     assert len(read_rows(tmp_path / "in" / imported["run_id"] / "timings.jsonl")) == 18
 
 
@@ -164,14 +149,9 @@ def by_hand(tmp_path):
     for name in ("a.py", "b.py"):
         (sources / "r" / name).write_text("x" * 10 + "\n\n" + "y" * 20 + "\n" + "z" * 30 + "\n")
 
-    def log(*rankings, **named):
-        return write_rows(
-            tmp_path / "log.jsonl",
-            [
-                log_row(f"q{i}", [{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(ranking, 1)], **named)
-                for i, ranking in enumerate(rankings)
-            ],
-        )
+    def log(*rankings):
+        ranked = [[{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(each, 1)] for each in rankings]
+        return write_rows(tmp_path / "log.jsonl", [log_row(f"q{i}", topk) for i, topk in enumerate(ranked)])
 
     gold = [("q0", "r/a.py", 2, 3), ("q1", "r/b.py", 0, 3)]
     rows = [dict(zip(("query_id", "file", "start_line", "end_line"), each, strict=True)) for each in gold]
@@ -198,16 +178,12 @@ def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
     """The command says for how many queries and why; asked for, it is refused; wrong sources are refused."""
     sources, log, gold = by_hand
     path = log([chunk("a.py", 2, 3)], [chunk("b.py", 0, 3)])
-    options = ("--gold", gold, "--out", tmp_path / "out")
-    done = bench("logs", "import", path, *options)
-    assert "no line measures for 2 queries: the sizes of lines are not known" in done.out
-    assert "--files" in one_sentence(bench("logs", "import", path, *options, "-m", "line_rprec"), 2)
-    told = one_sentence(bench("logs", "import", path, *options, "--files", sources / "r"), 1)
+    words = ("logs", "import", path, "--gold", gold, "--out", tmp_path / "out")
+    assert "no line measures for 2 queries: the sizes of lines are not known" in bench(*words).out
+    assert "--files" in one_sentence(bench(*words, "-m", "line_rprec"), 2)
+    told = one_sentence(bench(*words, "--files", sources / "r"), 1)
     assert "2 of the gold's 2 files are not in" in told
     (sources / "r" / "b.py").write_text("short\n")
-    assert "pass the file's 1 lines" in one_sentence(bench("logs", "import", path, *options, "--files", sources), 1)
-    files = [{"query_id": "q0", "file": "r/a.py"}]
-    done = bench(
-        "logs", "import", path, "--gold", write_rows(gold, files), "--out", tmp_path / "out", "--files", sources
-    )
-    assert "the gold names files, not lines" in done.out
+    assert "pass the file's 1 lines" in one_sentence(bench(*words, "--files", sources), 1)
+    write_rows(gold, [{"query_id": "q0", "file": "r/a.py"}])
+    assert "the gold names files, not lines" in bench(*words, "--files", sources).out

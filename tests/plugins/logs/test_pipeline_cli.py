@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from plugins.logs.made_logs import row
+from plugins.logs.made_logs import chunks, row
 from repoeval_bench.cli import app
 from repoeval_bench.core.errors import BenchError
 from support.command import json_of
@@ -16,6 +16,18 @@ SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entiti
 def call(*words):
     """A command in this process; its errors as they are raised."""
     return app.main([str(word) for word in words], standalone_mode=False)
+
+
+@pytest.fixture
+def said(capsys):
+    """What a command prints."""
+
+    def printed(*words):
+        capsys.readouterr()
+        call(*words)
+        return capsys.readouterr().out
+
+    return printed
 
 
 def imported(folder, rows, gold, *options):
@@ -54,62 +66,45 @@ def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
     assert all(sections[name]["missing"] for name in ("router", "rewriting", "freshness", "no-answer", "entities"))
 
 
-def test_what_was_encoded_gives_vectors_per_second(evaluate, tmp_path, capsys):
+def test_what_was_encoded_gives_vectors_per_second(evaluate, tmp_path, said):
     """A run that computes vectors counts them and the seconds."""
     assert evaluate("-c", "fixed:max_nws=350", "--limit", "1").code == 0
     (folder,) = (tmp_path / "results").iterdir()
-    call("logs", "pipeline", folder, "--section", "cost", "--json")
-    (section,) = json.loads(capsys.readouterr().out)["sections"]
+    (section,) = json.loads(said("logs", "pipeline", folder, "--section", "cost", "--json"))["sections"]
     speed = next(f for f in section["figures"] if f["name"] == "vectors per second")
     assert speed["value"] > 0
     assert 0 < speed["n"] <= next(f for f in section["figures"] if f["name"] == "vectors")["value"]
 
 
-def test_one_query_has_values_and_no_interval(tmp_path, capsys):
+def test_one_query_has_values_and_no_interval(tmp_path, said):
     """Every section and command speaks; none makes up a spread."""
-    fields = {
-        "as_of": "2024-01-01",
-        "source": "s",
-        "expected_source": "s",
-        "entities": ["e"],
-        "latency_ms": {"retrieve": 1.0},
-        "raw_topk": [{"rank": 1, "chunk_id": "x", "score": 1.0}],
-    }
-    chunk = {"rank": 1, "chunk_id": "x", "score": 1.0, "doc_version": "2023-01-01", "entities": ["e"]}
+    fields = {"as_of": "2024-01-01", "source": "s", "expected_source": "s", "entities": ["e"]}
+    fields |= {"latency_ms": {"retrieve": 1.0}, "raw_topk": chunks("x")}
+    (chunk,) = chunks("x", doc_version={"x": "2023-01-01"}, entities={"x": ["e"]})
     run = imported(tmp_path / "one", [row("a", [chunk], **fields)], {"a": "x"})
-    capsys.readouterr()
-    call("logs", "pipeline", run, "--json")
-    for section in json.loads(capsys.readouterr().out)["sections"]:
+    for section in json.loads(said("logs", "pipeline", run, "--json"))["sections"]:
         assert all(figure["ci"] is None for figure in section["figures"]), section
-    call("logs", "pipeline", run)
-    assert "[too few files]" in capsys.readouterr().out
+    assert "[too few files]" in said("logs", "pipeline", run)
     call("logs", "hard-negatives", run)
-    judgements = tmp_path / "j.jsonl"
-    judgements.write_text('{"query_id": "a", "chunk_id": "x", "grade": 2}\n')
-    calibration = tmp_path / "c.jsonl"
-    calibration.write_text('{"gold": 2, "judge": 2}\n{"gold": 0, "judge": 0}\n')
-    capsys.readouterr()
-    call("logs", "bounds", run, "--judgements", judgements, "--calibration", calibration)
-    assert "corrected (Rogan-Gladen): 1.0000 [too few files]" in capsys.readouterr().out
+    judgements = write_rows(tmp_path / "j.jsonl", [{"query_id": "a", "chunk_id": "x", "grade": 2}])
+    calibration = write_rows(tmp_path / "c.jsonl", [{"gold": grade, "judge": grade} for grade in (2, 0)])
+    text = said("logs", "bounds", run, "--judgements", judgements, "--calibration", calibration)
+    assert "corrected (Rogan-Gladen): 1.0000 [too few files]" in text
 
 
-def test_a_shallow_run_is_read_to_its_depth(tmp_path, capsys):
+def test_a_shallow_run_is_read_to_its_depth(tmp_path, said):
     """Where the log ranks 4 and no -k is given."""
     rows = [row(q, "xyz").model_copy(update={"k_raw": 4, "raw_topk": row(q, "zyx").topk}) for q in "ab"]
     run = imported(tmp_path / "shallow", rows, {"a": "x", "b": "y"}, "-m", "mrr")
-    capsys.readouterr()
-    call("logs", "pipeline", run, "--json", "--section", "reranker")
-    page = json.loads(capsys.readouterr().out)
+    page = json.loads(said("logs", "pipeline", run, "--json", "--section", "reranker"))
     assert page["k"] == 4
     assert "ndcg@4" in {figure["name"] for figure in page["sections"][0]["figures"]}
 
 
-def test_a_raw_run_stands_in_for_raw_topk(run, tmp_path, capsys):
+def test_a_raw_run_stands_in_for_raw_topk(run, tmp_path, said):
     """The retriever's own run, over the same gold."""
     raw = imported(tmp_path / "raw", [row("a", "yzx"), row("b", "yx")], {"a": "x", "b": "xz"})
-    capsys.readouterr()
-    call("logs", "pipeline", run, "--raw", raw, "--section", "reranker", "--json")
-    (section,) = json.loads(capsys.readouterr().out)["sections"]
+    (section,) = json.loads(said("logs", "pipeline", run, "--raw", raw, "--section", "reranker", "--json"))["sections"]
     change = next(figure for figure in section["figures"] if figure["name"] == "mrr@10")
     assert (change["before"], change["after"]) == (pytest.approx((1 / 3 + 1 / 2) / 2), 0.75)
 
