@@ -181,7 +181,8 @@ def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, r
     query_id = browser.find_element("css selector", "#q-detail h3").text
     first = next(row for row in runs[0].log_rows() if row.query_id == query_id).topk[0]
     lines = runs[0].inspection.sources[first.file].text.splitlines()[first.start_line : first.end_line]
-    assert each(browser, "#q-detail .hits pre", "e.textContent")[0] == "\n".join([*lines, ""])
+    shown = browser.find_element("css selector", "#q-detail .hits pre")  # waits for it
+    assert shown.get_attribute("textContent") == "\n".join([*lines, ""])
     top = runs[0].ranked_ids()
     missed = [query_id for query_id, gains in runs[0].qrels().items() if not set(top[query_id][:10]) & set(gains)]
     assert len(texts(browser, "#m-list .miss")) == len(missed)
