@@ -76,10 +76,8 @@ def test_a_decision_has_a_number_for_everything(problem):
     """One file, one candidate, all scores equal, no variance: all of it is defined."""
     table, files, prior = problem
     decision = decide(shrink(Sample.micro(table, files), prior, names_of(table.shape[1])), rng(), 200)
-    figures = [
-        (each.score, each.deviation, each.expected_loss, each.loss_95, each.probability) for each in decision.candidates
-    ]
-    assert np.isfinite(figures).all()
+    names = ("score", "deviation", "expected_loss", "loss_95", "probability")
+    assert np.isfinite([[getattr(each, name) for name in names] for each in decision.candidates]).all()
     assert decision.choice.expected_loss >= 0
     # Means of equal losses in another order differ in the last bit.
     assert decision.choice.expected_loss <= min(each.expected_loss for each in decision.candidates) + 1e-12
@@ -95,9 +93,8 @@ def test_the_order_of_candidates_and_of_files_changes_nothing(problem, random):
     columns, rows = random.sample(range(k), k), random.sample(range(len(table)), len(table))
     names = names_of(k)
     one = decide(shrink(Sample.micro(table, files), prior, names, range(k)), rng(), 200)
-    moved = Prior(
-        mean=prior.mean[columns], deviation=prior.deviation[columns], noise=prior.noise[np.ix_(columns, columns)]
-    )
+    noise = prior.noise[np.ix_(columns, columns)]
+    moved = Prior(mean=prior.mean[columns], deviation=prior.deviation[columns], noise=noise)
     sample = Sample.micro(table[np.ix_(rows, columns)], files[rows])
     other = decide(shrink(sample, moved, [names[i] for i in columns], columns), rng(), 200)
     for name in names:

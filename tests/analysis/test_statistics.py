@@ -251,12 +251,8 @@ def test_coverage_of_the_interval(n_clusters):
 def test_false_positives_and_power():
     """Under the null at most 5 % are shown (plus two Monte-Carlo errors); at the detectable difference about 80 %."""
     source = rng(12)
-    detectable = np.mean(
-        [
-            minimum_detectable(Sample.micro(column(v), f.tolist()))[0]
-            for v, f in (clustered(source, 60) for _ in range(50))
-        ]
-    )
+    drawn = (clustered(source, 60) for _ in range(50))
+    detectable = np.mean([minimum_detectable(Sample.micro(column(v), f.tolist()))[0] for v, f in drawn])
     shown, samples = {}, 500
     for effect in (0.0, detectable):
         made = (clustered(source, 60, effect) for _ in range(samples))

@@ -17,11 +17,8 @@ def test_runs_are_offered(tmp_path):
         (tmp_path / run_id).mkdir()
         (tmp_path / run_id / "manifest.json").touch()
     assert offered(f"diff --out {tmp_path}", "a") == ["ast-400_body_bm25-12345678"]
-    assert offered(f"compare --out {tmp_path}", "") == [
-        "latest",
-        "ast-400_body_bm25-12345678",
-        "fixed-400_body_bm25-12345678",
-    ]
+    named = ["latest", "ast-400_body_bm25-12345678", "fixed-400_body_bm25-12345678"]
+    assert offered(f"compare --out {tmp_path}", "") == named
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,9 @@ def test_a_flag_may_be_set_twice():
 def test_words_of_several_options_are_those_of_one(mirror, tmp_path):
     """--repos and --sizes, whose values may also stand in one word."""
     arguments = ("sweep", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "out", "--json")
-    printed = {
-        bench(*arguments, *words, home=tmp_path / "home").out
-        for words in (
-            ("--repos", "acme_inventory,northwind_textkit", "--sizes", "300 500"),
-            ("--repos", "acme_inventory", "--repos", "northwind_textkit", "--sizes", "300", "--sizes", "500"),
-        )
-    }
+    once = ("--repos", "acme_inventory,northwind_textkit", "--sizes", "300 500")
+    twice = ("--repos", "acme_inventory", "--repos", "northwind_textkit", "--sizes", "300", "--sizes", "500")
+    printed = {bench(*arguments, *words, home=tmp_path / "home").out for words in (once, twice)}
     assert len(printed) == 1
     assert len(json.loads(printed.pop())) == 2
 

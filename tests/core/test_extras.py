@@ -48,6 +48,9 @@ def test_a_checkout_is_installed_as_it_was_with_its_folder_where_it_is_not_the_c
     assert shlex.split(extras.install_command("chonkie"))[-2:] == ["-e", f"{ROOT}[chonkie]"]
 
 
+GIT = {"vcs_info": {"vcs": "git", "commit_id": "abc"}}
+
+
 @pytest.mark.parametrize(
     ("origin", "requirement"),
     [
@@ -55,14 +58,8 @@ def test_a_checkout_is_installed_as_it_was_with_its_folder_where_it_is_not_the_c
         ({"url": "file:///w/it%27s%20here/a.whl", "archive_info": {}}, "/w/it's here/a.whl[chonkie]"),
         ({"url": "file:///w/source", "dir_info": {}}, "/w/source[chonkie]"),
         ({"url": "https://a.test/a.whl", "archive_info": {}}, "repoeval-bench[chonkie] @ https://a.test/a.whl"),
-        (
-            {"url": "https://a.test/a.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "repoeval-bench[chonkie] @ git+https://a.test/a.git@abc",
-        ),
-        (
-            {"url": "file:///w/a", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "repoeval-bench[chonkie] @ git+file:///w/a@abc",
-        ),
+        ({"url": "https://a.test/a.git", **GIT}, "repoeval-bench[chonkie] @ git+https://a.test/a.git@abc"),
+        ({"url": "file:///w/a", **GIT}, "repoeval-bench[chonkie] @ git+file:///w/a@abc"),
     ],
 )
 def test_what_was_not_got_from_an_index_is_named_by_its_place(from_origin, origin, requirement):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -40,15 +41,19 @@ with folder_beside(Path(sys.argv[1]) / "made") as folder:
 """
 
 
+@contextmanager
+def writing(folder):
+    """A process half-way through a file and a folder."""
+    with subprocess.Popen([sys.executable, "-c", HALF_WAY, folder], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
 @pytest.fixture
 def writer(tmp_path):
-    """A process half-way through a file and a folder."""
-    process = subprocess.Popen([sys.executable, "-c", HALF_WAY, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    yield process
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with writing(tmp_path) as process:
+        yield process
 
 
 def names(folder):
@@ -148,10 +153,8 @@ def test_the_next_command_removes_it_from_a_finished_run_and_from_the_home(tmp_p
     before = names(manifest.parent)
     for location in places:
         location.mkdir(exist_ok=True)
-        command = [sys.executable, "-c", HALF_WAY, str(location)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout.readline() == "ready\n"
-            process.send_signal(signal.SIGKILL)
+        with writing(location):
+            pass
         assert len([name for name in names(location) if name.endswith(".part")]) == 2
     assert bench(*words, home=tmp_path / "home").code == 0
     assert [names(location) for location in places] == [before, []]

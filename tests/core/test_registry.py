@@ -1,7 +1,6 @@
 """One registry for parts of all kinds: built in, `py:module:Name`, and entry points of other packages."""
 
 import pickle
-import subprocess
 import sys
 from itertools import count
 
@@ -12,17 +11,13 @@ from repoeval_bench.core.registry import KINDS, choose, find, plug_ins, rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics.measure import Measure
 from repoeval_bench.protocols.protocol import Protocol
+from support.command import python
 from support.plug_ins import install, module_of_the_docs
 
 NAMES = count()
 
-OUTSIDE = {
-    "embedder": "Letters",
-    "retriever": "Words",
-    "reranker": "Longest",
-    "protocol": "short",
-    "measure": "found_at",
-}
+OUTSIDE = {"embedder": "Letters", "retriever": "Words", "reranker": "Longest", "protocol": "short"}
+OUTSIDE["measure"] = "found_at"
 """kind -> what the module of the docs has of it."""
 
 
@@ -38,14 +33,11 @@ def module(tmp_path, monkeypatch):
 @pytest.fixture
 def package(module, tmp_path):
     """The same module as an installed package; one part of each kind, and one that cannot be imported."""
-    install(
-        tmp_path,
-        "outside",
-        {
-            KINDS[kind].group: {f"{kind}_from_outside": f"{module}:{name}", "broken": "no_such_module:X"}
-            for kind, name in OUTSIDE.items()
-        },
-    )
+    points = {
+        KINDS[kind].group: {f"{kind}_from_outside": f"{module}:{name}", "broken": "no_such_module:X"}
+        for kind, name in OUTSIDE.items()
+    }
+    install(tmp_path, "outside", points)
     return "outside 1.0"
 
 
@@ -89,8 +81,8 @@ def test_listing_imports_no_model_no_index_and_no_grammar():
         "for kind in KINDS: [row.parameters() for row in rows(kind)]\n"
         "print([name for name in ('torch', 'faiss', 'bm25s', 'tree_sitter', 'chonkie', 'sklearn') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"
+    done = python("-c", script, timeout=60)
+    assert done.out.strip() == "[]", done.err
 
 
 @pytest.mark.parametrize("kind", OUTSIDE)
@@ -121,10 +113,8 @@ def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
     assert resolved.row.needs == {"chunks"}
     assert resolved.spec == f"py:{module}:Words:least=3"
     assert choose("retriever", f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
-    assert choose("retriever", f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2").options == {
-        "k_raw": 5,
-        "first": f"py:{module}:Words+least=2",
-    }
+    nested = choose("retriever", f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2")
+    assert nested.options == {"k_raw": 5, "first": f"py:{module}:Words+least=2"}
 
 
 def test_protocols_and_measures_from_outside_go_by_the_name_they_are_given(module, package):

@@ -33,11 +33,8 @@ def places():
         start = texts[task.repo, task.path].index(task.prompt)
         found.append(
             index.Coordinates(
-                task_id=task.task_id,
-                path=task.path,
+                **{name: getattr(task, name) for name in ("task_id", "path", "context_start", "body")},
                 prompt=None if number == 1 else CharSpan(start, start + len(task.prompt)),
-                context_start=task.context_start,
-                body=task.body,
                 function_name=task.function_name or "",
                 prompt_sha256=sha256_text(task.prompt),
                 ground_truth_sha256=sha256_text(task.ground_truth),

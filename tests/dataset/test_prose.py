@@ -264,21 +264,8 @@ def test_documents_stay_behind_once_they_have_asked():
 @given(st.randoms(use_true_random=False), st.integers(0, 400))
 def test_no_document_breaks_it_or_tells_a_name_that_it_asks_for(rng: random.Random, length):
     """Whatever the order of its marks, a question has enough words and none is the name of its gold."""
-    marks = (
-        "`",
-        "``",
-        ":func:",
-        "~",
-        "parse_entry",
-        "Ledger.settle_debts",
-        "\n",
-        "\n\n",
-        "- ",
-        "<",
-        ">",
-        "```\n",
-        "word ",
-    )
+    links = ("`", "``", ":func:", "~", "parse_entry", "Ledger.settle_debts", "<", ">")
+    marks = (*links, "\n", "\n\n", "- ", "```\n", "word ")
     text = "Five words are in here `parse_entry` \n\n" + "".join(rng.choices(marks, k=length))
     asked = questions_of_prose(benchmark({"a.rst": text, "a.md": text}))
     for task in asked.tasks:

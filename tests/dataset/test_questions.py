@@ -53,25 +53,12 @@ def test_a_limit_takes_the_first(code, tmp_path):
 
 def test_all_mistakes_are_said_at_once_with_file_and_line(code, tmp_path):
     place = {"file": "ledger/ledger.py", "start_line": 1, "end_line": 2}
-    text = mistakes(
-        code,
-        tmp_path,
-        GOOD[0],
-        "{not json",
-        {"query": "", **place},
-        {"query": "q", **place, "file": "ledger/leger.py"},
-        {"query": "q", **place, "end_line": 9999},
-        {"query": "q", **place, "start_line": 3},
-        {"query": "q", **place, "start_line": 0},
-        {"query": "q", **place, "quote": "def settle_debts(ledger, people):"},
-        {"query": "q", **place, "quote": "stands nowhere"},
-        {"query": "q"},
-        {"query": "q", **place, "places": [place]},
-        {"query": "q", **place, "answer": 1},
-        {"query": "q", **place, "id": "query-1"},
-        {"query": "q", **place, "file": ""},
-        {"query": "q", "places": [{**place, "file": ""}]},
-    )
+    changes = [{"query": ""}, {"file": "ledger/leger.py"}, {"end_line": 9999}, {"start_line": 3}, {"start_line": 0}]
+    changes += [{"quote": "def settle_debts(ledger, people):"}, {"quote": "stands nowhere"}, {"places": [place]}]
+    changes += [{"answer": 1}, {"id": "query-1"}, {"file": ""}]
+    others = [{"query": "q"}, {"query": "q", "places": [{**place, "file": ""}]}]
+    rows = [GOOD[0], "{not json", *({"query": "q", **place, **change} for change in changes), *others]
+    text = mistakes(code, tmp_path, *rows)
     path = tmp_path / "questions.jsonl"
     assert text.startswith(f"14 mistakes in {path}:")
     for line in range(2, 16):

@@ -23,11 +23,8 @@ ROW = {
 }
 
 
-def changed(**fields):
-    row = copy.deepcopy(ROW)
-    for name, value in fields.items():
-        (row if name == "prompt" else row["metadata"])[name] = value
-    return row
+def changed(prompt=ROW["prompt"], **fields):
+    return {"prompt": prompt, "metadata": ROW["metadata"] | fields}
 
 
 def without(*names):

@@ -1,5 +1,6 @@
 """The client of embedding servers against a real server on this machine, faults included."""
 
+import json
 import time
 from datetime import UTC, datetime
 
@@ -21,16 +22,15 @@ pytestmark = pytest.mark.usefixtures("no_faults")
 def client(server):
     """A client that notes how long it would have slept."""
     slept = []
-    client = EmbeddingServer(
-        server.base_url,
-        "m",
-        dimensions=None,
-        timeout=5,
-        sleep=slept.append,
-        now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
-    )
+    waiting = {"sleep": slept.append, "now": lambda: datetime(2026, 1, 1, tzinfo=UTC)}
+    client = EmbeddingServer(server.base_url, "m", dimensions=None, timeout=5, **waiting)
     client.slept = slept
     return client
+
+
+def data(index, vector):
+    """An answer whose first vector is this one."""
+    return json.dumps({"data": [{"index": index, "embedding": vector}, {"index": 1, "embedding": [1]}]})
 
 
 def refused(client, texts=("a", "b")):
@@ -161,20 +161,9 @@ def test_tries_are_bounded(server, client, fault, message):
         ({"short_row": True}, "383 dimensions where 384"),
         ({"raw": '{"data": "x"}'}, "its data"),
         ({"raw": '{"error": {"message": "odd"}}'}, "its data: it is missing"),
-        (
-            {"raw": '{"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": [1]}]}'},
-            "its data.0.embedding",
-        ),
-        ({"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'}, "its data.0.index"),
-        (
-            {"raw": '{"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": [1]}]}'},
-            "its data.0.embedding",
-        ),
+        *(({"raw": data(0, vector)}, "its data.0.embedding") for vector in ("AAAA", ["1"], [[1]])),
+        ({"raw": data([1], [1])}, "its data.0.index"),
         ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),
-        (
-            {"raw": '{"data": [{"index": 0, "embedding": [[1]]}, {"index": 1, "embedding": [[1]]}]}'},
-            "its data.0.embedding",
-        ),
     ],
 )
 def test_what_is_wrong_is_reported_at_once(server, client, fault, message):

@@ -134,9 +134,8 @@ def test_a_prefix_counts_among_the_tokens_that_are_read(server, embedder, tokeni
 def test_texts_that_may_be_too_long_are_refused_before_the_first_request(server, embedder):
     """Without a tokenizer nothing can be cut: the sentence counts them in both roles and says what to give."""
     encoder = embedder(",max_tokens=200")
-    with pytest.raises(
-        EmbeddingError, match=r"1 of 25 texts may be longer than the 200 tokens that m reads.*tokenizer="
-    ):
+    says = r"1 of 25 texts may be longer than the 200 tokens that m reads.*tokenizer="
+    with pytest.raises(EmbeddingError, match=says):
         encoder.ensure({"query": TEXTS, "document": [LONG]})
     assert server.seen() == []
     encoder.ensure({"query": TEXTS, "document": []})
@@ -155,10 +154,8 @@ def test_a_command_stops_before_the_cost_is_above_its_limit(server, embedder, to
     """One unit a token: whatever the limit, the server has counted no more, and what was paid for is kept."""
     tokens = f",tokenizer={tokenizer}" if known else ""
     for limit in (0, 30, 170):
-        encoder = embedder(
-            f"{tokens},dimensions={limit + 8},concurrency={concurrency},price=1e6,cost_limit={limit}",
-            MINILM if known else "m",
-        )
+        options = f"{tokens},dimensions={limit + 8},concurrency={concurrency},price=1e6,cost_limit={limit}"
+        encoder = embedder(options, MINILM if known else "m")
         with pytest.raises(EmbeddingError, match=f"could pass cost_limit={limit} "):
             encoder.encode(TEXTS, "document")
         paid = encoder.encoder.usage["total_tokens"]

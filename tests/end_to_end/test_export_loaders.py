@@ -22,11 +22,10 @@ def offline(tmp_path_factory):
         home = tmp_path_factory.mktemp("hub")
         for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_DATASETS_DISABLE_PROGRESS_BARS"):
             patch.setenv(name, "1")
-        patch.setenv("HF_HOME", str(home))
-        patch.setenv("HF_DATASETS_CACHE", str(home / "datasets"))
-        patch.setenv("MTEB_CACHE", str(home / "mteb"))
-        pytest.importorskip("mteb", reason=WHY)
-        pytest.importorskip("beir", reason=WHY)
+        for name, folder in {"HF_HOME": "", "HF_DATASETS_CACHE": "datasets", "MTEB_CACHE": "mteb"}.items():
+            patch.setenv(name, str(home / folder))
+        for library in ("mteb", "beir"):
+            pytest.importorskip(library, reason=WHY)
         yield
 
 

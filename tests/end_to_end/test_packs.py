@@ -6,16 +6,12 @@ import sys
 import pytest
 
 from support.codebase import write_code
-from support.command import bench, one_sentence, succeed
+from support.command import bench, json_of, one_sentence, succeed
 
 
 def ask(source, tmp_path, *options):
-    done = succeed(
-        *("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
-        *options,
-        home=tmp_path / "home",
-    )
-    return json.loads(done.out)
+    words = ("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path)
+    return json_of(*words, *options, home=tmp_path / "home")
 
 
 def test_tasks_in_files_that_cannot_be_parsed_are_counted_with_the_reason(tmp_path):
@@ -54,9 +50,8 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
     assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")
     assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--set", "exclusion=body")
-    done = bench(
-        "lab", "sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path
-    )
+    words = ("--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring")
+    done = bench("lab", "sensitivity", *words, home=tmp_path)
     assert "protocol docstring cannot be in a grid" in one_sentence(done, 2)
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from support.command import bench, one_sentence, succeed
+from support.command import bench, json_of, one_sentence, succeed
 from support.plug_ins import install, module_of_the_docs
 
 
@@ -17,24 +17,15 @@ def run(mirror, tmp_path, monkeypatch):
     """Call `eval` with `mine.py` of the docs importable, and installed as a package too."""
     folder = tmp_path / "site"
     folder.mkdir()
-    install(
-        module_of_the_docs(folder),
-        "my-parts",
-        {
-            "repoeval_bench.retrievers": {"words": "mine:Words"},
-            "repoeval_bench.protocols": {"short": "mine:short"},
-            "repoeval_bench.measures": {"found_at": "mine:found_at"},
-        },
-    )
+    parts = {"retrievers": {"words": "mine:Words"}, "protocols": {"short": "mine:short"}}
+    parts["measures"] = {"found_at": "mine:found_at"}
+    points = {f"repoeval_bench.{kind}": named for kind, named in parts.items()}
+    install(module_of_the_docs(folder), "my-parts", points)
     monkeypatch.syspath_prepend(str(folder))
 
     def call(*arguments):
-        done = succeed(
-            *("eval", "-c", "fixed:max_nws=400", "--source", mirror, "--out", tmp_path / "results", "--json"),
-            *arguments,
-            home=tmp_path / "home",
-        )
-        return json.loads(done.out)
+        words = ("eval", "-c", "fixed:max_nws=400", "--source", mirror, "--out", tmp_path / "results")
+        return json_of(*words, *arguments, home=tmp_path / "home")
 
     yield call
     sys.modules.pop("mine", None)

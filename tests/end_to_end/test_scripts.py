@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.codebase import write_files
 from support.command import python
 from support.runs import write_run
 
@@ -73,13 +74,10 @@ def test_index_experiments_asks_of_code_with_its_tests(tmp_path):
         + "".join(f"X_{name}_{i} = {i}\n" for i in range(60))
         for name in names
     )
-    for path, text in {"shop/code.py": code, "tests/test_code.py": "def test_debts():\n    pass\n"}.items():
-        (tmp_path / "code" / path).parent.mkdir(parents=True)
-        (tmp_path / "code" / path).write_text(text, "utf-8")
+    tests = {"tests/test_code.py": "def test_debts():\n    pass\n"}
+    source, home = write_files(tmp_path / "code", {"shop/code.py": code} | tests), str(tmp_path / "home")
     done = {
-        folder: script(
-            "index_experiments.py", "--source", tmp_path / "code" / folder, REPOEVAL_HOME=str(tmp_path / "home")
-        )
+        folder: script("index_experiments.py", "--source", source / folder, REPOEVAL_HOME=home)
         for folder in (".", "shop")
     }
     assert done["."].code == 0, done["."].err

@@ -23,20 +23,9 @@ def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
 
 def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, tmp_path):
     """Protocol, retriever and embedder are said above; a chunker's own options are kept at every size."""
-    words = (
-        "-c",
-        "ast:overlap=0",
-        "-c",
-        "ast:overlap=3",
-        "--sizes",
-        "16,32",
-        *BM25,
-        "-m",
-        "ndcg@10",
-        "--source",
-        mirror,
-    )
-    done = succeed("sweep", *words, "--out", tmp_path / "out", home=tmp_path / "home", COLUMNS="200")
+    words = ("-c", "ast:overlap=0", "-c", "ast:overlap=3", "--sizes", "16,32", *BM25, "-m", "ndcg@10")
+    words += ("--source", mirror, "--out", tmp_path / "out")
+    done = succeed("sweep", *words, home=tmp_path / "home", COLUMNS="200")
     first, second, *table = done.out.splitlines()
     assert first.startswith("custom-mini-function-2k-codex")
     assert second.startswith("protocol context · embedder none · retriever bm25:k1=1.2")

@@ -74,14 +74,8 @@ def installed(site, tmp_path, mirror, downloads):
         result = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
         if result is None:
             pytest.skip(f"{program} is not installed: pip install {program}")
-        places = {
-            "UV_TOOL_DIR": "tools",
-            "UV_TOOL_BIN_DIR": "bin",
-            "PIPX_HOME": "pipx",
-            "PIPX_BIN_DIR": "bin",
-            "PIPX_MAN_DIR": "man",
-            "REPOEVAL_HOME": "home",
-        }
+        places = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "REPOEVAL_HOME": "home"}
+        places |= {"PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
         # These variables name several files with blanks between them, and the checkout's path may have one.
@@ -93,15 +87,8 @@ def installed(site, tmp_path, mirror, downloads):
         known = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": result}
 
         def done(*command):
-            return subprocess.run(
-                [known.get(word, word) for word in command],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=300,
-                check=False,
-            )
+            words, settings = [known.get(word, word) for word in command], {"cwd": tmp_path, "env": environment}
+            return subprocess.run(words, **settings, capture_output=True, text=True, timeout=300, check=False)
 
         made = done(result, *words)
         assert made.returncode == 0, made.stderr

@@ -85,10 +85,9 @@ def test_a_ranking_that_is_numbered_once_scores_as_its_pairs_do():
     best = {query_id: ranking[:2] for query_id, ranking in rankings.items()}
     for gains in ({"a": 1, "c": 2}, {"b": 3}, {"x": 1}):
         qrels = dict.fromkeys(rankings, gains)
-        ours, theirs = score_run(numbered(rankings, 2), qrels), score_run(best, qrels)
-        assert {name: column.tolist() for name, column in ours.values.items()} == {
-            name: column.tolist() for name, column in theirs.values.items()
-        }
+        ours, theirs = (score_run(each, qrels).values for each in (numbered(rankings, 2), best))
+        assert ours.keys() == theirs.keys()
+        assert all(ours[name].tolist() == theirs[name].tolist() for name in ours)
     for wrong in ([("a", 2.0), ("a", 1.0)], [("a", NAN)]):
         with pytest.raises(MetricError, match="'q7'"):
             numbered({"q7": wrong}, 9)
@@ -155,10 +154,9 @@ def test_an_input_without_an_entry_is_named(measure, piece):
 def test_lines_outside_a_file_are_an_error():
     """A span beyond the file's lines, and a file without lines, are named."""
     gold, nws = (Place("f", LineSpan(0, 1)),), {"f": [1, 1]}
-    assert "pass the file's 2 lines" in sentence(
-        MetricError, read_lines, [[ChunkPlace("f", LineSpan(1, 3))]], [gold], nws
-    )
-    assert "no file 'g'" in sentence(MetricError, read_lines, [[ChunkPlace("g", LineSpan(0, 1))]], [gold], nws)
+    beyond, elsewhere = ChunkPlace("f", LineSpan(1, 3)), ChunkPlace("g", LineSpan(0, 1))
+    assert "pass the file's 2 lines" in sentence(MetricError, read_lines, [[beyond]], [gold], nws)
+    assert "no file 'g'" in sentence(MetricError, read_lines, [[elsewhere]], [gold], nws)
     assert "no file 'g'" in sentence(MetricError, read_lines, [[]], [(*gold, Place("g", LineSpan(0, 1)))], nws)
 
 
@@ -173,9 +171,8 @@ def test_a_reading_has_no_budget_beyond_its_end():
 def test_vectors_with_nan_are_an_error():
     """A NaN in a vector would pass for a cosine of nothing."""
     context = Context(vectors={"a": np.array([NAN, 1.0]), "b": np.array([1.0, 1.0])})
-    assert "not finite" in sentence(
-        MetricError, score_run, {"q": [("a", 2.0), ("b", 1.0)]}, {"q": {"a": 1}}, ["ild@2"], context
-    )
+    run = {"q": [("a", 2.0), ("b", 1.0)]}
+    assert "not finite" in sentence(MetricError, score_run, run, {"q": {"a": 1}}, ["ild@2"], context)
 
 
 def test_items_that_nothing_judges_are_an_error():

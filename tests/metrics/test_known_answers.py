@@ -32,10 +32,8 @@ def test_ild_of_three_similarities():
 def test_novelty_gains_of_1_and_09():
     """Novelty gains 1 and 0.9: DCG 1.568, from vectors of cosine 0.2 at alpha 0.5; novelty-nDCG is that over IDCG."""
     vectors = {"a": np.array([1.0, 0.0]), "b": np.array([0.2, np.sqrt(1 - 0.04)])}
-    scores = score_run(
-        {"q": [("a", 1.0), ("b", 0.5)]}, {"q": {"a": 1, "b": 1}}, ["novelty_ndcg@2"], Context(vectors=vectors)
-    )
-    assert scores.mean()["novelty_ndcg@2"] == pytest.approx(1.5678 / (1 + 1 / log2(3)), abs=5e-5)
+    value = one("ab", "ab", "novelty_ndcg@2", Context(vectors=vectors))
+    assert value == pytest.approx(1.5678 / (1 + 1 / log2(3)), abs=5e-5)
 
 
 def test_novelty_ndcg_with_alpha_1_is_ndcg():
@@ -89,9 +87,9 @@ def lines(order, *names):
 
 def test_lines_are_charged_whole_and_each_time_they_are_met():
     """10 + 20 for `top`, 5 + 20 + 30 + 40 for `rest`: the line met twice is paid twice and collected once."""
-    assert lines(["top", "rest"], *(f"line_recall@{b}" for b in (29, 30, 84, 85, 124, 125))) == pytest.approx(
-        [0, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 1]
-    )
+    recalls = {29: 0, 30: 1 / 3, 84: 1 / 3, 85: 2 / 3, 124: 2 / 3, 125: 1}
+    found = lines(["top", "rest"], *(f"line_recall@{budget}" for budget in recalls))
+    assert found == pytest.approx([*recalls.values()])
 
 
 def test_gold_may_be_in_several_files():
@@ -130,6 +128,5 @@ def test_novelty_is_the_share_that_repeats_no_higher_chunk():
     """Jaccard 1/2 with a higher chunk is not novel, below it is; case and punctuation do not matter."""
     texts = {"a": "x y z", "b": "X, Y!", "c": "u v x", "d": ""}
     run = {"q": [(d, 0.0) for d in "abcd"]}
-    assert score_run(run, {"q": {}}, ["novelty@4", "novelty@2"], Context(texts=texts)).mean() == pytest.approx(
-        {"novelty@4": 3 / 4, "novelty@2": 1 / 2}
-    )
+    expected = {"novelty@4": 3 / 4, "novelty@2": 1 / 2}
+    assert score_run(run, {"q": {}}, list(expected), Context(texts=texts)).mean() == pytest.approx(expected)

@@ -55,11 +55,8 @@ def installed(tmp_path, monkeypatch):
         "three": "greeting:number",
         "eval": "greeting:wave",
     }
-    install(
-        folder,
-        "greetings",
-        {"repoeval_bench.commands": commands, "repoeval_bench.executors": {"here": "greeting:Here"}},
-    )
+    executors = {"here": "greeting:Here"}
+    install(folder, "greetings", {"repoeval_bench.commands": commands, "repoeval_bench.executors": executors})
     monkeypatch.syspath_prepend(folder)
 
 

@@ -42,6 +42,12 @@ def dcg(*ranks):
     return sum(1 / log2(rank + 1) for rank in ranks)
 
 
+def measured(ndcg, recall, mrr, line_rprec):
+    """The values of `MEASURES`; all lines are read within the first budget."""
+    values = {"ndcg@10": ndcg, "recall@2": recall, "mrr": mrr, "line_rprec": line_rprec}
+    return pytest.approx(values | {"line_recall@250": 1.0, "line_recall_auc": AUC})
+
+
 @pytest.mark.parametrize("name", ["context", "code-chunk"])
 def test_the_whole_prompt_asks_for_its_own_lines(name):
     """The gold is [4, 36) or [4, 35): the first four chunks, at ranks 1, 3, 4 and 5."""
@@ -50,27 +56,9 @@ def test_the_whole_prompt_asks_for_its_own_lines(name):
     assert relevant == {0, 10, 20, 30}
     # As many lines as the gold has: ten of chunk 1, ten of chunk 5, ten of chunk 3 (up to the gold's end), then 0, 1.
     gold, of_chunk_3 = (32, 6) if name == "context" else (31, 5)
-    assert scores == pytest.approx(
-        {
-            "ndcg@10": dcg(1, 3, 4, 5) / dcg(1, 2, 3, 4),
-            "recall@2": 1 / 4,
-            "mrr": 1.0,
-            "line_rprec": (10 + of_chunk_3) / gold,
-            "line_recall@250": 1.0,
-            "line_recall_auc": AUC,
-        }
-    )
+    assert scores == measured(dcg(1, 3, 4, 5) / dcg(1, 2, 3, 4), 1 / 4, 1.0, (10 + of_chunk_3) / gold)
     # Greedy reads chunks 1 and 2, chunk 0 (six gold lines), and what is left of the budget of chunk 3.
-    assert ceilings == pytest.approx(
-        {
-            "ndcg@10": 1.0,
-            "recall@2": 2 / 4,
-            "mrr": 1.0,
-            "line_rprec": (10 + 10 + 6 + gold - 30) / gold,
-            "line_recall@250": 1.0,
-            "line_recall_auc": AUC,
-        }
-    )
+    assert ceilings == measured(1.0, 2 / 4, 1.0, (10 + 10 + 6 + gold - 30) / gold)
 
 
 def test_body_asks_for_the_lines_to_be_written():
@@ -79,19 +67,8 @@ def test_body_asks_for_the_lines_to_be_written():
     assert planned.queries[0].text == "\n".join(HAND_LINES[14:34]) + "\n"
     assert relevant == {30}
     # Two lines are read: of chunk 1, and at best of chunk 3, whose first two are not the gold's.
-    assert scores == pytest.approx(
-        {
-            "ndcg@10": dcg(3),
-            "recall@2": 0.0,
-            "mrr": 1 / 3,
-            "line_rprec": 0.0,
-            "line_recall@250": 1.0,
-            "line_recall_auc": AUC,
-        }
-    )
-    assert ceilings == pytest.approx(
-        {"ndcg@10": 1.0, "recall@2": 1.0, "mrr": 1.0, "line_rprec": 0.0, "line_recall@250": 1.0, "line_recall_auc": AUC}
-    )
+    assert scores == measured(dcg(3), 0.0, 1 / 3, 0.0)
+    assert ceilings == measured(1.0, 1.0, 1.0, 0.0)
 
 
 def test_coderag_has_windows_for_documents():
@@ -99,15 +76,8 @@ def test_coderag_has_windows_for_documents():
     protocol = Protocol.parse("coderag")
     planned = plan_run(BENCHMARK, None, protocol=protocol)
     windows = planned.corpus.chunks["r"]
-    assert [(w.lines.start, w.lines.end) for w in windows[:7]] == [
-        (0, 25),
-        (0, 35),
-        (0, 45),
-        (5, 55),
-        (15, 65),
-        (25, 75),
-        (35, 85),
-    ]
+    bounds = [(0, 25), (0, 35), (0, 45), (5, 55), (15, 65), (25, 75), (35, 85)]
+    assert [(w.lines.start, w.lines.end) for w in windows[:7]] == bounds
     judged = judge_corpus(BENCHMARK, planned.corpus, protocol, MEASURES)
     assert list(judged.qrels["r/0"]) == [window.chunk_id for window in windows[:6]]
     run = {"r/0": ((windows[6].chunk_id, 2.0), (windows[0].chunk_id, 1.0))}

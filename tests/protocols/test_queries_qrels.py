@@ -44,6 +44,9 @@ def relevant(gold, rule, *bounds):
     return {(by_id[i].start, by_id[i].end): gain for i, gain in qrels["r/0"].items()}
 
 
+LEVELS = {(0, 5): 1, (0, 8): 2, (3, 12): 2, (11, 13): 2}
+
+
 @pytest.mark.parametrize(
     ("gold", "rule", "bounds", "expected"),
     [
@@ -55,12 +58,7 @@ def relevant(gold, rule, *bounds):
         ("body", "iou:0.5", ((10, 14), (9, 20)), {(10, 14): 1}),
         ("body", "graded:iou", ((10, 14), (8, 11)), {(8, 11): 0.25, (10, 14): 0.5}),
         # The gold is [4, 12): [0, 5) shares 1 of 5 and 1 of 8; [0, 8) 4 of 8; [3, 12) all of it; [11, 13) 1 of 2.
-        (
-            "context",
-            "graded:levels",
-            ((0, 5), (0, 8), (3, 12), (11, 13), (12, 20)),
-            {(0, 5): 1, (0, 8): 2, (3, 12): 2, (11, 13): 2},
-        ),
+        ("context", "graded:levels", ((0, 5), (0, 8), (3, 12), (11, 13), (12, 20)), LEVELS),
         ("body", "overlap", ((0, 2),), {}),  # the query stays in the qrels, empty
     ],
 )

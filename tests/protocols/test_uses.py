@@ -79,9 +79,8 @@ def test_gold_is_what_the_prompt_does_not_show():
         Place("r/p.py", LineSpan(0, 4)),
         Place("r/p.py", LineSpan(89, 92)),
     )
-    assert found.qrels["r/0"] == {
-        chunk_id(name): gain for name, gain in {"p0": 2, "p8": 1, "p9": 1, "q0": 1, "q1": 1}.items()
-    }
+    gains = {"p0": 2, "p8": 1, "p9": 1, "q0": 1, "q1": 1}
+    assert found.qrels["r/0"] == {chunk_id(name): gain for name, gain in gains.items()}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
-from support.runs import edit, write_carried_pair, write_run
+from support.runs import edit, write_carried_pair, write_run, write_runs
 
 FILES = [f"f{i // 2}.py" for i in range(40)]
 
@@ -49,11 +49,9 @@ def test_the_best_is_the_greatest_number_not_the_last_text(tmp_path, low, high):
 def test_less_redundancy_is_better(tmp_path):
     """Bold and letters go to the lowest mean, and the notes say of which measure."""
     less, more = ([value + 0.001 * (i % 3) for i in range(40)] for value in (0.1, 0.6))
-    runs = [
-        write_run(tmp_path / name, {"redundancy@10": column, "ndcg@10": column}, files=FILES)
-        for name, column in (("a", more), ("b", less))
-    ]
     measures = ["redundancy@10", "ndcg@10"]
+    columns = {name: dict.fromkeys(measures, column) for name, column in (("a", more), ("b", less))}
+    runs = write_runs(tmp_path, columns, files=FILES)
     table = paper_table(runs, compare(runs, measures=measures), measures)
     text = latex([table])
     assert r"a & a & 0.601 & \textbf{0.601}\textsuperscript{b} \\" in text

@@ -12,7 +12,7 @@ from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.report.html.tables import segments
 from repoeval_bench.report.run_ranking import ranking
 from repoeval_bench.report.verdict import advice, verdict
-from support.runs import write_run
+from support.runs import write_run, write_runs
 
 FILES = [f"f{i // 2}" for i in range(80)]
 NAMES = ("b", "c", "d")
@@ -82,13 +82,8 @@ def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(made):
 @pytest.mark.slow
 def test_one_repository_has_no_columns_and_figures_of_its_own(made, tmp_path):
     """What would repeat the whole is left out; with a second repository it is there."""
-    two = [
-        write_run(
-            tmp_path / f"two-{name}", {"ndcg@10": run.scores.values["ndcg@10"].tolist()}, files=FILES, repos=repos
-        )
-        for name, run in zip(NAMES, made, strict=True)
-        for repos in ([f"r{i // 10}" for i in range(80)],)
-    ]
+    columns = {f"two-{name}": run.scores.values for name, run in zip(NAMES, made, strict=True)}
+    two = write_runs(tmp_path, columns, files=FILES, repos=[f"r{i // 10}" for i in range(80)])
     for runs, several in ((made, False), (two, True)):
         found = verdict(runs)
         page = report_page(runs, "report.html")

@@ -17,15 +17,10 @@ def made(tmp_path):
     """Runs by what they differ in, with latencies."""
 
     def make(*changes):
+        usual = [({"ndcg@10": [0.2, 0.4 + at / 10]}, {"latency": [1.0 + at] * 2}) for at in range(len(changes))]
         return [
-            write_run(
-                tmp_path / f"run{at}",
-                {"ndcg@10": [0.2, 0.4 + at / 10]},
-                latency=[1.0 + at] * 2,
-                imported=True,
-                **changed,
-            )
-            for at, changed in enumerate(changes)
+            write_run(tmp_path / f"run{at}", values, imported=True, **times, **changed)
+            for at, ((values, times), changed) in enumerate(zip(usual, changes, strict=True))
         ]
 
     return make

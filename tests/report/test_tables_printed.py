@@ -139,9 +139,8 @@ def test_a_label_that_all_rows_share_is_said_once_where_there_is_no_room(printed
 
 def test_a_text_that_cannot_be_broken_has_no_line_below_it(printed):
     rows = [(f"2026-11-26T18:09:2{i}+00:00", f"results-of-a-run-{i}", 0.5) for i in range(3)]
-    lines = printed(
-        make_table([*map(spec_column, ("made", "id")), *figures("score", "other")], [(*r, 1) for r in rows]), 60
-    )
+    columns = [*map(spec_column, ("made", "id")), *figures("score", "other")]
+    lines = printed(make_table(columns, [(*row, 1) for row in rows]), 60)
     assert all(line for line in lines[3:6])
 
 
@@ -149,10 +148,8 @@ def test_rows_that_three_specs_name_fit_beside_a_figure(printed):
     """As on a leaderboard: specs are folded further, still between their options."""
     names = [figures("", number="d")[0], *map(spec_column, ("chunker", "embedder", "retriever"))]
     bm25 = "bm25:k1=1.2,b=0.75,tokenizer=code"
-    shown = make_table(
-        [*names, *figures("lines found, 95 % CI", "R@10")], [(1, AST, "none", bm25, "0.5146 [0.4274, 0.6060]", 0.25)]
-    )
-    lines = printed(shown, 80)
+    row = (1, AST, "none", bm25, "0.5146 [0.4274, 0.6060]", 0.25)
+    lines = printed(make_table([*names, *figures("lines found, 95 % CI", "R@10")], [row]), 80)
     assert max(map(len, lines)) <= 80
     assert all(option in " ".join(lines) for option in (*AST.split(","), *bm25.split(",")))
 

@@ -99,11 +99,8 @@ def test_bm25_scores_are_those_of_bm25s(seed):
     asked = rng.choices([*vocabulary, "unseen"], k=rng.randint(1, 30))
     index = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
     index.index([text.split() for text in texts], show_progress=False)
-    theirs = (
-        index.get_scores([term for term in asked if term in index.vocab_dict] or ["unseen"])
-        if any(term in index.vocab_dict for term in asked)
-        else [0.0] * len(texts)
-    )
+    known = [term for term in asked if term in index.vocab_dict]
+    theirs = index.get_scores(known) if known else [0.0] * len(texts)
     run = Bm25Retriever(corpus(texts), {}, k1=0.9, b=0.4, tokenizer="words").search([query(" ".join(asked))], 99)
     ours = dict(run.rankings["q"])
     for chunk, score in zip(corpus(texts)["r"], theirs, strict=True):
@@ -156,11 +153,8 @@ def test_queries_and_corpora_without_words():
     run = retriever.search([query("???"), Query("e", "e", "line")], 10)
     assert [score for _, score in run.rankings["q"]] == [0.0] * 4
     assert run.rankings["e"] == ()
-    assert (
-        Bm25Retriever(corpus(["+++", "---"]), {}, k1=1.2, b=0.75, tokenizer="code")
-        .search([query("x")], 9)
-        .rankings["q"]
-    )
+    wordless = Bm25Retriever(corpus(["+++", "---"]), {}, k1=1.2, b=0.75, tokenizer="code")
+    assert wordless.search([query("x")], 9).rankings["q"]
 
 
 def test_random_is_seeded_per_query():
@@ -178,9 +172,8 @@ def test_the_oracle_puts_the_ideal_first():
     """The ideal order, then everything else; excluded chunks are in neither."""
     chunks = corpus(TEXTS)
     ids = [chunk.chunk_id for chunk in chunks["r"]]
-    run = OracleRetriever(chunks, {}, lambda: {"q": [ids[2], ids[0]]}).search(
-        [query("")], 9, {"q": frozenset({ids[3]})}
-    )
+    oracle = OracleRetriever(chunks, {}, lambda: {"q": [ids[2], ids[0]]})
+    run = oracle.search([query("")], 9, {"q": frozenset({ids[3]})})
     assert [name for name, _ in run.rankings["q"]] == [ids[2], ids[0], ids[1]]
 
 
@@ -241,18 +234,11 @@ def test_a_reranker_needs_vectors_where_its_first_stage_does():
 
 
 def line_map(scored, documents, file, scores, k=9):
-    mapper = LineMap(
-        chunks={"r": scored},
-        own={},
-        documents={"r": documents},
-        documents_own={},
-        line_nws={"r/p.py": file.line_nws()},
-        blanked={},
-    )
-    run = Run(
-        tag="x", rankings={"q": tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))}
-    )
-    return mapper.map(run, [query("")], k, {}, {}).rankings["q"]
+    none = {"own": {}, "documents_own": {}, "blanked": {}}
+    nws = {"r/p.py": file.line_nws()}
+    mapper = LineMap(chunks={"r": scored}, documents={"r": documents}, line_nws=nws, **none)
+    ranking = tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))
+    return mapper.map(Run(tag="x", rankings={"q": ranking}), [query("")], k, {}, {}).rankings["q"]
 
 
 def cut(file, *bounds):

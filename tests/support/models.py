@@ -64,14 +64,6 @@ def tiny_tokenizer(words: Sequence[str] = WORDS) -> PreTrainedTokenizerFast:
 def _config(n_words: int = len(WORDS), **more: int) -> BertConfig:
     from transformers import BertConfig
 
-    return BertConfig(
-        vocab_size=n_words,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-        pad_token_id=0,
-        initializer_range=1.0,
-        **more,
-    )
+    layers = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    rest = {"max_position_embeddings": 64, "pad_token_id": 0, "initializer_range": 1.0}
+    return BertConfig(vocab_size=n_words, **layers, **rest, **more)

@@ -86,29 +86,12 @@ def change(path: Path, edit: Callable[[Any], object]) -> list[Any]:
 def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **changed: Any) -> Metrics:
     """The content of metrics.json for these values; `changed` are its fields that are given."""
     means = Means.of({name: list(column) for name, column in values.items()}, repos)
-    content = {
-        "run_id": "made",
-        "dataset": {},
-        "protocol": "context",
-        "headline": "micro",
-        "chunker": "made",
-        "embedder": "minilm",
-        "retriever": "dense",
-        "k": 100,
-        "counts": {},
-        "chunk_nws": {},
-        **means.as_json(),
-        "ceilings": {},
-        **changed,
-    }
     n = len(repos)
-    content["dataset"] = {
-        "name": "made",
-        "fingerprint": "0" * 12,
-        "label": "made · 0",
-        "tasks": n,
-        **content["dataset"],
-    }
+    made = {"run_id": "made", "protocol": "context", "headline": "micro", "chunker": "made", "k": 100}
+    nothing = {"dataset": {}, "counts": {}, "chunk_nws": {}, "ceilings": {}}
+    content = {**made, "embedder": "minilm", "retriever": "dense", **nothing, **means.as_json(), **changed}
+    dataset = {"name": "made", "fingerprint": "0" * 12, "label": "made · 0", "tasks": n}
+    content["dataset"] = dataset | content["dataset"]
     content["counts"] = {"queries": n, **content["counts"]}
     if content["chunk_nws"] is not None:
         content["chunk_nws"] = {"mean": 1.0, "median": 1, "p95": 1, "max": 1, **content["chunk_nws"]}
@@ -119,20 +102,9 @@ def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **chang
 
 def config(**changed: Any) -> dict[str, Any]:
     """The configuration of a made run; `protocol` changes some of its choices."""
-    content = {
-        "dataset": "made",
-        "fingerprint": "0" * 12,
-        "chunker": "made",
-        "embedder": "minilm",
-        "embedder_identity": {"precision": "fp32"},
-        "retriever": "dense",
-        "k": 100,
-        "measures": [],
-        "skip_errors": False,
-        "pack": "made@1",
-        "retriever_identity": {},
-        **changed,
-    }
+    content = {"dataset": "made", "fingerprint": "0" * 12, "chunker": "made", "retriever": "dense", "pack": "made@1"}
+    content |= {"embedder": "minilm", "embedder_identity": {"precision": "fp32"}, "retriever_identity": {}}
+    content |= {"k": 100, "measures": [], "skip_errors": False, **changed}
     return content | {"protocol": PROTOCOL | content.get("protocol", {})}
 
 
@@ -224,14 +196,9 @@ def write_carried_pair(folder: Path) -> list[RunView]:
 
 
 def _log_row(system: str, query_id: str, chunks: Sequence[str]) -> dict[str, Any]:
-    return {
-        "query_id": query_id,
-        "system": system,
-        "k_raw": 100,
-        "topk": [{"rank": rank, "chunk_id": chunk, "score": -rank} for rank, chunk in enumerate(chunks, 1)],
-        "index_version": "1",
-        "chunker": {"algo": "made", "parameters": {}},
-    }
+    topk = [{"rank": rank, "chunk_id": chunk, "score": -rank} for rank, chunk in enumerate(chunks, 1)]
+    made = {"index_version": "1", "chunker": {"algo": "made", "parameters": {}}}
+    return {"query_id": query_id, "system": system, "k_raw": 100, "topk": topk, **made}
 
 
 def edit(run: RunView, name: str, **changed: Any) -> RunView:

@@ -48,18 +48,19 @@ def read(folder: Path) -> tuple[dict[str, object], list[str], dict[str, int]]:
     return dict(origin.facts), sorted(files), found.counts
 
 
+def configured(folder: Path, settings: dict[str, str], program: object = "") -> None:
+    """Add settings to a checkout's own; {} is the program."""
+    for key, value in settings.items():
+        git(folder, "config", "--add", key, value.format(program))
+
+
 def lose_tree(folder: Path) -> None:
     """Take a tree out of the objects, as it is in a partial clone."""
     tree = git(folder, "rev-parse", "HEAD:ledger").strip()
     (folder / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
-    for key, value in {
-        "core.repositoryFormatVersion": "1",
-        "extensions.partialClone": "origin",
-        "remote.origin.promisor": "true",
-        "remote.origin.partialCloneFilter": "tree:0",
-        "remote.origin.fetch": "+refs/heads/*:refs/remotes/origin/*",
-    }.items():
-        git(folder, "config", key, value)
+    origin = {"promisor": "true", "partialCloneFilter": "tree:0", "fetch": "+refs/heads/*:refs/remotes/origin/*"}
+    configured(folder, {"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin"})
+    configured(folder, {f"remote.origin.{key}": value for key, value in origin.items()})
 
 
 SETTINGS = {
@@ -92,8 +93,7 @@ def test_no_setting_runs_a_program(folder, planted, tmp_path, name):
     partial = Path(shutil.copytree(folder, tmp_path / "partial" / "checkout"))
     lose_tree(partial)
     for checkout, facts in ((folder, whole[0]), (partial, {"kind": "folder", "checkout": "not read"})):
-        for key, value in SETTINGS[name].items():
-            git(checkout, "config", "--add", key, value.format(program))
+        configured(checkout, SETTINGS[name], program)
         assert read(checkout)[:2] == (facts, whole[1])
         assert not ran()
 
@@ -173,11 +173,8 @@ def test_a_pipe_or_device_is_not_waited_for(folder, tmp_path):
     store = tmp_path / "store"
     (store / "pack").mkdir(parents=True)
     os.mkfifo(store / "pack" / "pack-x.idx")
-    places = (
-        *(".git/HEAD", ".git/index", ".git/packed-refs", ".git/info/exclude", ".gitignore"),
-        *(".git/objects/pack/x.idx",),
-    )
-    for place in places:
+    inside = ("HEAD", "index", "packed-refs", "info/exclude", "objects/pack/x.idx")
+    for place in (*(f".git/{name}" for name in inside), ".gitignore"):
         for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
             if place == ".gitignore" and make is not os.mkfifo:
                 continue  # git does not read a link there, and neither do we
@@ -208,10 +205,8 @@ def test_what_unpacks_without_end_is_refused(folder, bomb, monkeypatch):
         inner = git(folder, "write-tree").strip()
         for _ in range(12):  # 5 ^ 12 files
             rows = "".join(f"040000 tree {inner}\t{name}\n" for name in "abcde")
-            made = subprocess.run(
-                ["git", "-C", str(folder), "mktree"], input=rows, capture_output=True, text=True, check=True
-            )
-            inner = made.stdout.strip()
+            words = ["git", "-C", str(folder), "mktree"]
+            inner = subprocess.run(words, input=rows, capture_output=True, text=True, check=True).stdout.strip()
         git(folder, "update-ref", "HEAD", git(folder, "commit-tree", "-m", "x", inner).strip())
     else:
         (folder / ".gitignore").write_text("*a" * 30 + "b\n" if bomb == "pattern" else "x\n" * 1_000_000)
@@ -224,14 +219,8 @@ def test_a_damaged_checkout_is_a_folder(folder):
     for name in ("HEAD", "index"):
         path = folder / ".git" / name
         kept = path.read_bytes()
-        for wrong in (
-            b"",
-            b"\0" * 90,
-            b"ref: ../../../etc/passwd\n",
-            b"ref: refs/heads/x\0\n",
-            kept[:40],
-            b"\xff" * 41,
-        ):
+        refs = (b"ref: ../../../etc/passwd\n", b"ref: refs/heads/x\0\n")
+        for wrong in (b"", b"\0" * 90, *refs, kept[:40], b"\xff" * 41):
             path.write_bytes(wrong)
             facts, files, _ = read(folder)
             assert files == whole[1]
@@ -322,8 +311,7 @@ def test_pipes_and_sockets_are_counted(folder):
 def test_recommend_and_data_build_run_nothing_and_say_so(folder, planted, tmp_path, name):
     program, ran = planted
     lose_tree(folder)
-    for key, value in SETTINGS[name].items():
-        git(folder, "config", key, value.format(program))
+    configured(folder, SETTINGS[name], program)
     build = ("data", "build", folder, "-o", tmp_path / "pack", "--resolve", "no")
     recommend = ("recommend", folder, "--out", tmp_path / "results", "-c", "fixed", "--retriever", "bm25")
     for arguments in (build, (*recommend, "--sizes", "500,1000", "--home", tmp_path / "home")):

@@ -144,10 +144,9 @@ def test_no_code_ships(built, tmp_path):
     """The facts hold paths, names and numbers, and no line of a package."""
     folder = tmp_path / "shipped" / NAME
     text = "".join(shipped.read_table(folder / name) for name in (shipped.FILES, shipped.TASKS, shipped.USES))
-    lines = {
-        line.strip() for files in minirepo.REPOSITORIES.values() for each in files.values() for line in each.split("\n")
-    }
-    assert not {line for line in text.splitlines() if line.strip() in lines - {""}}
+    texts = [each for files in minirepo.REPOSITORIES.values() for each in files.values()]
+    lines = {line.strip() for each in texts for line in each.split("\n")} - {""}
+    assert not {line for line in text.splitlines() if line.strip() in lines}
     assert {path.name for path in folder.iterdir()} == {"pack.yaml", shipped.FILES, shipped.TASKS, shipped.USES}
 
 
@@ -185,9 +184,7 @@ def test_where_no_package_can_be_had_nothing_is_made(built, index, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "restated", [False, True], ids=["the registry states the old hash", "the registry states the new one"]
-)
+@pytest.mark.parametrize("restated", [False, True], ids=["the old hash is stated", "the new one is stated"])
 def test_a_package_that_was_tampered_with_ends_it(built, kind, index, tmp_path, restated):
     name, raw = archived(kind, FIRST)
     index.files[f"files/{name}"] = raw + b"\0"
@@ -305,10 +302,8 @@ def test_ten_packages_of_pypi_40_are_new():
 
 def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     """Without --protocol it is asked by all four, the deciding one first; with one by that one alone."""
-    asked = (
-        *("eval", "--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "few_gold", "--out"),
-        tmp_path / "runs",
-    )
+    words = ("--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "few_gold")
+    asked = ("eval", *words, "--out", tmp_path / "runs")
     done = succeed(*asked, "--json", home=tmp_path / "home")
     assert [each["protocol"] for each in json.loads(done.out)] == list(shipped.PROTOCOLS)
     assert {each["dataset"]["name"] for each in json.loads(done.out)} == {f"pack-{NAME}-function-2k-code"}

@@ -37,16 +37,8 @@ ASKED = RefreshRequest(pack="small", edition="2026-01", before="2025-12-01")
 
 
 def recipe_of(**more):
-    fields = {
-        "name": "small",
-        "registry": "pypi",
-        "languages": ["python"],
-        "tasks": 10,
-        "established": 2,
-        "domains": {},
-        "bounds": LEAST,
-    }
-    return Recipe.model_validate(fields | more)
+    fields = {"name": "small", "registry": "pypi", "languages": ["python"], "tasks": 10, "established": 2}
+    return Recipe.model_validate(fields | {"domains": {}, "bounds": LEAST} | more)
 
 
 @pytest.fixture
@@ -60,16 +52,10 @@ def publish(monkeypatch):
             version = dict(enumerate(versions, start=1)).get(number, f"{number}.0")
             code_files = {f"{name}/a.py": code.encode(), f"{name}/b.py": b"x = 1\n"}
             raw = wheel(code_files, f"{name}-{version}", f"Name: {name}\n{licence}\n\nText\n")
-            filename = f"{name}-{version}-py3-none-any.whl"
-            site.files[f"files/{filename}"] = raw
-            files.append(
-                {
-                    "filename": filename,
-                    "url": f"/files/{filename}",
-                    "hashes": {"sha256": hashlib.sha256(raw).hexdigest()},
-                    "upload-time": f"{day}T10:00:00.000000Z",
-                }
-            )
+            path = f"files/{name}-{version}-py3-none-any.whl"
+            site.files[path] = raw
+            stated = {"hashes": {"sha256": hashlib.sha256(raw).hexdigest()}, "upload-time": f"{day}T10:00:00.000000Z"}
+            files.append({"filename": path.rpartition("/")[2], "url": f"/{path}", **stated})
         page = {"meta": {"api-version": "1.1"}, "name": name, "files": files}
         site.files[f"simple/{name}/"] = json.dumps(page).encode()
 
@@ -218,11 +204,8 @@ def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     found = shipped.summary_of(shipped.shipped_pack(name).content)
     assert found.tasks == recipe.tasks
     assert set(found.languages) <= set(recipe.languages)
-    named = {
-        domain: [each.rpartition("@")[0] or each.partition("==")[0] for each in packages]
-        for domain, packages in found.domains.items()
-    }
     expected = dict.fromkeys(recipe.domains, recipe.established) | ({"new": recipe.new} if recipe.new else {})
-    assert {domain: len(each) for domain, each in named.items()} == expected
-    for domain, each in named.items():
-        assert set(each) <= set(recipe.domains.get(domain, recipe.recent))
+    assert {domain: len(packages) for domain, packages in found.domains.items()} == expected
+    for domain, packages in found.domains.items():
+        names = {each.rpartition("@")[0] or each.partition("==")[0] for each in packages}
+        assert names <= set(recipe.domains.get(domain, recipe.recent))

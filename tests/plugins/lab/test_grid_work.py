@@ -41,16 +41,9 @@ def large(monkeypatch):
 
 def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, notices):
     """Every arm is cut once and scored once, in one of the two; the cells are the same to the last digit."""
-    settings = {
-        "protocols": ["context", "linemap"],
-        "queries": ["full", "tail:20"],
-        "relevances": ["overlap", "iou:0.2"],
-        "retrievers": ["bm25", "dense"],
-        "measures": ["ndcg@10", "line_recall_auc"],
-        "placebo": 2,
-        "embedder": "hash",
-        "home": warm_home,
-    }
+    settings = {"protocols": ["context", "linemap"], "queries": ["full", "tail:20"], "retrievers": ["bm25", "dense"]}
+    settings |= {"relevances": ["overlap", "iou:0.2"], "measures": ["ndcg@10", "line_recall_auc"]}
+    settings |= {"placebo": 2, "embedder": "hash", "home": warm_home}
     with Counted() as pool:
         shared = sensitivity(benchmark, CHUNKERS, **settings, executor=pool)
     scored = [line for line in notices if line.startswith("scored ")]
@@ -109,16 +102,9 @@ def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):
     encoder = CountingEncoder(precision="fp32")
     model = CachedEmbedder(encoder, VectorCache(tmp_path / "vectors"))
     monkeypatch.setattr("repoeval_bench.plugins.lab.sensitivity.make_embedder", lambda *_, **__: model)
-    contests = sensitivity(
-        benchmark,
-        ("ast:max_nws=400", "fixed:max_nws=800"),
-        protocols=("context",),
-        queries=("full", "tail:5"),
-        relevances=("overlap",),
-        retrievers=("dense",),
-        measures=("ndcg@10",),
-        placebo=2,
-    )
+    asked = {"protocols": ("context",), "queries": ("full", "tail:5"), "relevances": ("overlap",)}
+    asked |= {"retrievers": ("dense",), "measures": ("ndcg@10",), "placebo": 2}
+    contests = sensitivity(benchmark, ("ast:max_nws=400", "fixed:max_nws=800"), **asked)
     assert len({contest.sizes for contest in contests}) == 2
     assert len(encoder.asked) == len(set(encoder.asked)) > 0
 

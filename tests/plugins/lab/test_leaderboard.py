@@ -86,10 +86,8 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
     made(results, "b", 0.5)
     made(results, "c", 0.9, **changed)
     ranked = leaderboards(run_folders(results)).ranked
-    assert sorted(sorted(entry.run_id for entry in leaderboard.entries) for leaderboard in ranked) == [
-        ["a", "b"],
-        ["c"],
-    ]
+    ids = sorted(sorted(entry.run_id for entry in leaderboard.entries) for leaderboard in ranked)
+    assert ids == [["a", "b"], ["c"]]
     assert all(leaderboard.entries[0].rank == 1 for leaderboard in ranked)
 
 
@@ -97,9 +95,7 @@ def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
     for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
         precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
     result = leaderboards(run_folders(results))
-    by_precision = {
-        leaderboard.precision: {entry.run_id for entry in leaderboard.entries} for leaderboard in result.ranked
-    }
+    by_precision = {each.precision: {entry.run_id for entry in each.entries} for each in result.ranked}
     assert by_precision == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
     assert result.n_runs == 4
 

@@ -90,14 +90,8 @@ def test_every_interval_in_the_findings_is_in_the_data():
     known = set()
     for name in ("leaderboard", "against", "sizes", "frontier", "updates", "experiments"):
         for row in rows(f"{name}.csv"):
-            for value, ci in (
-                ("score", "score"),
-                ("difference", "ci"),
-                ("recall", "ci"),
-                ("share", "ci"),
-                ("difference", "difference_ci"),
-                ("difference_to_first", "difference_to_first"),
-            ):
+            columns = {"score": "score", "recall": "ci", "share": "ci", "difference_to_first": "difference_to_first"}
+            for value, ci in (*columns.items(), ("difference", "ci"), ("difference", "difference_ci")):
                 ends = (row.get(value), row.get(f"{ci}.low"), row.get(f"{ci}.high"))
                 if all(ends):
                     known |= {tuple(f"{float(end):{form}}" for end in ends) for form in (".3f", "+.3f")}

@@ -28,11 +28,9 @@ def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped
     """
     out = tmp_path / "results" / "reproduce"
     arguments = [
-        *(sys.executable, "-m", "repoeval_bench", "lab", "reproduce"),
-        "--source",
+        sys.executable,
+        *["-m", "repoeval_bench", "lab", "reproduce", "--embedder", "st:no/such-model", "--source"],
         str(mirror),
-        "--embedder",
-        "st:no/such-model",
     ]
     environment = dict(os.environ, REPOEVAL_HOME=str(warm_home), HF_HUB_OFFLINE="1", PYTHONPATH=str(site[1]))
     settings = {"cwd": tmp_path, "env": environment}

@@ -11,18 +11,16 @@ from repoeval_bench.plugins.lab.report.site import site_files
 from support.runs import write_run
 
 
+def scores(position):
+    return {"line_rprec": [0.1 * position + 0.01 * j for j in range(8)]}
+
+
 def boards_of(folder, names, **changed):
     """Two runs of each data set."""
     for i, name in enumerate(names):
         for chunker in ("ast", "fixed"):
-            write_run(
-                folder / f"{chunker}-{i}",
-                {"line_rprec": [0.1 * i + 0.01 * j for j in range(8)]},
-                chunker=chunker,
-                dataset={"name": name, "fingerprint": f"{i:012d}"},
-                headline_measure="line_rprec",
-                **changed,
-            )
+            made = {"chunker": chunker, "dataset": {"name": name, "fingerprint": f"{i:012d}"}, **changed}
+            write_run(folder / f"{chunker}-{i}", scores(i), headline_measure="line_rprec", **made)
     return site_files(leaderboards(run_folders(folder), apart=True))
 
 
@@ -51,22 +49,15 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
     """Rank, score and difference to the first are those of the board's own page; the first ranking is unfolded."""
     for position, chunker in enumerate(("ast", "fixed", "window")):
         for protocol in ("context", "body"):
-            write_run(
-                tmp_path / f"{chunker}-{protocol}",
-                {"line_rprec": [0.1 * position + 0.01 * j for j in range(8)]},
-                chunker=chunker,
-                protocol=protocol,
-                headline_measure="line_rprec",
-            )
+            made = {"chunker": chunker, "protocol": protocol, "headline_measure": "line_rprec"}
+            write_run(tmp_path / f"{chunker}-{protocol}", scores(position), **made)
     result = leaderboards(run_folders(tmp_path), apart=True)
     index = site_files(result)["index.html"]
     rankings = re.findall(r'<details class="part ranking"( open)?>(.*?)</details>', index, re.DOTALL)
     assert [bool(unfolded) for unfolded, _ in rankings] == [True, False]
     for (_, text), leaderboard in zip(rankings, result.ranked, strict=True):
         body = text.partition("<tbody>")[2]
-        values = [
-            [float(each) for each in re.findall(r'data-value="([^"]*)"', row)] for row in body.split("</tr>")[:-1]
-        ]
+        values = [list(map(float, re.findall(r'data-value="([^"]*)"', row))) for row in body.split("</tr>")[:-1]]
         wanted = [[e.rank, e.score, *(e.to_first[:1] if e.to_first else ())] for e in leaderboard.entries]
         assert [row[:3] for row in values] == wanted
         assert [e.run.metrics.chunker for e in leaderboard.entries] == re.findall(r">(\w+)</th>", body)
@@ -75,13 +66,9 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
 def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
     """A hit that brings the lines around it has a higher ceiling."""
     for name, expand, ceiling in (("plain", None, 0.5), ("wide", "lines:5", 0.8)):
-        write_run(
-            tmp_path / name,
-            {"line_rprec": [0.4] * 8},
-            headline_measure="line_rprec",
-            expand=expand,
-            ceilings={"micro": {"line_rprec": ceiling}, "macro": {"line_rprec": ceiling}},
-        )
+        ceilings = {over: {"line_rprec": ceiling} for over in ("micro", "macro")}
+        made = {"headline_measure": "line_rprec", "expand": expand, "ceilings": ceilings}
+        write_run(tmp_path / name, {"line_rprec": [0.4] * 8}, **made)
     (table,) = leaderboard_tables(leaderboards(run_folders(tmp_path)))
     names = [column.name for column in table.columns]
     index = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]

@@ -23,15 +23,10 @@ def made(mirror, tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     benchmark = load_benchmark(mirror, home=folder / "home")
     run = evaluate(benchmark, AST, retriever="bm25", out=folder)
+    names = ("chunk_id", "file", "start_line", "end_line", "header_nws")
     corpus = [
-        {
-            "chunk_id": chunk.chunk_id,
-            "file": chunk.file,
-            "start_line": chunk.lines.start,
-            "end_line": chunk.lines.end,
-            "header_nws": chunk.added_nws,
-        }
-        for chunk in plan_run(benchmark, AST).documents
+        dict(zip(names, (each.chunk_id, each.file, each.lines.start, each.lines.end, each.added_nws), strict=True))
+        for each in plan_run(benchmark, AST).documents
     ]
     for name, rows in {"gold.jsonl": own_gold(run.folder), "corpus.jsonl": corpus}.items():
         write_rows(folder / name, rows)

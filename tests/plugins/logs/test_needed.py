@@ -38,11 +38,8 @@ def test_the_first_chunk_with_a_line_counts():
 
 def test_every_definition_has_its_rank_and_distance():
     found = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
-    assert [(each.name, each.rank, each.distance) for each in found] == [
-        ("near", 1, 0),
-        ("far", 2, 2),
-        ("lost", None, 2),
-    ]
+    distances = [(each.name, each.rank, each.distance) for each in found]
+    assert distances == [("near", 1, 0), ("far", 2, 2), ("lost", None, 2)]
     # A query that was never answered was given none of them.
     assert {each.rank for each in needed(Inspection({}, {}, {}, {"q": QUERY}), {})} == {None}
     assert needed(None, {"q": RANKED}) == ()

@@ -138,9 +138,8 @@ def test_cocoindex_tells_nobody_that_it_was_used(script: str, asked: bool) -> No
         address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
         kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and not k.startswith("COCOINDEX")}
         env = kept | {"https_proxy": address, "HTTPS_PROXY": address}
-        with subprocess.Popen(
-            [sys.executable, "-c", f"{script}\nimport sys; sys.stdin.read()"], env=env, stdin=PIPE
-        ) as it:
+        command = [sys.executable, "-c", f"{script}\nimport sys; sys.stdin.read()"]
+        with subprocess.Popen(command, env=env, stdin=PIPE) as it:
             proxy.settimeout(30 if asked else 1)
             with suppress(TimeoutError):
                 proxy.accept()[0].close()
