@@ -280,7 +280,10 @@ class RunView:
     def _explained(self, name: str) -> AbstractContextManager[None]:
         # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
         read = name in (MANIFEST, METRICS, PER_QUERY)
-        return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
+        path, way_out = self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted"
+        if path.exists() and not path.is_file():  # a pipe would be waited for without end
+            raise ResultError(f"{path} is no file; {way_out}")
+        return faults_as(ResultError, path, way_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

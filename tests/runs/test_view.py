@@ -1,6 +1,7 @@
 """A run folder is read back as it was written; what is damaged, unknown or of another version is one sentence."""
 
 import json
+import os
 
 import pytest
 
@@ -84,6 +85,14 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
     assert says in str(error.value)
     assert str(error.value).endswith(("; run the evaluation again", "; update repoeval-bench"))
     assert "\n" not in str(error.value)
+
+
+def test_a_pipe_instead_of_a_file_is_refused(run):
+    """It would be waited for without end."""
+    (run.folder / "metrics.json").unlink()
+    os.mkfifo(run.folder / "metrics.json")
+    with pytest.raises(ResultError, match=r"metrics\.json is no file; run the evaluation again"):
+        _ = RunView.open(run.folder).metrics
 
 
 @pytest.mark.parametrize(
