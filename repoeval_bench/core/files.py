@@ -119,7 +119,7 @@ _TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")
 def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: str = "another file") -> None:
     """`write_atomic` to a path that the user named; a ResultError if that fails, which says what to choose."""
     with os_errors_as(ResultError, f"{path} cannot be written", f"choose {instead}"):
-        if _is_device(path):  # /dev/stdout, a named pipe: it is written to, and never replaced
+        if is_device(path):  # /dev/stdout, a named pipe: it is written to, and never replaced
             with path.open("wb") as stream:
                 stream.writelines(_encoded(data))
         else:
@@ -131,7 +131,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
 
     Nothing is left behind; missing folders are not created.
     """
-    if _is_device(path) and not folder:
+    if is_device(path) and not folder:
         return
     nearest = (path if folder else path.parent).absolute()
     here = next(folder_above for folder_above in (nearest, *nearest.parents) if folder_above.exists())
@@ -145,7 +145,8 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
         probe.unlink(missing_ok=True)  # another command that checks the same path may have removed it
 
 
-def _is_device(path: Path) -> bool:
+def is_device(path: Path) -> bool:
+    """Return whether a path is a pipe, a socket or a device, which may be read without end."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.core.files import folder_beside, write_atomic
+from repoeval_bench.core.files import folder_beside, is_device, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import EXTENSIONS, TaskSet, parse_tasks
@@ -60,6 +60,8 @@ class InstalledSet:
     def read_tasks(self) -> tuple[Task, ...]:
         """The tasks in the file's order; a DatasetError where it cannot be read, or lists its bad rows."""
         path = self.task_file
+        if is_device(path):
+            raise DatasetError(f"the task file {path} is a pipe or a device; name another source with --source")
         with os_errors_as(DatasetError, f"the task file {path} cannot be read", "name another source with --source"):
             raw = path.read_bytes()
         return parse_tasks(raw, name=path.name, level=self.task_set.level)

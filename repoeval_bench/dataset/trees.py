@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.files import readable
+from repoeval_bench.core.files import is_device, readable
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
@@ -52,12 +52,14 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
         if path != readable(path):  # no id, log or table could hold its name
             undecodable.append(readable(path))
             continue
+        if is_device(file):
+            raise DatasetError(f"cannot read {file}, as it is a pipe or a device; remove it")
         try:
             files.append(SourceFile(repo, path, decode(file.read_bytes())))
         except UnicodeDecodeError:
             undecodable.append(path)
         except OSError as error:
-            raise DatasetError(f"cannot read {file}: {error.strerror}") from error
+            raise DatasetError(f"cannot read {file} ({error.strerror}); make it readable") from error
     return Tree(tuple(files), tuple(undecodable))
 
 
@@ -96,7 +98,7 @@ def _is_hidden(folder: str) -> bool:
 
 def _visible_paths(root: Path) -> list[str]:
     def stop(error: OSError) -> None:
-        raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
+        raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
 
     paths: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered

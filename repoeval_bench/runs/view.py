@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.files import is_device
 from repoeval_bench.core.json_reader import (
     JsonFaultError,
     faults_as,
@@ -281,8 +282,8 @@ class RunView:
         # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
         read = name in (MANIFEST, METRICS, PER_QUERY)
         path, way_out = self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted"
-        if path.exists() and not path.is_file():  # a pipe would be waited for without end
-            raise ResultError(f"{path} is no file; {way_out}")
+        if is_device(path):
+            raise ResultError(f"{path} is a pipe or a device; {way_out}")
         return faults_as(ResultError, path, way_out)
 
 

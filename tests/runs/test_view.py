@@ -91,7 +91,7 @@ def test_a_pipe_instead_of_a_file_is_refused(run):
     """It would be waited for without end."""
     (run.folder / "metrics.json").unlink()
     os.mkfifo(run.folder / "metrics.json")
-    with pytest.raises(ResultError, match=r"metrics\.json is no file; run the evaluation again"):
+    with pytest.raises(ResultError, match=r"metrics\.json is a pipe or a device; run the evaluation again"):
         _ = RunView.open(run.folder).metrics
 
 

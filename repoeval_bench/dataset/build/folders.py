@@ -78,7 +78,7 @@ def _walk(root: Path) -> tuple[list[str], Counter[str]]:
     """Every regular file by posix path, sorted; and how many links, special files and other packs there are."""
 
     def stop(error: OSError) -> None:
-        raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
+        raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
 
     paths: list[str] = []
     skipped: Counter[str] = Counter()
