@@ -43,7 +43,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
         for pair in pairs.values()
         for first in pair[:1]
     ]
-    return with_notes(tables, comparison_notes(comparisons))
+    return with_notes(tables, comparison_notes(comparisons)) if tables else []
 
 
 def comparison_columns(first: Comparison) -> list[Column]:

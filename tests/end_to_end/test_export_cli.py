@@ -128,6 +128,13 @@ def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
 
 
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_one_run_is_exported_without_differences(results, runs, form):
+    told = succeed("export", "runs", runs[0], "--format", form, "--out", results).out
+    assert "ast" in told
+    assert "verdict" not in told
+
+
 def test_what_cannot_be_exported(results, runs):
     """Two rankings in one file."""
     export = ("export", "runs", *runs, "--out", results)
