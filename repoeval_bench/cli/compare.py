@@ -25,8 +25,6 @@ from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.runs.view import RunView
 
 
@@ -64,7 +62,10 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
     from repoeval_bench.cli.answer import answer_to, print_answer, print_details
+    from repoeval_bench.cli.console import print_json
     from repoeval_bench.report.answer import answer_markdown
+    from repoeval_bench.report.choosing import choice_record
+    from repoeval_bench.report.comparison import comparison_records
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
     from repoeval_bench.runs.results import results_at
@@ -95,20 +96,13 @@ def compare_command(  # longer than 60 lines: each option has its line
         if summary:
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
         if as_json:
-            _print_json(comparisons, choose(stored, comparisons) if base is None else None, skipped | failed)
+            choice = choice_record(choose(stored, comparisons)) if base is None else None
+            record = {"choice": choice, "left_out": skipped | failed}
+            print_json({"comparisons": comparison_records(comparisons)} | record)
         elif details:
             print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
         else:
             print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped)
-
-
-def _print_json(comparisons: Sequence[Comparison], choice: Choice | None, unmade: Mapping[str, str]) -> None:
-    from repoeval_bench.cli.console import print_json
-    from repoeval_bench.report.choosing import choice_record
-    from repoeval_bench.report.comparison import comparison_records
-
-    record = {"choice": choice and choice_record(choice), "left_out": unmade}
-    print_json({"comparisons": comparison_records(comparisons)} | record)
 
 
 def baseline_of(

@@ -54,27 +54,25 @@ def _unknown(name: str) -> str:
 
 def explanations(name: str) -> Iterator[str]:
     """Yield the explanation of a name from each list that has it."""
+    from repoeval_bench.dataset.shipped import shipped_pack
+
     yield from _protocols(name)
     for kind in ("chunker", "embedder", "retriever", "reranker"):
         yield from _parts(kind, name)
     for title in _PLAIN:
         yield from _rows_of(title, name)
     yield from _measures(name)
-    yield from _packs(name)
-    yield from _lists(name)
+    if pack := shipped_pack(name):
+        yield pack_lines(pack.content)
+    for title, table in LISTS.items():
+        if name in (title, title.removesuffix("s")):  # the list itself, in the plural or the singular
+            yield f"{title}: {', '.join(row[0] for row in table().texts())}; see `list {title}`"
     if meant := _facts().get(name):
         yield f"fact {name}: {meant}"
 
 
 _PLAIN = ("headers", "relevance", "exclusions", "expansions", "languages", "datasets")
 """Lists whose rows explain a name in full."""
-
-
-def _lists(name: str) -> Iterator[str]:
-    """Yield the names in the list of this title, in the plural or the singular: `headers`, `header`."""
-    for title, table in LISTS.items():
-        if name in (title, title.removesuffix("s")):
-            yield f"{title}: {', '.join(row[0] for row in table().texts())}; see `list {title}`"
 
 
 def _rows_of(title: str, name: str) -> Iterator[str]:
@@ -109,12 +107,8 @@ def all_names() -> list[str]:
 
     parts = [row.name for kind in KINDS for row in available(kind)]
     plain = [row[0] for title in _PLAIN for row in LISTS[title]().texts()]
-    return [
-        *dict.fromkeys(name.partition(":")[0] for name in (*parts, *plain)),
-        *UNREGISTERED,
-        *editions(),
-        *_facts(),
-    ]
+    stems = dict.fromkeys(name.partition(":")[0] for name in (*parts, *plain))
+    return [*stems, *UNREGISTERED, *editions(), *_facts()]
 
 
 def _parts(kind: str, name: str) -> Iterator[str]:
@@ -123,7 +117,7 @@ def _parts(kind: str, name: str) -> Iterator[str]:
     inner = target.partition(",")[0]
     if row is None or (inner and "=" not in inner and not row.target and stem != "py"):
         return
-    yield _with_options(kind, row) + _header_option(kind, row)
+    yield _with_options(kind, row)
     if row.inner and inner:
         model = next(row_of_any for row_of_any in rows(row.inner) if row_of_any.target)
         yield _with_options(row.inner, known(row.inner, inner) or model)
@@ -144,16 +138,10 @@ def _with_options(kind: str, row: Row) -> str:
     for key, option in row.parameters().items():
         where = f" (with {'='.join(option.only)})" if option.only else ""
         lines.append(f"  {named_option(key, option):<17} {option.meaning}{where}".rstrip())
+    if kind == "chunker" and not row.origin:  # every chunker of this package has headers
+        names = ", ".join(row[0] for row in LISTS["headers"]().texts())
+        lines.append(f"  {'header=none':<17} what is put before each chunk's text: {names}; see `list headers`")
     return "\n".join(lines)
-
-
-def _header_option(kind: str, row: Row) -> str:
-    """Return the line of the option that every chunker of this package has; nothing for other parts."""
-    if kind != "chunker" or row.origin:
-        return ""
-    from repoeval_bench.chunkers.headers import KINDS as HEADERS
-
-    return f"\n  {'header=none':<17} what is put before each chunk's text: {', '.join(HEADERS)}; see `list headers`"
 
 
 def _measures(name: str) -> Iterator[str]:
@@ -222,21 +210,13 @@ def _protocols(name: str) -> Iterator[str]:
     yield "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])
 
 
-def _packs(name: str) -> Iterator[str]:
-    from repoeval_bench.dataset.shipped import shipped_pack
-
-    if pack := shipped_pack(name):
-        yield pack_lines(pack.content)
-
-
 def pack_lines(content: PackFile) -> str:
     """Describe a shipped pack and its packages by domain."""
     from repoeval_bench.dataset.shipped import summary_of
 
     summary = summary_of(content)
-    lines = [
+    title = (
         f"pack {summary.name}: {summary.tasks} function tasks in {summary.repositories} packages, fetched through the "
-        f"{summary.registry}; see docs/packs.md",
-        *(f"  {domain}: {', '.join(packages)}" for domain, packages in summary.domains.items()),
-    ]
-    return "\n".join(lines)
+        f"{summary.registry}; see docs/packs.md"
+    )
+    return "\n".join([title, *(f"  {domain}: {', '.join(names)}" for domain, names in summary.domains.items())])

@@ -90,7 +90,11 @@ class CommandGroup(click.Group):
         else:
             command = self._plug_in(cmd_name)
         if command is not None and "Examples:" not in (command.epilog or "") and not isinstance(command, CommandGroup):
-            command.epilog = "\n\n".join(filter(None, [command.epilog, self._shown_examples(cmd_name)]))
+            group = "" if self.name == ROOT else f"{self.name} "
+            lines = [f"  {ROOT} {group}{line}" for line in self.examples.splitlines() if line.split()[0] == cmd_name]
+            # `\b` keeps click from folding them.
+            examples = "\n".join(["\b", "Examples:", *lines]) if lines else ""
+            command.epilog = "\n\n".join(filter(None, [command.epilog, examples]))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -152,12 +156,6 @@ class CommandGroup(click.Group):
         except SpecError as error:
             return str(error)
         return command.get_short_help_str(200) if command else ""
-
-    def _shown_examples(self, name: str) -> str:
-        r"""Return the examples of a command for the end of its help; `\b` keeps click from folding them."""
-        group = f"{self.name} " if self.name and self.name != ROOT else ""
-        lines = [f"  repoeval-bench {group}{line}" for line in self.examples.splitlines() if line.split()[0] == name]
-        return "\n".join(["\b", "Examples:", *lines]) if lines else ""
 
 
 ROOT = "repoeval-bench"

@@ -12,12 +12,11 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import named_option
-from repoeval_bench.core.registry import KINDS, Row, plug_ins, rows
+from repoeval_bench.core.registry import KINDS, Row, load, plug_ins, rows
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.metrics.measure import pattern
 from repoeval_bench.report.table import Column, Table, make_table
-from repoeval_bench.retrieval.expansion import EXPANSIONS
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
@@ -67,26 +66,9 @@ def _measures() -> Table:
     return _table("measure", "also", "meaning", "range", lines=lines)
 
 
-def _relevance() -> Table:
-    from repoeval_bench.protocols.qrels import RULES
-
-    return _table("relevance", "a chunk is relevant where it", lines=RULES.items())
-
-
-def _exclusions() -> Table:
-    from repoeval_bench.protocols.exclusion import POLICIES
-
-    return _table("exclusion", "what a query may not see", lines=POLICIES.items())
-
-
-def _expansions() -> Table:
-    return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
-
-
-def _headers() -> Table:
-    from repoeval_bench.chunkers.headers import KINDS as HEADERS
-
-    return _table("header", "what is put before each chunk's text", lines=HEADERS.items())
+def _rules(name: str, meaning: str, where: str) -> Callable[[], Table]:
+    """Return the table of a mapping, name -> meaning, that is imported when it is listed."""
+    return lambda: _table(name, meaning, lines=load(where).items())
 
 
 def _languages() -> Table:
@@ -115,12 +97,12 @@ def _packs() -> Table:
 
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": _parts("chunker"),
-    "headers": _headers,
+    "headers": _rules("header", "what is put before each chunk's text", "repoeval_bench.chunkers.headers:KINDS"),
     "languages": _languages,
     "protocols": _protocols,
-    "relevance": _relevance,
-    "exclusions": _exclusions,
-    "expansions": _expansions,
+    "relevance": _rules("relevance", "a chunk is relevant where it", "repoeval_bench.protocols.qrels:RULES"),
+    "exclusions": _rules("exclusion", "what a query may not see", "repoeval_bench.protocols.exclusion:POLICIES"),
+    "expansions": _rules("expand", "what a hit brings", "repoeval_bench.retrieval.expansion:EXPANSIONS"),
     "retrievers": _parts("retriever"),
     "rerankers": _parts("reranker"),
     "measures": _measures,
@@ -130,10 +112,7 @@ LISTS: dict[str, Callable[[], Table]] = {
 }
 
 
-@click.command(
-    "list",
-    help=f"List the available names; WHAT is one of {', '.join(LISTS)}.",
-)
+@click.command("list", help=f"List the available names; WHAT is one of {', '.join(LISTS)}.")
 @click.argument("what")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 def list_command(*, what: str, as_json: bool) -> None:
@@ -142,8 +121,7 @@ def list_command(*, what: str, as_json: bool) -> None:
         raise UsageError(nearest("list", what, LISTS))
     table = LISTS[what]()
     if as_json:
-        print_json(
-            [dict(zip((column.name for column in table.columns), texts, strict=True)) for texts in table.texts()]
-        )
+        names = [column.name for column in table.columns]
+        print_json([dict(zip(names, texts, strict=True)) for texts in table.texts()])
     else:
         print_table(table)

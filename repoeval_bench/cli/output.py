@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,11 +73,9 @@ summary_option = click.option(
 
 def form_of(output: Path, endings: Mapping[str, str]) -> str:
     """Return the form that a file's ending means; a UsageError if it means none."""
-    form = endings.get(output.suffix.lower())
-    if form is None:
-        known = ", ".join(endings)
-        raise UsageError(f"{output} does not end in {known}; say with --format what to write")
-    return form
+    if form := endings.get(output.suffix.lower()):
+        return form
+    raise UsageError(f"{output} does not end in {', '.join(endings)}; say with --format what to write")
 
 
 def append_summary(path: Path, markdown: str) -> None:
@@ -105,7 +103,7 @@ def write_and_say(path: Path, content: str, instead: str = "another file") -> No
     note(f"wrote {path}")
 
 
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write a JSONL file that the user named, and say so."""
     write_and_say(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 

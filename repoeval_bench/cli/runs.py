@@ -20,8 +20,7 @@ from repoeval_bench.core.words import count, few
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import stored_runs, unfinished_runs
-from repoeval_bench.runs.pruning import prunable
-from repoeval_bench.runs.pruning import prune as remove
+from repoeval_bench.runs.pruning import prunable, remove
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -75,8 +74,12 @@ def _prune(out: Path, names: Sequence[str], *, dry_run: bool, yes: bool, as_json
     sizes = [bytes_in(folder) for folder in folders]
     what = f"{count(len(folders), 'folder')} of {out}, {show_size(bytes_in(*folders, alone=True))}"
     if folders and not dry_run:
+        if not yes and not sys.stdin.isatty():
+            raise UsageError("--prune needs an answer, and standard input is no terminal; give --yes, or --dry-run")
         if not yes:
-            _confirm([folder.name for folder in folders], what)
+            note(few([folder.name for folder in folders], 10))
+            if not click.confirm(f"remove {what}?", err=True):
+                raise UsageError("nothing was removed")
         remove(folders, out)
     if as_json:
         rows = [{"folder": str(folder), "bytes": size} for folder, size in zip(folders, sizes, strict=True)]
@@ -85,15 +88,6 @@ def _prune(out: Path, names: Sequence[str], *, dry_run: bool, yes: bool, as_json
     for folder, size in zip(folders, sizes, strict=True):
         echo(f"{folder}: {show_size(size)}")
     echo(f"{'would remove' if dry_run else 'removed'} {what}")
-
-
-def _confirm(names: Sequence[str], what: str) -> None:
-    """Ask at the terminal; a UsageError if the answer is no, or if there is no terminal."""
-    if not sys.stdin.isatty():
-        raise UsageError("--prune needs an answer, and standard input is no terminal; give --yes, or --dry-run")
-    note(few(names, 10))
-    if not click.confirm(f"remove {what}?", err=True):
-        raise UsageError("nothing was removed")
 
 
 def _unfinished_row(run_id: str, created: str, why: str) -> dict[str, Any]:

@@ -62,7 +62,8 @@ def install_command(extras: str = "") -> str:
     The origin is a checkout, a file, an address, or an index. In an environment for one call (uvx), it is a call
     whose environment has the extras.
     """
-    if _is_for_once():
+    if re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name):
+        # The environment is in uv's cache, for one call: what is added to it is lost.
         return f"uvx --from {_requirement(extras).removeprefix('-e ')} {PROJECT}"
     return f"{_installer()} {_requirement(extras)}"
 
@@ -71,13 +72,13 @@ def _requirement(extras: str) -> str:
     """Return the requirement to install, quoted for a shell; `-e` for a checkout, else by direct_url.json (PEP 610)."""
     checkout = Path(__file__).absolute().parents[2]
     if (checkout / "pyproject.toml").is_file():
-        return f"-e {_quoted(_shown(checkout), extras)}"
+        return f"-e {shlex.quote(_with(_shown(checkout), extras))}"
     origin = _origin()
     url = origin.get("url", "")
     if not url:
-        return _quoted(PROJECT, extras)
+        return shlex.quote(_with(PROJECT, extras))
     if url.startswith("file:") and "vcs_info" not in origin:
-        return _quoted(_shown(Path(unquote(urlsplit(url).path))), extras)
+        return shlex.quote(_with(_shown(Path(unquote(urlsplit(url).path))), extras))
     if origin_of_vcs := origin.get("vcs_info"):
         url = f"{origin_of_vcs['vcs']}+{url}@{origin_of_vcs['commit_id']}"
     return shlex.quote(f"{_with(PROJECT, extras)} @ {url}")
@@ -113,15 +114,6 @@ def _installer() -> str:
         return "pip install" if here else f"{shlex.quote(sys.executable)} -m pip install"
     here = os.environ.get("VIRTUAL_ENV") == sys.prefix
     return "uv pip install" if here else f"uv pip install --python {shlex.quote(sys.prefix)}"
-
-
-def _is_for_once() -> bool:
-    """Return whether the environment is in uv's cache: it is for one call, and what is added to it is lost."""
-    return bool(re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name))
-
-
-def _quoted(location: str, extras: str) -> str:
-    return shlex.quote(_with(location, extras))
 
 
 def _with(location: str, extras: str) -> str:

@@ -213,7 +213,11 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     location, kind = error["loc"], error["type"]
     shown_location = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":
-        known = _of_entries(model, location[0]) if len(location) > 1 else model
+        known = model
+        if len(location) > 1:  # the model of a key's value, or of the entries of its list
+            around = model.model_fields[location[0]].annotation
+            kinds = (around, *get_args(around))
+            known = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
         within = shown_location.rpartition(".")[0]
         return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
     message = expectation(error)
@@ -221,11 +225,3 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
     shown = f" (it is {value[:_SHOWN]}{'…' if len(value) > _SHOWN else ''})" if value else ""
     return f"{shown_location}: {message}{shown}" if shown_location else message + shown
-
-
-def _of_entries(model: type[BaseModel], key: str) -> type[BaseModel]:
-    """The model of a key's value, or of the entries of its list."""
-    kind = model.model_fields[key].annotation
-    return next(
-        member for member in (kind, *get_args(kind)) if isinstance(member, type) and issubclass(member, BaseModel)
-    )

@@ -82,7 +82,9 @@ def _drawings(table: Table, console: Console, width: int | None) -> tuple[tuple[
     if width is None:
         return table.title, [_drawn(table)]
     if _is_prose(table):
-        fits = _width(_drawn(_narrowed(table)), console) <= width
+        # It fits if no column of prose is wider than its longest word needs.
+        narrowed = tuple(replace(column, width=NARROW) if column.prose else column for column in table.columns)
+        fits = _width(_drawn(replace(table, columns=narrowed)), console) <= width
         return table.title, [_drawn(_folded(table)) if fits else _records(table)]
     for narrow in (_folded, _with_short_heads, _without_shared_labels, lambda shown: _folded(shown, NARROW)):
         table = narrow(table)
@@ -160,13 +162,6 @@ def _without_shared_labels(table: Table) -> Table:
     said = " · ".join(f"{table.columns[i].name} {cells[i][0]}".replace("\n", " ") for i in shared)
     others = [i for i in range(len(table.columns)) if i not in shared]
     return replace(_only(table, others), title=(*table.title, said))
-
-
-def _narrowed(table: Table) -> Table:
-    """The table with no column of prose wider than its longest word needs."""
-    return replace(
-        table, columns=tuple(replace(column, width=NARROW) if column.prose else column for column in table.columns)
-    )
 
 
 def _records(table: Table) -> Drawing:

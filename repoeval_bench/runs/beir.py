@@ -105,12 +105,12 @@ class _Pool:
                         "before it; export these runs one by one"
                     )
         for query in planned.queries:
-            query_id = _id(query.query_id)
+            query_id = as_field(query.query_id, "query id")  # one word, as in the run's TREC files
             self.queries.setdefault(query.repo, {})[query_id] = query.text
             self.gains.setdefault(query_id, {}).update(qrels[query.query_id])
         excluded = excluded_chunks(planned.benchmark.tasks, planned.documents.chunks, self.protocol.exclusion)
         for query_id, chunk_ids in excluded.items():
-            self.excluded.setdefault(_id(query_id), set()).update(chunk_ids)
+            self.excluded.setdefault(as_field(query_id, "query id"), set()).update(chunk_ids)
 
 
 def export_beir(
@@ -123,8 +123,14 @@ def export_beir(
     cut again from `benchmark`. UsageError if that is not the benchmark of the runs, or if the runs have several
     protocols.
     """
-    pool = _Pool(protocol=Protocol.parse(_one_protocol(runs)))
+    first = runs[0].metrics.protocol
+    pool = _Pool(protocol=Protocol.parse(first))
     for run in runs:
+        if run.metrics.protocol != first:
+            raise UsageError(
+                f"{run.run_id} answers protocol {run.metrics.protocol}, {runs[0].run_id} {first}; export runs of one "
+                "protocol together"
+            )
         pool.add(run, benchmark)
     pooled = pooled or pool.protocol.scope == "pooled"
     scored = {
@@ -152,17 +158,6 @@ def export_beir(
         restricted=sum(restricted.values()),
         left_out=skipped,
     )
-
-
-def _one_protocol(runs: Sequence[RunView]) -> str:
-    first, *others = runs
-    for run in others:
-        if run.metrics.protocol != first.metrics.protocol:
-            raise UsageError(
-                f"{run.run_id} answers protocol {run.metrics.protocol}, {first.run_id} {first.metrics.protocol}; "
-                "export runs of one protocol together"
-            )
-    return first.metrics.protocol
 
 
 def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int:
@@ -202,11 +197,6 @@ def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -
         excluded = pool.excluded.get(query_id, ())
         seen = [chunk_id for own_repo in own for chunk_id in pool.documents[own_repo] if chunk_id not in excluded]
         yield jsonl([{"query-id": query_id, "corpus-ids": seen}])
-
-
-def _id(query_id: str) -> str:
-    """Return a query's id as one word, as in the run's TREC files."""
-    return as_field(query_id, "query id")
 
 
 def _readme(subsets: Mapping[str, bool], about: str) -> str:

@@ -117,7 +117,9 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
     file |= {_KEYS[name]: [value] for name, value in given.items() if name in _COMBINED}
     base = RunRequest.of(_fields(file) | dict(given))
-    _check_number(document, file)
+    number = prod(len(file.get(_KEYS[name]) or (None,)) for name in _COMBINED)
+    if number > MOST_RUNS:
+        raise UsageError(f"{path}: it describes {number:,} runs; at most {MOST_RUNS:,} can be compared")
     requests = list(_requests(file, base))
     collected = Problems()
     baseline: int | None = None
@@ -152,12 +154,6 @@ def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
     if not names:
         return fields
     return fields | ({"repositories": names[0]} if _SETS.issuperset(names) else {"repos": names})
-
-
-def _check_number(document: Document, file: Mapping[str, Any]) -> None:
-    number = prod(len(file.get(_KEYS[name]) or (None,)) for name in _COMBINED)
-    if number > MOST_RUNS:
-        raise UsageError(f"{document.path}: it describes {number:,} runs; at most {MOST_RUNS:,} can be compared")
 
 
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:

@@ -95,14 +95,21 @@ def find_run(name: str, results: Path) -> RunView:
         if (folder / MANIFEST).is_file():
             return RunView.open(folder)
     if name == NEWEST or re.fullmatch(r"@[1-9]\d{0,8}", name):
-        return _by_age(name, results)
+        runs = stored_runs(results)
+        age = 1 if name == NEWEST else int(name[1:])
+        if age <= len(runs):
+            return runs[age - 1]
+        way_out = f"the oldest is @{len(runs)}" if runs else "make one with repoeval-bench eval"
+        raise UsageError(f"no run {name!r}: {shown_results(results)} holds {count(len(runs), 'run')}; {way_out}")
     known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
     if not known:
         _check_folder(name, results)
         raise UsageError(
             f"no run {name!r}: {shown_results(results)} has no runs yet; make one with repoeval-bench eval"
         )
-    exact = _plain(_of_chunker(name, results), results)
+    spec = full_spec(name)
+    exact = [run.run_id for run in stored_runs(results) if _chunker(run) == spec] if spec else []
+    exact = _plain(exact, results)
     if len(exact) == 1:
         return RunView.open(results / exact[0])
     ways: list[Callable[[], list[str]]] = [
@@ -181,12 +188,6 @@ def full_spec(name: str) -> str | None:
         return None
 
 
-def _of_chunker(name: str, results: Path) -> list[str]:
-    """Return the ids of the runs with exactly the chunker that a name means."""
-    spec = full_spec(name)
-    return [run.run_id for run in stored_runs(results) if _chunker(run) == spec] if spec else []
-
-
 def _plain(run_ids: list[str], results: Path) -> list[str]:
     """Return the only run of several that has no completions, if there is one; else all of them."""
     if len(run_ids) < 2:
@@ -214,15 +215,6 @@ def _chunker(run: RunView) -> str:
     """Return the run's chunker; "" for an imported run, which fits no spec."""
     config = run.manifest.config
     return config.chunker if config else ""
-
-
-def _by_age(name: str, results: Path) -> RunView:
-    runs = stored_runs(results)
-    age = 1 if name == NEWEST else int(name[1:])
-    if age > len(runs):
-        way_out = f"the oldest is @{len(runs)}" if runs else "make one with repoeval-bench eval"
-        raise UsageError(f"no run {name!r}: {shown_results(results)} holds {count(len(runs), 'run')}; {way_out}")
-    return runs[age - 1]
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:

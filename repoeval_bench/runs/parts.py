@@ -53,11 +53,6 @@ def shown_results(out: Path) -> str:
     return store_url(out) or str(out)
 
 
-def out_words(out: Path) -> list[str]:
-    """Return the words that name a folder of runs, or its store, to a command; none for the default."""
-    return [] if out == RESULTS else ["--out", shown_results(out)]
-
-
 def shown_place(run: Path) -> str:
     """Return the location of a run as users name it: its folder, or its store and its name there."""
     url = store_url(run.parent)

@@ -35,7 +35,7 @@ def prunable(out: Path, names: Sequence[str]) -> list[Path]:
     return folders
 
 
-def prune(folders: Sequence[Path], out: Path) -> None:
+def remove(folders: Sequence[Path], out: Path) -> None:
     """Remove folders of `prunable`, each in one step, so that a half-removed one is never taken for a run.
 
     The names of the runs that were compared last are removed too if a run of `out` is.

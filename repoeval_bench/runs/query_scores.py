@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,16 +122,11 @@ class QueryScores:
         """Return the queries at these positions, in this order."""
         index = np.asarray(positions, dtype=np.int64)
         indexes = index.tolist()
-        return type(self)(
-            query_ids=tuple(self.query_ids[i] for i in indexes),
-            repos=tuple(self.repos[i] for i in indexes),
-            clusters=tuple(self.clusters[i] for i in indexes),
-            clustered_by=self.clustered_by,
-            gold_files=tuple(self.gold_files[i] for i in indexes),
-            values={name: column[index] for name, column in self.values.items()},
-            facts={name: [column[i] for i in indexes] for name, column in self.facts.items()},
-            query_sha256=tuple(self.query_sha256[i] for i in indexes),
-        )
+        names = ("query_ids", "repos", "clusters", "gold_files", "query_sha256")
+        columns: dict[str, Any] = {name: tuple(getattr(self, name)[i] for i in indexes) for name in names}
+        values = {name: column[index] for name, column in self.values.items()}
+        facts = {name: [column[i] for i in indexes] for name, column in self.facts.items()}
+        return replace(self, **columns, values=values, facts=facts)
 
     def in_order(self, query_ids: tuple[str, ...]) -> Self:
         """Return all queries in this order."""

@@ -72,12 +72,6 @@ def stored_config(run: RunView) -> RunConfig:
     return config
 
 
-def _packs_beside(run: RunView) -> list[Path]:
-    """Packs beside a run, built by `recommend`, with the name of the run's data."""
-    packs = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.find(str(path)))]
-    return [pack.root for pack in packs if run.manifest.dataset.name.startswith(f"pack-{pack.content.name}-")]
-
-
 def data_of(run: RunView, source: str, *, questions: str | None = None, home: Path | None = None) -> Benchmark:
     """Load the data of a run from a source, and select the tasks that the run's protocol scores.
 
@@ -90,11 +84,14 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
     given = source not in {"", "auto"}
     is_needed = dataset.source == "pack" and not (shipped_pack(source) or Pack.find(source))
     if is_needed or not (given or dataset.name.startswith(f"{REPOEVAL}-")):
+        # Packs beside the run, which `recommend` built, with the name of the run's data.
+        beside = (Pack.find(str(path)) for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")))
+        same = [pack.root for pack in beside if pack and dataset.name.startswith(f"pack-{pack.content.name}-")]
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}"
             + (f", and {source} is not a pack" if given else "")
             + "; name its folder with --source"
-            + "".join(f", such as {shlex.quote(str(folder))}" for folder in _packs_beside(run)[:1])
+            + "".join(f", such as {shlex.quote(str(folder))}" for folder in same[:1])
         )
     protocol = Protocol.parse(config.protocol.name)
     named = combination_of(run)
@@ -275,6 +272,9 @@ def make_ranker(stored: RunConfig, planned: Plan, allowed: Collection[str], *, h
 def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
     """Return the configuration of the run as it is made here; the identity of a model that is not here is as stored."""
     planned, retriever, embedder = ranker.planned, ranker.retriever, ranker.embedder
+    pack = edition_of(stored.pack)  # the definition of a shipped pack holds for the pack's own data only
+    if pack and not is_of_pack(planned.benchmark.name, pack):
+        pack = PACK
     fields = stored.model_dump(exclude={"protocol"})
     fields |= {
         "dataset": planned.benchmark.name,
@@ -282,7 +282,7 @@ def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
         "chunker": planned.chunker,
         "retriever": retriever.spec,
         "measures": choose_measures(stored.measures, stored.k, planned.protocol.gold),
-        "pack": _pack_of(stored.pack, planned.benchmark),
+        "pack": pack or stored.pack,
     }
     if embedder:
         fields |= {"embedder": embedder.spec, "embedder_identity": embedder.identity}
@@ -299,14 +299,6 @@ def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Col
     models += [stored.retriever] if retriever.model else []
     refused = [spec for spec in models if spec not in allowed]
     return f"{', '.join(refused)} is not used unless you name it with --allow" if refused else ""
-
-
-def _pack_of(pack: str, benchmark: Benchmark) -> str:
-    """Return the benchmark's definition for this data: that of a shipped pack holds for the pack's own data only."""
-    edition = edition_of(pack)
-    if edition is None:
-        return pack
-    return edition if is_of_pack(benchmark.name, edition) else PACK
 
 
 def is_of_pack(name: str, edition: str) -> bool:

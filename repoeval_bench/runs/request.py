@@ -20,7 +20,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import RESULTS, choose_retriever, needs_vectors, out_words
+from repoeval_bench.runs.parts import RESULTS, choose_retriever, needs_vectors, shown_results
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
@@ -306,7 +306,8 @@ def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunReque
 
 def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:
     """Return the line of a command and its options, with the folders that are not the default ones."""
-    return shlex.join([PROGRAM, *words, *out_words(out), *(["--home", str(home)] if home else [])])
+    stored = [] if out == RESULTS else ["--out", shown_results(out)]
+    return shlex.join([PROGRAM, *words, *stored, *(["--home", str(home)] if home else [])])
 
 
 def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:

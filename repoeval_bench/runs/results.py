@@ -88,8 +88,8 @@ class Results:
     def check_writable(self) -> None:
         """Raise a BenchError unless runs can be shared."""
 
-    def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
-        """Share an object beside the runs; an existing one of that name stays unless `replace`."""
+    def write_object(self, name: str, content: bytes) -> None:
+        """Share an object beside the runs, in place of an existing one of that name."""
 
     def vectors(self, home: Path | None) -> VectorCache | None:
         """Return the vector cache in `home` as the cache of the shared vectors; None if none are shared."""

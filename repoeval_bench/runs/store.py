@@ -171,14 +171,10 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
-    fields: dict[str, Any] = {}
-    if benchmark.repos:
-        fields["repositories"] = benchmark.repos
-    if benchmark.limit is not None:
-        fields["limit"] = benchmark.limit
-    if benchmark.sample:
-        fields["sample"] = records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
-    return {"part": records.PartRecord(**fields)} if fields else {}
+    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
+    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample}
+    stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    return {"part": records.PartRecord(**stated)} if stated else {}
 
 
 def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Metrics:
@@ -201,9 +197,7 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
         counts=outcome.counts,
         chunk_nws=records.Sizes.model_validate(planned.corpus.sizes()),
         chunk_tokens=outcome.chunk_tokens,
-        micro=means.micro,
-        macro=means.macro,
-        per_repo=means.per_repo,
+        **dict(means),
         ceilings=records.Means.of({name: values.tolist() for name, values in outcome.ceilings.values.items()}, repos),
         leak=records.Averages(micro=leak.micro, macro=leak.macro),
     )

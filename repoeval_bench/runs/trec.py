@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -194,18 +194,15 @@ def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 
 def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(_lines(path), start=1):
+    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
+        lines = json_reader.read_text(path).split("\n")
+    for number, line in enumerate(lines, start=1):
         fields = [field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field]
         if not fields:
             continue
         if len(fields) != n_fields:
             raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")
         yield number, fields
-
-
-def _lines(path: Path) -> Iterable[str]:
-    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
-        return json_reader.read_text(path).split("\n")
 
 
 def _number(path: Path, line: int, what: str, text: str) -> float:

@@ -86,9 +86,9 @@ class StoredResults(Results):
         """Raise a StoreError unless objects can be put into the store."""
         self.store.check_writable()
 
-    def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
+    def write_object(self, name: str, content: bytes) -> None:
         """Put an object into the store."""
-        self.store.write(name, content, replace=replace)
+        self.store.write(name, content, replace=True)
 
     def vectors(self, home: Path | None) -> SharedVectorCache:
         """The vector cache in `home` in front of the vectors of the store."""

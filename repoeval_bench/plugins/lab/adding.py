@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.api.verification import verify
 from repoeval_bench.core.errors import ResultError, of_each
-from repoeval_bench.plugins.lab.verified import VerificationState, VerificationStatus, file_hashes, write_record
+from repoeval_bench.plugins.lab.verified import VerificationStatus, file_hashes, write_record
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.naming import check_finished, check_folder
@@ -60,19 +60,20 @@ def add_run(
     # Hashed before the run is computed again, so that a file that changes meanwhile is noticed.
     sha256 = file_hashes(stored if stored.is_dir() else folder)
     reason, values = _cannot_be_computed(run, allowed), 0
+    verification: dict[str, Any]
     if reason:
         if wrong := _contradictions(run):
             raise ResultError(f"{folder} contradicts itself: {'; '.join(wrong)}; nothing was added")
-        state = VerificationState(status=VerificationStatus.NOT_VERIFIED, reason=reason)
+        verification = {"status": VerificationStatus.NOT_VERIFIED, "reason": reason}
     else:
         result = verify(run, source, questions=questions, allowed=allowed, home=home)
         if not result.holds:
             raise ResultError(f"{_refusal(result)}; nothing was added")
         values = sum(result.compared.values())
-        state = VerificationState(status=VerificationStatus.VERIFIED, ranking=result.ranking, reason=result.reason)
+        verification = {"status": VerificationStatus.VERIFIED, "ranking": result.ranking, "reason": result.reason}
     # The record comes first: an added run without it would be taken for one that was made here.
-    record = write_record(stored, state, values=values, sha256=sha256)
-    results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes(), replace=True)
+    record = write_record(stored, **verification, values=values, sha256=sha256)
+    results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes())
     if not stored.is_dir():
         results.copy(folder)
     results.put(stored)

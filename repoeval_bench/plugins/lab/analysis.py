@@ -171,16 +171,13 @@ def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[ProtocolAgreemen
 
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
     """Return size option of `fixed` -> its run, ascending; of runs of equal mean chunk, the roundest size."""
-    sizes = [(size, run) for run in runs if _is_fixed(run) and (size := chunker_size(run.metrics.chunker))]
+    fixed = [run for run in runs if chunker_name(run.metrics.chunker) == BASELINE]
+    sizes = [(size, run) for run in fixed if (size := chunker_size(run.metrics.chunker))]
     results: dict[int, RunView] = {}
     for size, run in sorted(sizes, key=lambda sized: (len(str(sized[0]).rstrip("0")), sized[0], sized[1].run_id)):
         if size not in results and _nearest(run, results) is None:
             results[size] = run
     return dict(sorted(results.items()))
-
-
-def _is_fixed(run: RunView) -> bool:
-    return chunker_name(run.metrics.chunker) == BASELINE
 
 
 def _sized_runs(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, SizedRun]:
@@ -216,7 +213,8 @@ def _label(spec: str, size: int | None) -> str:
 def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     size = _nearest(run, baselines)
     # A second `fixed` of a size is not compared with the first.
-    return None if size is not None and _is_fixed(run) and baselines[size] is not run else size
+    is_fixed = chunker_name(run.metrics.chunker) == BASELINE
+    return None if size is not None and is_fixed and baselines[size] is not run else size
 
 
 def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:

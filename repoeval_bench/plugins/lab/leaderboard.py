@@ -19,7 +19,7 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.plugins.lab.verified import VerificationState, verification_of
+from repoeval_bench.plugins.lab.verified import VerificationRecord, verification_of
 from repoeval_bench.runs.naming import check_name
 from repoeval_bench.runs.parts import PACKS, VERIFIED
 from repoeval_bench.runs.records import MANIFEST
@@ -53,7 +53,7 @@ class RankedRun:
         return self.run.run_id
 
     @property
-    def verification(self) -> VerificationState | None:
+    def verification(self) -> VerificationRecord | None:
         """Return the verification of an added run; None for a run that was made here."""
         return verification_of(self.run.folder)
 
@@ -110,7 +110,10 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
             not_ranked[run.run_id] = str(error)
         else:
             checked.append(run)
-    groups = _by_ranker(checked) if apart else _groups(checked)
+    by_ranker: dict[object, list[RunView]] = {}
+    for run in checked:
+        by_ranker.setdefault((run.metrics.ranked_by, run.metrics.embedder) if apart else None, []).append(run)
+    groups = [group for same_ranker in by_ranker.values() for group in _groups(same_ranker)]
     ranked = [_leaderboard(group) for group in progress(groups, desc="rank", unit="leaderboards")]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     return Leaderboards(tuple(ranked), not_ranked)
@@ -150,31 +153,24 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
     """
     with_vectors: list[list[RunView]] = []
     for run in filter(_precision, runs):
-        matches = [g for g in with_vectors if _precision(g[0]) == _precision(run) and _fits(run, g)]
-        _join(run, matches[:1], with_vectors)
+        fitting = (g for g in with_vectors if _precision(g[0]) == _precision(run) and _fits(run, g))
+        _add(run, next(fitting, None), with_vectors)
     without: list[list[RunView]] = []
     for run in (run for run in runs if not _precision(run)):
-        if matches := [group for group in with_vectors if _fits(run, group)]:
-            _join(run, matches, with_vectors)
-        else:
-            _join(run, [group for group in without if _fits(run, group)][:1], without)
+        matches = [group for group in with_vectors if _fits(run, group)]
+        for group in matches:
+            group.append(run)
+        if not matches:
+            _add(run, next((group for group in without if _fits(run, group)), None), without)
     return with_vectors + without
 
 
-def _by_ranker(runs: Sequence[RunView]) -> list[list[RunView]]:
-    """Return the `_groups` of the runs of each retriever and embedder."""
-    results: dict[tuple[str, str], list[RunView]] = {}
-    for run in runs:
-        results.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
-    return [group for same_ranker in results.values() for group in _groups(same_ranker)]
-
-
-def _join(run: RunView, matches: Sequence[list[RunView]], groups: list[list[RunView]]) -> None:
-    """Add a run to the matching groups, or to a new one."""
-    for group in matches:
-        group.append(run)
-    if not matches:
+def _add(run: RunView, group: list[RunView] | None, groups: list[list[RunView]]) -> None:
+    """Add a run to a group, or to a new one."""
+    if group is None:
         groups.append([run])
+    else:
+        group.append(run)
 
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:

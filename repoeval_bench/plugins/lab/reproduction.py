@@ -128,14 +128,6 @@ SIZES = (500, 1000, 1500, 3000, 6000)
 
 
 @dataclass(frozen=True, slots=True)
-class Reproduction:
-    """The rows, and the number of repositories that CodeRAG-Bench's rows are averaged over."""
-
-    rows: tuple[PublishedRow, ...]
-    repositories: int
-
-
-@dataclass(frozen=True, slots=True)
 class _PlannedRun:
     """A run that is not made yet, and the rows that it gives."""
 
@@ -150,8 +142,10 @@ def reproduce(
     embedders: Sequence[str] = (),
     source: str = "",
     home: Path | None = None,
-) -> Reproduction:
+) -> tuple[list[PublishedRow], int]:
     """Measure every row; the CodeRAG-Bench rows of further `embedders` (specs) come last.
+
+    Return the rows, and the number of repositories that CodeRAG-Bench's rows are averaged over.
 
     Runs stored in `out` by exactly this code are reused. The row of a model that is not available says so. `source` is
     the --source that the printed commands need to read the same data, if any. Nothing is judged on less than all
@@ -159,7 +153,9 @@ def reproduce(
     """
     for embedder in embedders:
         choose_embedder(embedder)
-    why_not = _why_not_judged(benchmark)
+    why_not = "" if benchmark.is_whole else f"{len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"
+    if not benchmark.is_published:
+        why_not = f"{benchmark.name} is not what was published"
     plan = [*_expected(), *_causes(), *_sizes(), *_coderag()]
     _embed_ahead(benchmark, [planned.request for planned in plan], home)
     rows: list[PublishedRow] = []
@@ -177,7 +173,7 @@ def reproduce(
         else:
             rows += [_measured(run, row, command, why_not) for row in planned.rows]
             repositories = len(run.metrics.per_repo)
-    return Reproduction(tuple(rows), repositories)
+    return rows, repositories
 
 
 def _expected() -> Iterator[_PlannedRun]:
@@ -262,10 +258,3 @@ def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> Pu
     if why_not:
         return replace(measured, status=Status.NOT_JUDGED, reason=why_not)
     return replace(measured, status=judge(mean, row.published, tolerance))
-
-
-def _why_not_judged(benchmark: Benchmark) -> str:
-    """Return why numbers on this benchmark are not judged; empty for the whole published benchmark."""
-    if not benchmark.is_published:
-        return f"{benchmark.name} is not what was published"
-    return "" if benchmark.is_whole else f"{len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"

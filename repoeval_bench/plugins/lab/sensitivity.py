@@ -29,11 +29,7 @@ from repoeval_bench.plugins.lab.grid import Cell, Grid, GridRequest, Scores, che
 from repoeval_bench.plugins.lab.placebo import describe, placebo_arms
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.parts import (
-    make_embedder,
-    skipped_for_language,
-    skipped_line,
-)
+from repoeval_bench.runs.parts import make_embedder, skipped_for_language, skipped_line
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.runner import suited

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from math import inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.words import few
-from repoeval_bench.retrieval.corpus import Corpus, build_corpus
+from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def stability(
     """
     cutter = make_chunker(chunker) if isinstance(chunker, str) else chunker
     before, after = (build_corpus({"": files}, cutter, skip_errors=skip_errors) for files in (old, new))
-    known, texts = set(_texts(before)), list(_texts(after))
+    known, texts = {chunk.embed_text for chunk in before}, [*dict.fromkeys(chunk.embed_text for chunk in after)]
     again = [text not in known for text in texts]
     sizes = [count_nws(text) for text in texts]
     tokens = count(texts)
@@ -92,20 +93,11 @@ def stability(
         texts=len(texts),
         new_texts=sum(again),
         nws=sum(sizes),
-        new_nws=_sum_of(sizes, again),
+        new_nws=sum(compress(sizes, again)),
         tokens=None if tokens is None else sum(tokens),
-        new_tokens=None if tokens is None else _sum_of(tokens, again),
+        new_tokens=None if tokens is None else sum(compress(tokens, again)),
         skipped=(before.skipped, after.skipped),
     )
-
-
-def _texts(corpus: Corpus) -> dict[str, None]:
-    """Return the distinct embedded texts, in their order."""
-    return dict.fromkeys(chunk.embed_text for chunk in corpus)
-
-
-def _sum_of(sizes: Sequence[int], mask: Sequence[bool]) -> int:
-    return sum(size for size, taken in zip(sizes, mask, strict=True) if taken)
 
 
 def _share(part: int, whole: int) -> float:

@@ -7,9 +7,9 @@ every file of the run from when it was computed again, so that a later change is
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from repoeval_bench.analysis.verification import RankingStatus  # noqa: TC001 - pydantic reads it
 from repoeval_bench.core.errors import ResultError
@@ -32,15 +32,6 @@ class VerificationStatus(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationState:
-    """The verification of an added run; `ranking` is None if nothing was computed, and `reason` says why."""
-
-    status: VerificationStatus
-    ranking: RankingStatus | None = None
-    reason: str = ""
-
-
 class VerificationRecord(Record):
     """The content of verified/RUN_ID.json.
 
@@ -58,18 +49,9 @@ class VerificationRecord(Record):
     sha256: dict[str, str]
 
 
-def write_record(folder: Path, state: VerificationState, *, values: int, sha256: dict[str, str]) -> Path:
-    """Write the record of a run beside its folder, and return its path."""
-    record = VerificationRecord(
-        run_id=folder.name,
-        status=state.status,
-        ranking=state.ranking,
-        reason=state.reason,
-        values=values,
-        code=code_state(),
-        versions=versions(),
-        sha256=sha256,
-    )
+def write_record(folder: Path, **fields: Any) -> Path:
+    """Write the record of a run, which has these fields, beside its folder, and return its path."""
+    record = VerificationRecord(run_id=folder.name, code=code_state(), versions=versions(), **fields)
     path = record_file(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_named(path, json.dumps(record.as_json(), indent=1) + "\n", "another folder with --out")
@@ -81,8 +63,8 @@ def record_file(folder: Path) -> Path:
     return folder.parent / VERIFIED / f"{folder.name}.json"
 
 
-def verification_of(folder: Path) -> VerificationState | None:
-    """Return the verification of a run, and whether it changed since; None for a run that was not added."""
+def verification_of(folder: Path) -> VerificationRecord | None:
+    """Return the record of an added run, with the files that changed since as its reason; None for any other run."""
     path = record_file(folder)
     if not path.is_file():
         return None
@@ -92,8 +74,9 @@ def verification_of(folder: Path) -> VerificationState | None:
         raise ResultError(f"{path} is of the run {record.run_id}; add {folder.name} again")
     now = file_hashes(folder)
     if changed := sorted(name for name in {*record.sha256, *now} if record.sha256.get(name) != now.get(name)):
-        return VerificationState(status=VerificationStatus.CHANGED, reason=few(changed, _SHOWN))
-    return VerificationState(status=record.status, ranking=record.ranking, reason=record.reason)
+        why = few(changed, _SHOWN)
+        return record.model_copy(update={"status": VerificationStatus.CHANGED, "ranking": None, "reason": why})
+    return record
 
 
 def file_hashes(folder: Path) -> dict[str, str]:

@@ -145,7 +145,9 @@ def judge_log(
                 f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
                 "them"
             )
-        add_names(names, row, cluster_by)
+        known = names.setdefault(row.query_id, {})
+        for field, name in names_of(row, cluster_by).items():
+            _same(row.query_id, field, known.setdefault(field, name), name)
         of_query = gains.setdefault(row.query_id, {})
         if row.chunk_id is not None:
             kinds.add("chunks")
@@ -202,13 +204,6 @@ def names_of(row: LogRow | Gold, cluster_by: str | None) -> dict[str, str]:
         elif value is not None:
             raise ResultError(f"extra.{field} of query {row.query_id!r} is {value!r}; give a word or a whole number")
     return results
-
-
-def add_names(known: dict[str, dict[str, str]], row: LogRow | Gold, cluster_by: str | None) -> None:
-    """Add what the row names to query_id -> field -> name; a name that differs from the known one is a ResultError."""
-    names = known.setdefault(row.query_id, {})
-    for field, name in names_of(row, cluster_by).items():
-        _same(row.query_id, field, names.setdefault(field, name), name)
 
 
 def _same(query_id: str, field: str, known: str, name: str) -> None:

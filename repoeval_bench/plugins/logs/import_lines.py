@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,14 +33,12 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> 
         return
     location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
     if (known := places.setdefault(chunk.chunk_id, location)) != location:
-        raise ResultError(
-            f"chunk {chunk.chunk_id!r} is {_words(location)} after {_words(known)}; give it one place and one header"
+        now, before = (
+            f"{place.file} [{place.lines.start}, {place.lines.end})"
+            + (f" with a header of {place.header_nws} characters" if place.header_nws else "")
+            for place in (location, known)
         )
-
-
-def _words(chunk: ChunkPlace) -> str:
-    header = f" with a header of {chunk.header_nws} characters" if chunk.header_nws else ""
-    return f"{chunk.file} [{chunk.lines.start}, {chunk.lines.end}){header}"
+        raise ResultError(f"chunk {chunk.chunk_id!r} is {now} after {before}; give it one place and one header")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,19 +71,17 @@ class LineInputs:
                 "name the folder that holds them as the gold does with --files"
             )
         known = {chunk_id for chunk_id, location in places.items() if location.file in files}
-        readable = {query_id: _up_to(ranking, known) for query_id, ranking in rankings.items() if query_id in gold}
+        readable = {
+            query_id: [*takewhile(lambda hit: hit[0] in known, ranking)]
+            for query_id, ranking in rankings.items()
+            if query_id in gold
+        }
         return cls(
             context=Context(places=places, gold=gold, line_nws={name: file.line_nws() for name, file in files.items()}),
             rankings=readable,
             files=files,
             unread=sum(len(ranking) < len(rankings[query_id]) for query_id, ranking in readable.items()),
         )
-
-
-def _up_to(ranking: Sequence[tuple[str, float]], known: Collection[str]) -> Sequence[tuple[str, float]]:
-    """Return the ranking up to its first chunk that is not known."""
-    end = next((i for i, (chunk_id, _) in enumerate(ranking) if chunk_id not in known), len(ranking))
-    return ranking[:end]
 
 
 def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]:

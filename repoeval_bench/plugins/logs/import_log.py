@@ -337,9 +337,7 @@ class _JudgedLog:
             retriever=one_line(first.system),
             k=first.k_raw,
             counts=self.counts,
-            micro=means.micro,
-            macro=means.macro,
-            per_repo=means.per_repo,
+            **dict(means),
             leak=self.leak(),
         )
 

@@ -57,6 +57,7 @@ class JudgedLog:
     def of(cls, scores: QueryScores, rows: Iterable[LogRow], qrels: Qrels) -> Self:
         """Join scored queries with a log and its judgements."""
         by_query = {row.query_id: row for row in rows}
+        plain = [name for name in scores.values if name not in UNREGISTERED and not name.endswith((CEILING, SHARE))]
         return cls(
             rows=by_query,
             unanswerable=tuple(row for row in by_query.values() if row.no_answer and row.query_id not in qrels),
@@ -64,7 +65,7 @@ class JudgedLog:
             clusters=scores.clusters,
             clustered_by=scores.clustered_by,
             qrels={query_id: qrels.get(query_id, {}) for query_id in scores.query_ids},
-            measures=rank_measures(scores.values),
+            measures=tuple(name for name in plain if Measure.parse(name).needs == {"ranking"}),
         )
 
     def where(self, has: Callable[[LogRow], bool]) -> Self:
@@ -100,12 +101,6 @@ class JudgedLog:
 
     def __len__(self) -> int:
         return len(self.query_ids)
-
-
-def rank_measures(names: Iterable[str]) -> tuple[str, ...]:
-    """Those of a run's measures that need nothing but a ranking and its judgements."""
-    plain = [name for name in names if name not in UNREGISTERED and not name.endswith((CEILING, SHARE))]
-    return tuple(name for name in plain if Measure.parse(name).needs == {"ranking"})
 
 
 def resolve_depth(runs: Sequence[RunView], k: int | None) -> int:

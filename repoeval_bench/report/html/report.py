@@ -17,13 +17,13 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
+from repoeval_bench.report.comparison import comparison_columns
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.payload import compressed, payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
     differences_note,
-    differences_table,
     leads_note,
     leads_table,
     page_table,
@@ -35,7 +35,7 @@ from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_ranking import Ranking, candidates_ranked, ranking, ranking_table
-from repoeval_bench.report.table import table_of
+from repoeval_bench.report.table import Column, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text
 
@@ -109,7 +109,11 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
             flipped="files" if clustered == "file" else f"groups of one {clustered}",
             differences=page_table(
-                differences_table(shown_differences, short_name, kind),
+                table_of(
+                    [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
+                    shown_differences,
+                    "page",
+                ),
                 [names[difference.treatment] for difference in shown_differences],
             )
             if shown_differences

@@ -15,7 +15,7 @@ from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.report.comparison import comparison_columns, families
+from repoeval_bench.report.comparison import families
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
 from repoeval_bench.report.table import P_VALUE, Cell, Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import cluster_count, full_outcome_name, heading, interval, printable, probability
@@ -197,12 +197,6 @@ def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tup
         Column(name="note", value=note),
     ]
     return table_of(columns, range(len(parts)), "page"), [line.removeprefix("note: ") for line in warnings if line]
-
-
-def differences_table(differences: Sequence[Comparison], run: Callable[[Comparison], str], kind: str) -> Table:
-    """Return a row for each measure and run; `run` gives the name of a treatment, and `kind` what the runs are."""
-    columns = [Column(name=kind, value=run), *comparison_columns(differences[0])]
-    return table_of(columns, differences, "page")
 
 
 def tested(differences: Sequence[Comparison]) -> list[Comparison]:

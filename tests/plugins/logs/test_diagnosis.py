@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from plugins.logs.made_logs import row
-from repoeval_bench.plugins.logs.diagnosis.bm25_run import Beside
 from repoeval_bench.plugins.logs.diagnosis.checks import check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import DiagnosisEvidence, newer_share, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import find_gaps
@@ -303,7 +302,7 @@ def test_the_worst_queries_with_gold_and_both_rankings():
     ids = worst_ids(result, "ndcg@10", 3)
     assert ids == ["q09", "q05", "q07"]
     rows = {"q09": results(entry("r0/f4.py@9", 1), entry("r1/x.py@1", 2))}
-    nine, five, _ = worst_queries(result, "ndcg@10", ids, Beside(rows, result.log.qrels, "a stored run"))
+    nine, five, _ = worst_queries(result, "ndcg@10", ids, (rows, result.log.qrels))
     assert (nine.value, nine.first_hit, nine.relevant, nine.query) == (0.0, None, 1, "text 9\n")
     assert [(place.chunk_id, place.start_line) for place in nine.gold] == [("r0/f4.py@9", 90)]
     assert [each.relevant for each in nine.bm25] == [True, False]

@@ -213,7 +213,7 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     """The first two of both logs, by id; neither rank, system, score nor gold."""
     one = {"a": row("a", "xyz", query="why"), "b": row("b", "x")}
     other = {"a": row("a", "wxy")}
-    rows = [pool_row.as_json() for pool_row in pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
+    rows = [*pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
     assert [(r["query_id"], r["chunk_id"]) for r in rows] == [("a", "w"), ("a", "x"), ("a", "y"), ("b", "x")]
     assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
 

@@ -50,9 +50,9 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
     # The commands of the page need no --source that `eval` finds by itself.
     named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source
     benchmark = load_benchmark(source, home=home)
-    measured = reproduce(benchmark, out, embedders=embedders, source=named, home=home)
-    page = format_page(benchmark.label, measured.rows, measured.repositories)
-    rows = [asdict(row) for row in measured.rows]
+    measured, repositories = reproduce(benchmark, out, embedders=embedders, source=named, home=home)
+    page = format_page(benchmark.label, measured, repositories)
+    rows = [asdict(row) for row in measured]
     for name, content in (("json", json.dumps(rows, indent=2) + "\n"), ("md", page)):
         write_named(out / f"reproduction.{name}", content, "another folder with --out")
     if as_json:

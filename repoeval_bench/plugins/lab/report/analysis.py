@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.plugins.lab.analysis import LeaderboardAnalysis, ProtocolAgreement, SizeEffect
-    from repoeval_bench.plugins.lab.stability import Updates
 
 
 def best_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
     """Tabulate for each leaderboard its best run, and how many runs are significantly worse."""
-    columns = [
-        *map(_text, ("data", "best")),
+    columns: list[Column | str] = [
+        "data",
+        "best",
         *figures("its score, 95 % CI"),
-        *map(_text, ("protocol", "retriever")),
+        "protocol",
+        "retriever",
         *figures("significantly worse", "of", number="d"),
-        _text("against fixed of its size"),
+        "against fixed of its size",
     ]
     rows = []
     for analysis in analyses:
@@ -53,8 +54,8 @@ def best_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
 def sizes_table(analysis: LeaderboardAnalysis) -> Table:
     """Tabulate each chunker's mean at each size, and the difference of the largest size to the smallest."""
     sizes = sorted({size for effect in analysis.sizes for size in effect.means})
-    columns = [
-        _text("chunker"),
+    columns: list[Column | str] = [
+        "chunker",
         *figures(*(f"{size:,}" for size in sizes)),
         *figures("largest minus smallest, 95 % CI", number="+.4f"),
     ]
@@ -67,10 +68,10 @@ def sizes_table(analysis: LeaderboardAnalysis) -> Table:
 
 def frontier_table(analysis: LeaderboardAnalysis) -> Table:
     """Tabulate for each budget the same in tokens, the best run, and the best of `fixed`."""
-    columns = [
+    columns: list[Column | str] = [
         *figures("characters read", number=","),
         *figures("tokens read", number=",.0f"),
-        _text("best"),
+        "best",
         *figures(f"{heading(analysis.recall)}, 95 % CI"),
         *figures("best of fixed"),
     ]
@@ -95,7 +96,7 @@ def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
         for sized in analysis.sized_runs.values()
         if sized.run_id in analysis.against
     )
-    columns = [_text("chunker"), *(_text(analysis.leaderboard.protocol) for analysis in analyses)]
+    columns: list[Column | str] = ["chunker", *(analysis.leaderboard.protocol for analysis in analyses)]
     by_label = [
         {analysis.sized_runs[run_id].label: c for run_id, c in analysis.against.items()} for analysis in analyses
     ]
@@ -105,8 +106,10 @@ def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
 
 def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
     """Tabulate for each pair of protocols how similarly they rank, and how many verdicts change between them."""
-    columns = [
-        *map(_text, ("protocols", "data", "retriever")),
+    columns: list[Column | str] = [
+        "protocols",
+        "data",
+        "retriever",
         *figures("Kendall's tau", number="+.2f"),
         *figures("runs", "verdicts", "changed", "turned round", number="d"),
     ]
@@ -123,8 +126,9 @@ def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
 
 def languages_table(analysis: LeaderboardAnalysis) -> Table:
     """Tabulate each language's best run, and how many runs are significantly worse; empty for a single language."""
-    columns = [
-        *map(_text, ("language", "best")),
+    columns: list[Column | str] = [
+        "language",
+        "best",
         *figures("its score"),
         *figures("significantly worse", number="d"),
     ]
@@ -156,7 +160,12 @@ def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
             {"measure": f"{analysis.recall}@{point.budget}"} | _run(analysis, point.run_id) | asdict(point)
             for point in analysis.frontier
         ],
-        "updates": [_run(analysis, run_id) | _update(update) for run_id, update in analysis.updates.items()],
+        "updates": [
+            _run(analysis, run_id)
+            | {"share": cost.share, "ci": cost.ci, "pairs": cost.n_pairs}
+            | dict(zip(("difference", "difference_ci"), cost.to_fixed or (None, None), strict=True))
+            for run_id, cost in analysis.updates.items()
+        ],
         "languages": {name: choice and choice_record(choice) for name, choice in analysis.languages.items()},
     }
 
@@ -192,12 +201,6 @@ def _size(effect: SizeEffect) -> dict[str, Any]:
     return {"chunker": effect.chunker, **named, "difference": effect.difference, "ci": effect.ci}
 
 
-def _update(cost: Updates) -> dict[str, Any]:
-    difference, ci = cost.to_fixed or (None, None)
-    about = {"share": cost.share, "ci": cost.ci, "pairs": cost.n_pairs}
-    return about | {"difference": difference, "difference_ci": ci}
-
-
 def _for_csv(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row with two empty ends for a missing interval, and its measure as tables name it."""
     measure = {"measure": heading(row["measure"])} if "measure" in row else {}
@@ -212,10 +215,6 @@ def _run(analysis: LeaderboardAnalysis, run_id: str) -> dict[str, str]:
 def _data(analysis: LeaderboardAnalysis) -> str:
     dataset = analysis.leaderboard.runs[0].metrics.dataset
     return f"{dataset.name}, {count(dataset.tasks, 'task')}"
-
-
-def _text(name: str) -> Column:
-    return Column(name=name)
 
 
 def _difference(comparisons: Sequence[Comparison]) -> tuple[str, ...]:

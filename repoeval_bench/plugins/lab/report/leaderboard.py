@@ -25,7 +25,7 @@ from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, RankedRun
-    from repoeval_bench.plugins.lab.verified import VerificationState
+    from repoeval_bench.plugins.lab.verified import VerificationRecord
 
 
 def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
@@ -69,15 +69,14 @@ def verification_notes(leaderboards: Leaderboards) -> list[str]:
     ]
 
 
-def verification_words(state: VerificationState | None) -> str:
+def verification_words(state: VerificationRecord | None) -> str:
     """Return the verification of an added run in words; empty for a run that was made here."""
     if state is None:
         return ""
     if state.status is VerificationStatus.VERIFIED:
         return f"verified, ranking {state.ranking}"
-    if state.status is VerificationStatus.CHANGED:
-        return f"not verified: {state.reason} changed since the run was added"
-    return f"not verified: {state.reason}"
+    changed = " changed since the run was added" if state.status is VerificationStatus.CHANGED else ""
+    return f"not verified: {state.reason}{changed}"
 
 
 def explained(leaderboards: Leaderboards) -> list[str]:

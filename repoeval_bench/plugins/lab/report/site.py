@@ -31,6 +31,7 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
     leaderboard_csv,
     leaderboard_records,
     leaderboard_sentences,
+    leaderboard_title,
     summary,
     verification_notes,
     verification_words,
@@ -40,7 +41,7 @@ from repoeval_bench.report.html.assets import check_page, environment, script, s
 from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Estimate, number, table_of
-from repoeval_bench.report.text import CHARACTERS_NOTE, heading, printable
+from repoeval_bench.report.text import CHARACTERS_NOTE, printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -77,10 +78,14 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
     pages: dict[tuple[str, str], list[LeaderboardAnalysis]] = {}
     for analysis in ranked:
         pages.setdefault((analysis.leaderboard.runs[0].metrics.dataset.name, analysis.ranker), []).append(analysis)
-    names = {about: _page_name(*about) for about in pages}
+    # A slug loses some letters, so the name of a page has a hash of both names too.
+    names = {about: f"{slug('-'.join(about), 100).lower()}-{short_hash(repr(about))}.html" for about in pages}
     agreed = agreements(ranked)
     analysis_records = [analysis_record(analysis) for analysis in ranked]
-    shown = {about: _leaderboards(of_page) for about, of_page in pages.items()}
+    shown = {
+        about: [_leaderboard(*pair) for pair in zip(of_page, _ids(of_page), strict=True)]
+        for about, of_page in pages.items()
+    }
     records = leaderboard_records(leaderboards) | {"standings": analysis_records}
     tables = {"leaderboard.csv": leaderboard_csv(leaderboards), **analysis_csvs(analysis_records, agreed)}
     index = _render(
@@ -114,11 +119,6 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
     }
 
 
-def _leaderboards(analyses: Sequence[LeaderboardAnalysis]) -> list[dict[str, Any]]:
-    ids = _ids([analysis.leaderboard.protocol for analysis in analyses])
-    return [_leaderboard(analysis, id_) for analysis, id_ in zip(analyses, ids, strict=True)]
-
-
 def _render(template: str, **content: Any) -> str:
     code, digest = script(SCRIPTS)
     page = environment(TEMPLATES).get_template(template)
@@ -128,15 +128,9 @@ def _render(template: str, **content: Any) -> str:
     )
 
 
-def _page_name(dataset: str, ranker: str) -> str:
-    """Return a file name of both, with a hash of both because a slug loses some letters."""
-    named = slug(f"{dataset}-{ranker}", 100).lower()
-    return f"{named}-{short_hash(repr((dataset, ranker)))}.html"
-
-
-def _ids(protocols: Sequence[str]) -> list[str]:
+def _ids(analyses: Sequence[LeaderboardAnalysis]) -> list[str]:
     """Return an id for each leaderboard of a page: its protocol, with `_` and a number if that is taken or empty."""
-    slugs = [slug(protocol) for protocol in protocols]
+    slugs = [slug(analysis.leaderboard.protocol) for analysis in analyses]
     return [
         slug if slug not in {"", "against"} and slugs.count(slug) == 1 else f"{slug}_{index}"
         for index, slug in enumerate(slugs, 1)
@@ -159,10 +153,8 @@ def page_columns(analysis: LeaderboardAnalysis) -> list[Column]:
         return READ * nws * analysis.tokens_per_nws if nws and analysis.tokens_per_nws else None
 
     def difference(entry: RankedRun) -> Estimate | None:
-        return next(
-            (Estimate(comparison.difference, comparison.ci) for comparison in analysis.against.get(entry.run_id, ())),
-            None,
-        )
+        first = next(iter(analysis.against.get(entry.run_id, ())), None)
+        return None if first is None else Estimate(first.difference, first.ci)
 
     def verdict(entry: RankedRun) -> PairVerdict | None:
         return next((comparison.verdict for comparison in analysis.against.get(entry.run_id, ())), None)
@@ -190,8 +182,7 @@ def _leaderboard(analysis: LeaderboardAnalysis, id_: str) -> dict[str, Any]:
         "id": id_,
         "protocol": printable(leaderboard.protocol),
         "about": printable(leaderboard.dataset),
-        "ranked": f"by the {leaderboard.over} mean of {heading(leaderboard.measure)} over the top {leaderboard.k}"
-        + (f" · vectors in {printable(leaderboard.precision)}" if leaderboard.precision else ""),
+        "ranked": printable(leaderboard_title(leaderboard)[1]),
         "brief": page_table(table_of(brief, leaderboard.entries, "page")),
         "table": page_table(table_of(columns, leaderboard.entries, "page")),
         "sentences": [_note(line) for line in leaderboard_sentences(leaderboard)],

@@ -143,15 +143,11 @@ def _notes(run: RunView) -> Iterator[str]:
     if copied := copy_note(run.metrics.gold_in_query):
         yield copied
     if counts.queries_not_read is None:
-        yield f"no line measures for {count(counts.queries, 'query')}: {_why_no_lines(run)}"
+        why = "the sizes of lines are not known; name the folder of the sources with --files"
+        if imported and imported.gold_kind != "lines":
+            why = f"the gold names {imported.gold_kind}, not lines"
+        yield f"no line measures for {count(counts.queries, 'query')}: {why}"
     if imported and imported.gold_kind == "files":
         yield "gold of whole files is blind to chunking: each chunk of them is relevant, wherever it is cut"
     if imported and imported.pooled:
         yield "relevant chunks the log does not show are not counted: recall is too high without --corpus"
-
-
-def _why_no_lines(run: RunView) -> str:
-    kind = run.manifest.imported.gold_kind if run.manifest.imported else ""
-    if kind != "lines":
-        return f"the gold names {kind}, not lines"
-    return "the sizes of lines are not known; name the folder of the sources with --files"

@@ -84,8 +84,8 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Pat
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
     result = pool(stored, k)
-    write_rows(output, [row.as_json() for row in result.rows])
-    queries = len({row.query_id for row in result.rows})
+    write_rows(output, result.rows)
+    queries = len({row["query_id"] for row in result.rows})
     if as_json:
         run_ids = [run.run_id for run in stored]
         print_json(

@@ -46,10 +46,6 @@ LIMITS: Mapping[str, float] = {
 """Threshold -> its value, by convention; docs/logs.md says what each is compared with."""
 
 
-def _limits(*names: str) -> dict[str, float]:
-    return {name: LIMITS[name] for name in names}
-
-
 Status = Literal["finding", "fine", "unknown"]
 
 
@@ -90,12 +86,13 @@ def check_all(evidence: DiagnosisEvidence, measure: str) -> list[Check]:
     ]
 
 
-def _check(name: str, is_problem: bool, says: str, numbers: Numbers, limits: Mapping[str, float]) -> Check:
-    return Check(name=name, status="finding" if is_problem else "fine", says=says, numbers=numbers, limits=limits)
-
-
-def _unknown(name: str, says: str, limits: Mapping[str, float], numbers: Numbers | None = None) -> Check:
-    return Check(name=name, status="unknown", says=says, numbers=numbers or {}, limits=limits)
+def _check(
+    name: str, is_problem: bool | None, says: str, numbers: Numbers, *limits: str, gaps: tuple[Gap, ...] = ()
+) -> Check:
+    """Return a check that was compared with these thresholds; `is_problem` is None if the result is not known."""
+    status: Status = "unknown" if is_problem is None else "finding" if is_problem else "fine"
+    used = {limit: LIMITS[limit] for limit in limits}
+    return Check(name=name, status=status, says=says, numbers=numbers, limits=used, gaps=gaps)
 
 
 def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
@@ -109,7 +106,7 @@ def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
 def _too_shallow(name: str, evidence: DiagnosisEvidence) -> Check:
     way_out = f"import a log of {DEEP} results a query" if evidence.imported else f"rank with --k {DEEP}"
     says = f"the run ranks {evidence.depth} results; lower ranks are not known, {way_out}"
-    return _unknown(name, says, {}, {"k": evidence.depth})
+    return _check(name, None, says, {"k": evidence.depth})
 
 
 def _depth(evidence: DiagnosisEvidence) -> Check:
@@ -126,7 +123,7 @@ def _depth(evidence: DiagnosisEvidence) -> Check:
         says = f"recall@5 is low, and so is recall@{evidence.deep}: see missing"
     else:
         says = "the first five results hold most of what five can hold"
-    return _check("depth", is_problem, says, _recalls(evidence, 5, evidence.deep), _limits("recall-low", "recall-high"))
+    return _check("depth", is_problem, says, _recalls(evidence, 5, evidence.deep), "recall-low", "recall-high")
 
 
 def _missing(evidence: DiagnosisEvidence) -> Check:
@@ -153,14 +150,14 @@ def _missing(evidence: DiagnosisEvidence) -> Check:
             "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
             "little"
         )
-    return _check("missing", is_problem, says, numbers, _limits("recall-high"))
+    return _check("missing", is_problem, says, numbers, "recall-high")
 
 
 def _copies(evidence: DiagnosisEvidence) -> Check:
     k = min(TOP, evidence.depth)
     if k < TOP:
         says = f"the run ranks {k} results; near-duplicates are looked for in ten"
-        return _unknown("near-duplicates", says, {}, {"k": evidence.depth})
+        return _check("near-duplicates", None, says, {"k": evidence.depth})
     share = float(np.mean([repeats(evidence.top(query_id, k)) for query_id in evidence.scores.query_ids]))
     numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
     if "novelty@10" in evidence.scores.values:
@@ -181,7 +178,7 @@ def _copies(evidence: DiagnosisEvidence) -> Check:
         says = "the top 10 repeat themselves, but that is not what keeps precision low"
     else:
         says = "the top 10 hardly repeat themselves"
-    return _check("near-duplicates", is_problem, says, numbers, _limits("recall-high", "precision-low", "repeats"))
+    return _check("near-duplicates", is_problem, says, numbers, "recall-high", "precision-low", "repeats")
 
 
 def _ranking(evidence: DiagnosisEvidence) -> Check:
@@ -191,16 +188,15 @@ def _ranking(evidence: DiagnosisEvidence) -> Check:
         f"hit@{evidence.deep}": float(is_hit.mean()),
         "mrr of queries with a hit": None,
     }
-    used = _limits("mrr-low")
     if not is_hit.any():
-        return _unknown("ranking", "no query has a hit: there is nothing to rank", used, numbers)
+        return _check("ranking", None, "no query has a hit: there is nothing to rank", numbers, "mrr-low")
     mrr = float(evidence.values["mrr"][is_hit].mean())
     numbers["mrr of queries with a hit"] = mrr
     if mrr < LIMITS["mrr-low"]:
         says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
     else:
         says = "where something relevant is found, it ranks high"
-    return _check("ranking", mrr < LIMITS["mrr-low"], says, numbers, used)
+    return _check("ranking", mrr < LIMITS["mrr-low"], says, numbers, "mrr-low")
 
 
 def _segments(evidence: DiagnosisEvidence, measure: str) -> Check:
@@ -212,43 +208,40 @@ def _segments(evidence: DiagnosisEvidence, measure: str) -> Check:
         "of them behind": len(worse),
         "segments with too few clusters to test": untested,
     }
-    used = _limits("gap")
     if not gaps:
-        return _unknown("segments", "no segment can be tested; bring facts, or more files", used, numbers)
+        return _check("segments", None, "no segment can be tested; bring facts, or more files", numbers, "gap")
     if not worse:
-        return _check("segments", False, "no segment is clearly behind the others", numbers, used)
+        return _check("segments", False, "no segment is clearly behind the others", numbers, "gap")
     listed = ", ".join(f"{gap.by} = {gap.name}" for gap in worse[:5]) + (", …" if len(worse) > 5 else "")
     says = f"clearly behind the other queries (Holm over {count(len(gaps), 'test')}): {listed}; look at these first"
-    return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=worse)
+    return _check("segments", True, says, numbers, "gap", gaps=worse)
 
 
 def _freshness(evidence: DiagnosisEvidence) -> Check:
     share, n_dated = newer_share(evidence.log.rows.values(), TOP)
     numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": n_dated}
-    used = _limits("newer")
     if share is None:
-        return _unknown("freshness", "no query has an as_of with dated results (doc_version)", used, numbers)
+        return _check("freshness", None, "no query has an as_of with dated results (doc_version)", numbers, "newer")
     is_problem = share > LIMITS["newer"]
     says = (
         "results are newer than the query may know of: filter by date before ranking, and index earlier versions"
         if is_problem
         else "no result is newer than its query may know of"
     )
-    return _check("freshness", is_problem, says, numbers, used)
+    return _check("freshness", is_problem, says, numbers, "newer")
 
 
 _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
 
 
 def _latency(evidence: DiagnosisEvidence) -> Check:
-    used = _limits("latency-ms")
     if not evidence.latency:
-        return _unknown("latency", "the run has no times of its queries", used)
+        return _check("latency", None, "the run has no times of its queries", {}, "latency-ms")
     # Scores from the cache took no time, so they say nothing about the reranker's.
     timed = [query for query in evidence.latency.values() if "rerank" in query or not evidence.reranked]
     if not timed:
         says = "the scores of the reranker's pairs were in the cache, so its time is not known"
-        return _unknown("latency", says, used)
+        return _check("latency", None, says, {}, "latency-ms")
     times = {step: [query[step] for query in timed if step in query] for step in ("retrieve", "rerank")}
     times = {step: column for step, column in times.items() if column}
     whole = quantiles(sum(query.values()) for query in timed)
@@ -265,18 +258,18 @@ def _latency(evidence: DiagnosisEvidence) -> Check:
     says = (
         f"one query in ten takes {whole['p90']:.0f} ms or more; {split}: {_QUICKER[slowest]}" if is_problem else split
     )
-    return _check("latency", is_problem, says, numbers, used)
+    return _check("latency", is_problem, says, numbers, "latency-ms")
 
 
 def _truncation(evidence: DiagnosisEvidence) -> Check:
-    counts, used = evidence.metrics.counts, _limits("truncated")
+    counts = evidence.metrics.counts
     if not evidence.metrics.chunk_tokens:
         if evidence.imported:
-            return _unknown("truncation", "the log does not say what its model cut", used)
+            return _check("truncation", None, "the log does not say what its model cut", {}, "truncated")
         if counts.queries_truncated is None:
             says = f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
-            return _unknown("truncation", says, used)
-        return _check("truncation", False, "nothing was embedded, so nothing was cut", {}, used)
+            return _check("truncation", None, says, {}, "truncated")
+        return _check("truncation", False, "nothing was embedded, so nothing was cut", {}, "truncated")
     numbers: Numbers = {}
     cut = []
     for name, total, truncated in (
@@ -293,25 +286,25 @@ def _truncation(evidence: DiagnosisEvidence) -> Check:
         if cut
         else "the model reads nearly everything whole"
     )
-    return _check("truncation", bool(cut), says, numbers, used)
+    return _check("truncation", bool(cut), says, numbers, "truncated")
 
 
 def _chunker(evidence: DiagnosisEvidence) -> Check:
-    used = _limits("ceiling-low")
     ceiling = evidence.line_ceiling
     if ceiling is None:
-        return _unknown("chunker", "line ceilings are not stored for this run", used)
+        return _check("chunker", None, "line ceilings are not stored for this run", {}, "ceiling-low")
     is_problem = ceiling < LIMITS["ceiling-low"]
     says = (
         "even a ranker that knows the gold reads (greedily) little of it from these chunks in its own size: the chunker"
         if is_problem
         else "a perfect ranker could read nearly all gold lines from these chunks"
     )
-    return _check("chunker", is_problem, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, used)
+    return _check(
+        "chunker", is_problem, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, "ceiling-low"
+    )
 
 
 def _retriever(evidence: DiagnosisEvidence) -> Check:
-    used = _limits("share-low")
     name, value = "line_rprec", evidence.metrics.micro.get("line_rprec")
     ceiling = evidence.line_ceiling
     if not ceiling:
@@ -319,7 +312,7 @@ def _retriever(evidence: DiagnosisEvidence) -> Check:
         name, ceiling = f"recall@{k}", evidence.recall_ceiling(k)
         value = evidence.mean(name) if name in evidence.values else None
     if not ceiling or value is None:
-        return _unknown("retriever", "nothing can be found, or the run ranks too few", used)
+        return _check("retriever", None, "nothing can be found, or the run ranks too few", {}, "share-low")
     is_problem = value / ceiling < LIMITS["share-low"]
     says = (
         "the retriever misses much of what these chunks could give: another model, BM25 or both, what is read of long "
@@ -328,7 +321,7 @@ def _retriever(evidence: DiagnosisEvidence) -> Check:
         else "the retriever takes most of what these chunks can give"
     )
     numbers: Numbers = {name: value, "its ceiling": ceiling, "share of the ceiling": value / ceiling}
-    return _check("retriever", is_problem, says, numbers, used)
+    return _check("retriever", is_problem, says, numbers, "share-low")
 
 
 def _lost(evidence: DiagnosisEvidence) -> Check:
@@ -349,7 +342,7 @@ def _lost(evidence: DiagnosisEvidence) -> Check:
         if is_problem
         else "every query can be answered from the index, or nearly"
     )
-    return _check("lost", is_problem, says, numbers, _limits("lost"))
+    return _check("lost", is_problem, says, numbers, "lost")
 
 
 def _definitions(evidence: DiagnosisEvidence) -> Check:
@@ -365,4 +358,4 @@ def _definitions(evidence: DiagnosisEvidence) -> Check:
         if is_problem
         else "nearly every definition that completion needs is in a chunk that was ranked"
     )
-    return _check("definitions", is_problem, says, numbers, _limits("never-retrieved"))
+    return _check("definitions", is_problem, says, numbers, "never-retrieved")

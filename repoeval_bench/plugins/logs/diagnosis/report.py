@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.logs.diagnosis.bm25_run import Beside, find_bm25
 from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, DiagnosisEvidence
 from repoeval_bench.runs.facts import with_facts
+from repoeval_bench.runs.naming import runs_beside
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.view import RunView
 
@@ -64,13 +65,20 @@ def worst_ids(evidence: DiagnosisEvidence, measure: str, number: int) -> list[st
 
 
 def worst_queries(
-    evidence: DiagnosisEvidence, measure: str, ids: Sequence[str], bm25: Beside | None
+    evidence: DiagnosisEvidence,
+    measure: str,
+    ids: Sequence[str],
+    bm25: tuple[Mapping[str, Sequence[Retrieved]], Qrels] | None,
 ) -> list[WorstQuery]:
-    """Return these queries with their gold, their top 10 and, if it is known, BM25's top 10."""
+    """Return these queries with their gold, their top 10 and, if it is known, BM25's top 10.
+
+    `bm25` is (query_id -> BM25's results, best first; the judgements of its chunks).
+    """
+    results, qrels = bm25 or ({}, {})
     values = evidence.scores.by_query(measure)
     known = dict(evidence.places)
-    for results in bm25.results.values() if bm25 else ():
-        known |= {entry.chunk_id: entry for entry in results if entry.chunk_id not in known}
+    for ranked in results.values():
+        known |= {entry.chunk_id: entry for entry in ranked if entry.chunk_id not in known}
     return [
         WorstQuery(
             query_id=query_id,
@@ -80,7 +88,7 @@ def worst_queries(
             first_hit=_first_hit(evidence, query_id),
             gold=_gold(evidence.log.qrels[query_id], known),
             top=_top(evidence.top(query_id, TOP), evidence.log.qrels[query_id]),
-            bm25=_top(bm25.results.get(query_id, ())[:TOP], bm25.qrels.get(query_id, {})) if bm25 else None,
+            bm25=_top(results.get(query_id, ())[:TOP], qrels.get(query_id, {})) if bm25 else None,
         )
         for query_id in ids
     ]
@@ -139,25 +147,46 @@ def diagnose(
     split the queries by, `bm25` a run of BM25 (by default one in the same folder). UsageError: the run lacks the
     measure.
     """
-    (measure,) = shared_measures([run], [measure or _usual(run)])
+    scored = run.metrics.micro
+    if not scored:
+        raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
+    usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
+    (measure,) = shared_measures([run], [measure or usual])
     evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0])
     checks = check_all(evidence, measure)
     ids = worst_ids(evidence, measure, worst)
-    bm25_ranking, note = find_bm25(run, bm25, ids)
+    bm25, note = _find_bm25(run, bm25, ids)
+    ranking = ({row.query_id: row.ranked for row in bm25.log_rows()}, bm25.qrels()) if bm25 else None
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,
         measure=measure,
         n_queries=len(run.scores),
         checks=tuple(checks),
-        worst=tuple(worst_queries(evidence, measure, ids, bm25_ranking)),
-        bm25=bm25_ranking.origin if bm25_ranking else None,
+        worst=tuple(worst_queries(evidence, measure, ids, ranking)),
+        bm25=bm25.run_id if bm25 else None,
         note=note,
     )
 
 
-def _usual(run: RunView) -> str:
-    scored = run.metrics.micro
-    if not scored:
-        raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
-    return "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
+def _find_bm25(run: RunView, named: RunView | None, ids: Sequence[str]) -> tuple[RunView | None, str]:
+    """Return the run of BM25's ranking of these queries, and one sentence: its id, or why there is none.
+
+    It is the `named` run, else one in the same folder. A named run of other queries is a UsageError.
+    """
+    if named is not None and not set(ids) <= set(named.scores.query_ids):
+        raise UsageError(f"{named.run_id} answers other queries than {run.run_id}; give a run of the same data")
+    if named is None and _is_bm25(run):
+        return None, "The run is BM25's own."
+    bm25 = named or next(filter(_is_bm25, runs_beside(run)), None)
+    if bm25 is None:
+        return None, (
+            "BM25's top 10 is not shown: this folder has no run by bm25 of the same data, protocol and chunks. Make "
+            f"one with eval -c {run.metrics.chunker} --protocol {run.metrics.protocol} --retriever bm25, or name one "
+            "with --bm25 RUN."
+        )
+    return bm25, f"BM25 is {bm25.run_id}."
+
+
+def _is_bm25(run: RunView) -> bool:
+    return "bm25" in run.metrics.retriever.lower()

@@ -80,7 +80,12 @@ def worst_tables(diagnosis: Diagnosis) -> list[Table]:
     return [
         make_table(
             [*figures("rank", number="d"), *sides],
-            [(rank, *cells) for rank, cells in enumerate(_side_by_side(query), start=1)],
+            [
+                (rank, *map(_result, both))
+                for rank, both in enumerate(
+                    zip_longest(query.top, *([] if query.bm25 is None else [query.bm25])), start=1
+                )
+            ],
             title="\n".join([f"{number}. {_title(query, diagnosis.measure)}", *_about(query)]),
         )
         for number, query in enumerate(diagnosis.worst, start=1)
@@ -120,11 +125,6 @@ def _about(query: WorstQuery) -> list[str]:
         # A prompt ends where code is to be written, so its last line says what is asked for.
         lines.append(f"query ends: {printable(words[-1][:_TEXT]) if words else ''}")
     return lines
-
-
-def _side_by_side(query: WorstQuery) -> list[tuple[str, ...]]:
-    sides = [query.top] if query.bm25 is None else [query.top, query.bm25]
-    return [tuple(_result(ranked) for ranked in both) for both in zip_longest(*sides)]
 
 
 def _result(ranked: Ranked | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,30 +19,12 @@ Grades = dict[str, dict[str, int]]
 """query_id -> chunk_id -> 2, 1 or 0."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolRow:
-    """One chunk to be judged for one query; the judge fills in `grade`, and unknown fields are None."""
-
-    query_id: str
-    chunk_id: str
-    grade: int | None = None
-    file: str | None = None
-    start_line: int | None = None
-    end_line: int | None = None
-    query: str | None = None
-    text: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what is known, and the grade to be filled in."""
-        return {name: value for name, value in asdict(self).items() if value is not None or name == "grade"}
-
-
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The chunks to be judged among the first `k` chunks of each run."""
+    """The chunks to be judged among the first `k` chunks of each run: rows to be written, see `records.Judgement`."""
 
     k: int
-    rows: tuple[PoolRow, ...]
+    rows: tuple[dict[str, Any], ...]
 
 
 def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
@@ -70,22 +52,22 @@ def pool_rows(
     query_ids: Sequence[str],
     *,
     texts: Mapping[str, str] | None = None,
-) -> Iterator[PoolRow]:
-    """`pool` of bare logs (query_id -> row); `texts` are chunks' texts."""
+) -> Iterator[dict[str, Any]]:
+    """`pool` of bare logs (query_id -> row); `texts` are chunks' texts. A row has what is known, and an empty grade."""
     for query_id in query_ids:
         rows = [row for log in logs if (row := log.get(query_id)) is not None]
         results = {entry.chunk_id: entry for row in reversed(rows) for entry in row.topk[:depth]}
         query = next((row.query for row in rows if row.query is not None), None)
         for chunk_id, entry in sorted(results.items()):
-            yield PoolRow(
-                query_id=query_id,
-                chunk_id=chunk_id,
-                file=entry.file,
-                start_line=entry.start_line,
-                end_line=entry.end_line,
-                query=query,
-                text=(texts or {}).get(chunk_id),
-            )
+            about = {
+                "file": entry.file,
+                "start_line": entry.start_line,
+                "end_line": entry.end_line,
+                "query": query,
+                "text": (texts or {}).get(chunk_id),
+            }
+            known = {name: value for name, value in about.items() if value is not None}
+            yield {"query_id": query_id, "chunk_id": chunk_id, "grade": None, **known}
 
 
 def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:

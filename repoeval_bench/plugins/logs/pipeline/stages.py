@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.plugins.logs.figures import Section, Statistic, changes_of, mean_of, share_of
-from repoeval_bench.runs.log import LogRow, Moment, Retrieved, moment
+from repoeval_bench.runs.log import Moment, Retrieved, moment
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.logs.judged_log import JudgedLog
@@ -97,19 +98,6 @@ def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
     return None if written is None else written.is_after(as_of)
 
 
-@dataclass(frozen=True, slots=True)
-class _Dated:
-    """One query's results by date: `newer` are the chunks later than its as_of, `undated` counts those without a date.
-
-    `fresh` has (rank, is not newer) for each dated chunk; `qrels` is the query's gold without newer chunks.
-    """
-
-    newer: frozenset[str]
-    fresh: tuple[tuple[int, bool], ...]
-    undated: int
-    qrels: dict[str, float]
-
-
 def freshness(log: JudgedLog, k: int) -> Section:
     """Share of retrieved chunks not newer than their query's `as_of`, and every measure without the newer ones.
 
@@ -120,56 +108,47 @@ def freshness(log: JudgedLog, k: int) -> Section:
     part = log.where(lambda row: row.as_of is not None)
     if not len(part):
         return Section("freshness", title, missing="no row has as_of, the time a query may know of")
-    dates = _dates(log)
-    results = {row.query_id: _dated(row, part.qrels[row.query_id], dates) for row in part.scored_rows()}
-    if not any(result.fresh for result in results.values()):
-        return Section("freshness", title, missing="no retrieved chunk has a doc_version that is an ISO 8601 date")
-    figures = []
-    depths = ((f"chunks of the first {k} not newer than as_of", k), ("retrieved chunks not newer than as_of", None))
-    for name, depth in depths:
-        answers, clusters = [], []
-        for cluster, result in zip(part.clusters, results.values(), strict=True):
-            dated = [float(fresh) for rank, fresh in result.fresh if depth is None or rank <= depth]
-            answers += dated
-            clusters += [cluster] * len(dated)
-        if answers:
-            figures.append(share_of(name, answers, clusters, "chunks"))
-    with_newer = [bool(result.newer) for result in results.values()]
-    figures.append(share_of("queries that were given a newer chunk", with_newer, part.clusters))
-    qrels = {query_id: result.qrels for query_id, result in results.items()}
-    if part.measures:
-        before = part.scores(part.ranked, part.measures)
-        after = part.scores(lambda q: [c for c in part.ranked(q) if c not in results[q].newer], part.measures, qrels)
-        figures += changes_of(before, after, part.clusters)
-    notes = skipped_note(log, part, "as_of")
-    if undated := sum(result.undated for result in results.values()):
-        notes += (f"retrieved chunks without a dated doc_version, taken for not newer in the measures: {undated}",)
-    if dropped := sum(len(part.qrels[q]) - len(qrels[q]) for q in part.query_ids):
-        notes += (f"relevant chunks newer than their query, left out of its gold too: {dropped}",)
-    return Section("freshness", title, figures=tuple(figures), stages=("as retrieved", "without newer"), notes=notes)
-
-
-def _dates(log: JudgedLog) -> dict[str, Moment]:
-    """chunk_id -> its date, from the results of all queries: one query's results date another's gold."""
-    return {
+    # The results of all queries date the gold: a query's own may lack it.
+    dates = {
         entry.chunk_id: written
         for row in log.rows.values()
         for entry in row.topk
         if entry.doc_version is not None and (written := moment(entry.doc_version)) is not None
     }
-
-
-def _dated(row: LogRow, gold: dict[str, float], dates: dict[str, Moment]) -> _Dated:
-    as_of = moment(row.as_of or "")
-    assert as_of is not None, "the contract lets no other as_of pass"
-    entries = [(entry, is_newer(entry, as_of)) for entry in row.topk]
-    newer = frozenset(entry.chunk_id for entry, is_late in entries if is_late)
-    return _Dated(
-        newer,
-        tuple((entry.rank, not is_late) for entry, is_late in entries if is_late is not None),
-        sum(is_late is None for _, is_late in entries),
-        {c: gain for c, gain in gold.items() if c not in newer and not (c in dates and dates[c].is_after(as_of))},
-    )
+    newer: dict[str, set[str]] = {}
+    qrels: dict[str, dict[str, float]] = {}
+    dated: list[tuple[int, bool, Hashable]] = []  # the rank of a dated chunk, whether it is not newer, its cluster
+    undated = 0
+    for cluster, row in zip(part.clusters, part.scored_rows(), strict=True):
+        as_of = moment(row.as_of or "")
+        assert as_of is not None, "the contract lets no other as_of pass"
+        entries = [(entry, is_newer(entry, as_of)) for entry in row.topk]
+        dated += [(entry.rank, not is_late, cluster) for entry, is_late in entries if is_late is not None]
+        undated += sum(is_late is None for _, is_late in entries)
+        late = newer[row.query_id] = {entry.chunk_id for entry, is_late in entries if is_late}
+        late_gold = {c for c in part.qrels[row.query_id] if c in dates and dates[c].is_after(as_of)}
+        qrels[row.query_id] = {c: gain for c, gain in part.qrels[row.query_id].items() if c not in late | late_gold}
+    if not dated:
+        return Section("freshness", title, missing="no retrieved chunk has a doc_version that is an ISO 8601 date")
+    figures = []
+    for name, depth in (
+        (f"chunks of the first {k} not newer than as_of", k),
+        ("retrieved chunks not newer than as_of", inf),
+    ):
+        if shown := [(fresh, cluster) for rank, fresh, cluster in dated if rank <= depth]:
+            answers, clusters = zip(*shown, strict=True)
+            figures.append(share_of(name, answers, clusters, "chunks"))
+    figures.append(share_of("queries that were given a newer chunk", [*map(bool, newer.values())], part.clusters))
+    if part.measures:
+        before = part.scores(part.ranked, part.measures)
+        after = part.scores(lambda q: [c for c in part.ranked(q) if c not in newer[q]], part.measures, qrels)
+        figures += changes_of(before, after, part.clusters)
+    notes = skipped_note(log, part, "as_of")
+    if undated:
+        notes += (f"retrieved chunks without a dated doc_version, taken for not newer in the measures: {undated}",)
+    if dropped := sum(len(part.qrels[q]) - len(qrels[q]) for q in part.query_ids):
+        notes += (f"relevant chunks newer than their query, left out of its gold too: {dropped}",)
+    return Section("freshness", title, figures=tuple(figures), stages=("as retrieved", "without newer"), notes=notes)
 
 
 def false_evidence(log: JudgedLog) -> Section:

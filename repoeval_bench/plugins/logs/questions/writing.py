@@ -106,8 +106,8 @@ def write_log(rows: Iterable[LogRow], folder: Path) -> int:
 
 
 def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (`path:line`, record) of a JSONL file; a ResultError names what does not fit the model."""
-    yield from ((f"{path}:{number}", row) for number, row in read_rows(path, model))
+    """Return (`path:line`, record) of a JSONL file; a ResultError names what does not fit the model."""
+    return ((f"{path}:{number}", row) for number, row in read_rows(path, model))
 
 
 def _gold(question: ForeignQuestion) -> Iterator[dict[str, Any]]:
