@@ -32,7 +32,20 @@ def interrupts_heeded() -> Iterator[None]:
     if not can_wait or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    interrupt = _Interrupt()
+    pressed: float | None = None
+    """The time of a Ctrl-C whose exception is still to be raised."""
+
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        """Raise the exception, or set a timer to try again as long as something would swallow it."""
+        nonlocal pressed
+        now = time.monotonic()
+        pressed = pressed or now
+        if _swallowed(frame) and now - pressed < _SECONDS_AT_MOST:
+            signal.setitimer(signal.ITIMER_REAL, _SECONDS_BETWEEN)
+            return
+        pressed = None
+        raise KeyboardInterrupt
+
     alarm = signal.signal(signal.SIGALRM, interrupt)
     signal.signal(signal.SIGINT, interrupt)
     try:
@@ -41,29 +54,7 @@ def interrupts_heeded() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGALRM, alarm)
-    if interrupt.waiting:
-        raise KeyboardInterrupt
-
-
-class _Interrupt:
-    """The handler: a timer calls it again until nothing would swallow the exception."""
-
-    def __init__(self) -> None:
-        self._since: float | None = None
-
-    @property
-    def waiting(self) -> bool:
-        """Return whether Ctrl-C was pressed and its exception is still to be raised."""
-        return self._since is not None
-
-    def __call__(self, _number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if self._since is None:
-            self._since = now
-        if _swallowed(frame) and now - self._since < _SECONDS_AT_MOST:
-            signal.setitimer(signal.ITIMER_REAL, _SECONDS_BETWEEN)
-            return
-        self._since = None
+    if pressed:
         raise KeyboardInterrupt
 
 

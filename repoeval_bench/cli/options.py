@@ -158,33 +158,20 @@ class RareFields(click.Option):
             context.set_parameter_source(name, source)
 
 
-class _HelpAll(click.Option):
-    """`--help-all`: the help with the fields of `--set`."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=self._print,
-            help="Show this message with the fields of --set, and exit.",
-        )
-
-    def _print(self, context: click.Context, _: click.Parameter, value: bool) -> None:
-        if not value or context.resilient_parsing:
-            return
-        formatter = context.make_formatter()
-        context.command.format_help(context, formatter)
-        with formatter.section("Fields of --set"):
-            formatter.write_dl(
-                [
-                    (name if default is False else f"{name}={option.metavar or 'NAME'}", option.meaning)
-                    for name, (option, default) in _rare_fields(context.command).items()
-                ]
-            )
-        echo(formatter.getvalue().rstrip())
-        context.exit()
+def _print_all_help(context: click.Context, _: click.Parameter, value: bool) -> None:
+    """Print the help with the fields of `--set`."""
+    if not value or context.resilient_parsing:
+        return
+    formatter = context.make_formatter()
+    context.command.format_help(context, formatter)
+    rows = [
+        (name if default is False else f"{name}={option.metavar or 'NAME'}", option.meaning)
+        for name, (option, default) in _rare_fields(context.command).items()
+    ]
+    with formatter.section("Fields of --set"):
+        formatter.write_dl(rows)
+    echo(formatter.getvalue().rstrip())
+    context.exit()
 
 
 def _rare_fields(command: click.Command) -> dict[str, tuple[FieldOption, Any]]:
@@ -199,8 +186,16 @@ def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[FieldOption,
     option = next((option for option in options if isinstance(option, RareFields)), None)
     if option is None:
         option = RareFields()
+        help_all = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_all_help,
+            help="Show this message with the fields of --set, and exit.",
+        )
         # click's decorators leave their parameters here, in reverse order.
-        command.__click_params__ = [_HelpAll(), option, *options]  # type: ignore[attr-defined]
+        command.__click_params__ = [help_all, option, *options]  # type: ignore[attr-defined]
     option.fields = {**fields, **option.fields}
     return command
 

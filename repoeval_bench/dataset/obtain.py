@@ -74,7 +74,12 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
             )
         return package_index.PackageIndex()
     if _is_remote(source):
-        if not _is_address(source):
+        try:
+            parts = urlsplit(source)
+            is_address = bool(parts.hostname) and parts.port != 0
+        except ValueError:  # brackets that do not close, a port that is not a number
+            is_address = False
+        if not is_address:
             raise UsageError(f"the source {source!r} is not an address; write it as https://host/folder")
         return archived.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
@@ -105,14 +110,6 @@ def known_repositories(source: str, task_set: TaskSet, home: Path) -> Collection
 
 def _is_remote(source: str) -> bool:
     return source.startswith(("http://", "https://"))
-
-
-def _is_address(source: str) -> bool:
-    try:
-        parts = urlsplit(source)
-        return bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not close, a port that is not a number
-        return False
 
 
 def _count_tasks(installed: InstalledSet) -> int:

@@ -119,21 +119,14 @@ def build_pack(
     return Pack(target, content)
 
 
-@dataclass(slots=True)
-class _Repository:
-    """A source that was read, and its candidates, while the others are read."""
-
-    source: PackSource
-    order: Order
-
-
 class _Building:
     """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
 
     def __init__(self, request: BuildRequest, folder: Path) -> None:
         self._request = request
         self._folder = folder
-        self._repositories: dict[str, _Repository] = {}
+        self._sources: dict[str, PackSource] = {}
+        self._orders: list[Order] = []
         self._candidates = 0
         self._left_out: Counter[str] = Counter()
         self._hashes: list[str] = []
@@ -143,13 +136,16 @@ class _Building:
         """Write a source's files and find its candidates; one line on it."""
         for note in origin.notes:
             NOTICES.info(f"note: {note}")
-        name = self._free_name(origin.name)
+        name, number = origin.name, 2
+        while name in self._sources:
+            name, number = f"{origin.name}_{number}", number + 1
         root = self._folder / TREE / name
         gathered = Gathered()
         order = Order(self._request.seed, name, 10 * self._request.tasks)
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered):
-                self._write(root, f"{name}/{taken.path}", taken.path, taken.raw)
+                write_plain(root / taken.path, taken.raw)
+                self._hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {name}/{taken.path}\n")
                 bar.update()
                 if taken.file is None or taken.language is None:
                     continue
@@ -161,10 +157,10 @@ class _Building:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
-        if len(self._repositories) < len(self._request.scip):
-            self._indexes[name] = Path(self._request.scip[len(self._repositories)])
+        if len(self._sources) < len(self._request.scip):
+            self._indexes[name] = Path(self._request.scip[len(self._sources)])
             facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
-        source = PackSource(
+        self._sources[name] = PackSource(
             repository=name,
             licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
             files=dict(sorted(gathered.files.items())),
@@ -172,7 +168,7 @@ class _Building:
             left_out=gathered.counts,
             **facts,
         )
-        self._repositories[name] = _Repository(source, order)
+        self._orders.append(order)
         return f"{name}: {gathered.summary}"
 
     def finish(self) -> PackFile:
@@ -188,7 +184,7 @@ class _Building:
         write_plain(path, dump_tasks(tasks))
         used = None
         if self._request.resolve != "no":
-            indexes = {name: self._indexes.get(name) for name in self._repositories}
+            indexes = {name: self._indexes.get(name) for name in self._sources}
             used = resolve_uses(tasks, self._folder / TREE, indexes)
             write_plain(uses_file_of(path), dump_uses(tasks, used.uses).encode())
         content = self._manifest(
@@ -203,7 +199,7 @@ class _Building:
         return content
 
     def _manifest(self, level: PackLevel) -> PackFile:
-        sources = [repository.source for repository in self._repositories.values()]
+        sources = [*self._sources.values()]
         others = len(sources) - 1
         languages = sorted({language for source in sources for language in source.files})
         return PackFile(
@@ -219,21 +215,15 @@ class _Building:
             rules=f"{RULES_VERSION}: docs/packs.md",
         )
 
-    def _free_name(self, stem: str) -> str:
-        name, number = stem, 2
-        while name in self._repositories:
-            name, number = f"{stem}_{number}", number + 1
-        return name
-
     def _draw(self) -> list[Task]:
         """The tasks, in the order in which they were drawn."""
-        repositories = list(self._repositories)
+        repositories = list(self._sources)
         distinct = Distinct()
         tasks: list[Task] = []
-        for position, candidate in take_turns([repository.order for repository in self._repositories.values()]):
+        for position, candidate in take_turns(self._orders):
             if len(tasks) == self._request.tasks:
                 break
-            file = self._file(repositories[position], candidate.path)
+            file = _read(self._folder / TREE, repositories[position], candidate.path)
             if not distinct.admits(tokens_of(file.line_text(candidate.target_span))):
                 self._left_out[NEAR_DUPLICATE] += 1
                 continue
@@ -241,13 +231,6 @@ class _Building:
             task_id = f"{file.repo}/{len(tasks)}"
             tasks.append(make_task(file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
         return tasks
-
-    def _file(self, repo: str, path: str) -> SourceFile:
-        return _read(self._folder / TREE, repo, path)
-
-    def _write(self, root: Path, name: str, path: str, raw: bytes) -> None:
-        write_plain(root / path, raw)
-        self._hashes.append(f"{hashlib.sha256(raw).hexdigest()}  {name}\n")
 
 
 @lru_cache(maxsize=64)

@@ -50,12 +50,6 @@ class TaskUses:
             self.resolved.update(uses.resolved)
             self.without.update(uses.without)
 
-    def pass_over(self, tasks: Iterable[Task]) -> None:
-        """Take these tasks for unread."""
-        for task in tasks:
-            self.uses[task.task_id] = ()
-            self.unread.append(task.task_id)
-
 
 MOST_CODE = 20_000_000
 """Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""
@@ -77,12 +71,14 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
     with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
         for repo, index in repositories.items():
             own = [task for task in tasks if task.repo == repo]
-            if (size := _bytes_of(tree / repo)) > MOST_CODE:
+            size = sum(path.stat().st_size for path in (tree / repo).rglob("*") if path.is_file())
+            if size > MOST_CODE:
                 NOTICES.info(
                     f"note: {repo} has {size / 1e6:.0f} MB of code; names are resolved up to {MOST_CODE / 1e6:.0f} MB, "
                     "so its tasks use nothing under protocol uses"
                 )
-                task_uses.pass_over(own)
+                task_uses.uses |= {task.task_id: () for task in own}
+                task_uses.unread += [task.task_id for task in own]
                 continue
             before, unread = task_uses.resolved["resolved"], len(task_uses.unread)
             with Resolver(read_tree(tree / repo, repo, ENDINGS).files, scip=index) as resolver:
@@ -104,10 +100,6 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
     return task_uses
-
-
-def _bytes_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def counts(uses: TaskUses) -> PackUses:
