@@ -27,14 +27,13 @@ from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.reference_sets import ReferenceSets
     from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.core.parts import Snippet
-    from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 

@@ -25,7 +25,7 @@ from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import is_parallel
-from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.build.sampling import some_of
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.runs.jobs import Workers
     from repoeval_bench.runs.view import RunView
 

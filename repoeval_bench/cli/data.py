@@ -15,13 +15,12 @@ from repoeval_bench.cli.options import json_option, note, set_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.report.table import figures, make_table
+from repoeval_bench.report.table import Table, figures, make_table
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.dataset.summary import RepositorySummary
-    from repoeval_bench.report.table import Table
 
 
 @click.group("data")

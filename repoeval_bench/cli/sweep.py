@@ -16,13 +16,12 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, requests_of, run_options, words_of
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.answer import skipped_notes
-from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
+from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.problems import Problems, at_sizes
 
 if TYPE_CHECKING:
-    from repoeval_bench.report.table import Table
     from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 

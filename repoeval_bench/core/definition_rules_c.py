@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definition_rules import DefinedName, Reader, Rules, declarators, named, named_all, words
+from repoeval_bench.core.definition_rules import DefinedName, Kind, Reader, Rules, declarators, named, named_all, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definition_rules import Kind
     from repoeval_bench.core.syntax import Parsed
 
 _NAMES = words(

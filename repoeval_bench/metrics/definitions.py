@@ -8,18 +8,15 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, look_up
 from repoeval_bench.metrics.definition import MeasureDefinition
-from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
+from repoeval_bench.metrics.judged_run import FloatArray, IntArray, JudgedRun, share
 from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged_run import JudgedRun
 
 
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:

@@ -16,8 +16,8 @@ from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import KINDS, CodeDefinition
-from repoeval_bench.references.language_rules import NOWHERE
-from repoeval_bench.references.resolved_name import ResolvedName
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules
+from repoeval_bench.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.references.script_places import ScriptPlaces
 from repoeval_bench.references.static_nodes import called_with
 from repoeval_bench.references.steps import DEEPEST, Steps, TooManyStepsError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.references.language_rules import LanguageRules
-    from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.static_types import Members
 
 _LONGEST_TYPED = 2_000

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.analysis.verdicts import Candidate, Choice, Result
 from repoeval_bench.core.words import count, few
 from repoeval_bench.report.table import P_VALUE, Column, Table, number, table_of
 from repoeval_bench.report.text import heading, outcome_name, short_names
 from repoeval_bench.report.verdict import verdict_text
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.verdicts import Candidate, Choice
 
 NAMED = 5
 """Runs that a sentence names one by one."""

@@ -8,7 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.evidence import BASELINE
+from repoeval_bench.analysis.evidence import BASELINE, Evidence, Recommendation, SizedChunker
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
@@ -20,7 +20,6 @@ from repoeval_bench.report.verdict import listed
 from repoeval_bench.runs.request import EMBEDDER
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.evidence import Evidence, Recommendation, SizedChunker
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 _FINDS = {

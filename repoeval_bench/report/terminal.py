@@ -10,13 +10,12 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.visible import one_line, visible
-from repoeval_bench.report.table import Table, TableRow
+from repoeval_bench.report.table import Cell, Table, TableRow
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Drawing
 
-    from repoeval_bench.report.table import Cell
 
 PAGE = 80
 """Columns of prose in a file or a pipe."""

@@ -15,7 +15,7 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
-from repoeval_bench.analysis.verdicts import Result, Verdict
+from repoeval_bench.analysis.verdicts import Result, Rival, Verdict
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -35,7 +35,6 @@ from repoeval_bench.report.text import (
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
-    from repoeval_bench.analysis.verdicts import Rival
     from repoeval_bench.runs.view import RunView
 
 NAMED = 3

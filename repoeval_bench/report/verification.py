@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from repoeval_bench.analysis.verification import RankingStatus
+from repoeval_bench.analysis.verification import RankingStatus, Verification
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import Column, Table, make_table, spec_column
 from repoeval_bench.report.text import heading, with_interval
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.verification import Verification
 
 SHOWN = 5
 """Differences of a file that are listed unless all are asked for."""

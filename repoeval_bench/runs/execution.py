@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,12 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extension_points import entry_points, extension
 from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.executors import Executor, ProcessPool
 from repoeval_bench.runs.jobs import Workers, failed
 from repoeval_bench.runs.parts import store_url
 from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.problems import Problems
     from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 

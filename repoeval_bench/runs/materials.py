@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.protocols.protocol import passed_over
+from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.runs.parts import make_embedder, make_parts, match_sizes, with_headers
 from repoeval_bench.runs.planning import Inputs, draw, make_inputs, select
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.runs.results import Results
 
 

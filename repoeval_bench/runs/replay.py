@@ -38,7 +38,7 @@ from repoeval_bench.runs.parts import (
 )
 from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, select
 from repoeval_bench.runs.problems import check_pack
-from repoeval_bench.runs.records import PartRecord
+from repoeval_bench.runs.records import PartRecord, RunConfig
 from repoeval_bench.runs.stages import embed, execute, texts_of
 from repoeval_bench.runs.view import Replay, RunView
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.retrieval.choice import ResolvedRetriever
-    from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.store import RunOutcome
 
 

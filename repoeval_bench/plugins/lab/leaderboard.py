@@ -22,14 +22,13 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.plugins.lab.verified import VerificationRecord, verification_of
 from repoeval_bench.runs.naming import check_name
 from repoeval_bench.runs.parts import PACKS, VERIFIED
-from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.verdicts import Choice
-    from repoeval_bench.runs.records import Headline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

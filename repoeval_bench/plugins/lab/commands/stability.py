@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,13 +16,10 @@ from repoeval_bench.core.errors import OR_SKIP, of_each
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.plain import read_code
-from repoeval_bench.plugins.lab.stability import stability
+from repoeval_bench.plugins.lab.stability import Stability, stability
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import CHARACTERS_NOTE
 from repoeval_bench.runs.problems import check_distinct
-
-if TYPE_CHECKING:
-    from repoeval_bench.plugins.lab.stability import Stability
 
 
 @click.command("stability")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.plugins.lab.analysis import mean_nws
-from repoeval_bench.plugins.lab.verified import VerificationStatus
+from repoeval_bench.plugins.lab.verified import VerificationRecord, VerificationStatus
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
@@ -25,7 +25,6 @@ from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, RankedRun
-    from repoeval_bench.plugins.lab.verified import VerificationRecord
 
 
 def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
