@@ -131,7 +131,7 @@ def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_one_run_is_exported_without_differences(results, runs, form):
     told = succeed("export", "runs", runs[0], "--format", form, "--out", results).out
-    assert "ast" in told
+    assert "fixed" in told
     assert "verdict" not in told
 
 
