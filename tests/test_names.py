@@ -100,24 +100,7 @@ def test_every_dotted_name_exists(modules, classes):
 
 OPENERS = re.compile(r"(What|Whether|How|Where|Which|Who|When|Why)\b")
 """A docstring says what the thing is or does: it begins with a noun or a verb."""
-GONE = frozenset(
-    {
-        "alike",
-        "anew",
-        "asked",
-        "Chosen",
-        "crowd",
-        "each",
-        "elsewhere",
-        "found",
-        "made",
-        "tell",
-        "told",
-        "told_apart",
-        "untold",
-        "wanted",
-    }
-)
+GONE = re.compile("alike|anew|asked|Chosen|crowd|each|elsewhere|found|made|tell|told|told_apart|untold|wanted")
 """Names that were hard to follow, and what stands for them now is a word of the field."""
 
 
@@ -138,7 +121,7 @@ def test_names_that_went_stay_gone():
         for path in FILES
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         for name in [getattr(node, "id", None) or getattr(node, "arg", None) or getattr(node, "name", None)]
-        if name in GONE
+        if name and GONE.fullmatch(name)
     }
     assert found == set()
 

@@ -12,14 +12,7 @@ from repoeval_bench.analysis import sign_flips
 from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.special import special
-from repoeval_bench.analysis.statistics import (
-    Sample,
-    cluster_sums,
-    effect_sizes,
-    holm,
-    intervals,
-    mean_intervals,
-)
+from repoeval_bench.analysis.statistics import Sample, cluster_sums, effect_sizes, holm, intervals, mean_intervals
 from repoeval_bench.core.alone import alone
 
 

@@ -32,10 +32,7 @@ def stored(folder, seed, *, k, n_files, n_repos, lead, spread, headline):
     # What a file adds is shared by its queries, and one file may add much more than the others.
     shared = rng.normal(0, spread, (k, n_files)) * rng.choice([1.0, 8.0], n_files, p=[0.9, 0.1])
     columns = {
-        f"run{i}": {
-            HEADLINE: np.clip(base + i * lead + shared[i][of_query], 0, 1),
-            "mrr": rng.uniform(size=len(base)),
-        }
+        f"run{i}": {HEADLINE: np.clip(base + i * lead + shared[i][of_query], 0, 1), "mrr": rng.uniform(size=len(base))}
         for i in range(k)
     }
     places = {"files": [f"f{file}" for file in of_query], "repos": [f"r{file % n_repos}" for file in of_query]}

@@ -110,7 +110,7 @@ def test_stem_names_the_file_twice_and_three_folders() -> None:
 
 def test_context_has_what_code_chunk_puts_before_a_chunk() -> None:
     assert header(source("    two"), "context").splitlines() == [
-        *("# src/a.py", "# Scope: A", "# Defines: class A(Base)", "# Uses: os", "# After: f"),
+        *("# src/a.py", "# Scope: A", "# Defines: class A(Base)", "# Uses: os", "# After: f")
     ]
     assert header(source("@d", "class"), "context").splitlines()[-1] == "# Before: A"
 

@@ -235,28 +235,17 @@ UNREAD = {
     "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
     "export runs {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",
     "export runs {run} --baseline {other} --plots {way}": "--baseline changes nothing in a ",
+    "recommend {mirror} --time-limit 0": "error: --time-limit: a number greater than 0 was expected (it is 0.0)",
+    "recommend {mirror} --time-limit nan": "error: --time-limit: a finite number was expected (it is nan)",
 }
-"""Options that a command offers and does not read beside the others."""
+"""Options that a command offers and does not read beside the others, and numbers that one does not take."""
 
 
 @pytest.mark.parametrize("call", UNREAD)
-def test_an_option_that_would_not_be_read_is_refused(stored, tmp_path, call):
+def test_an_option_that_would_not_be_read_or_is_out_of_bounds_is_refused(stored, tmp_path, call):
     done = bench(*words(call, stored, tmp_path), home=stored["home"], cwd=tmp_path)
     assert UNREAD[call] in one_sentence(done, 2)
     assert not done.out
-
-
-OUT_OF_BOUNDS = {
-    "recommend {mirror} --time-limit 0": "--time-limit: a number greater than 0 was expected (it is 0.0)",
-    "recommend {mirror} --time-limit nan": "--time-limit: a finite number was expected (it is nan)",
-}
-"""Numbers that an option does not take."""
-
-
-@pytest.mark.parametrize("call", OUT_OF_BOUNDS)
-def test_a_number_out_of_bounds_is_told_with_the_option_as_typed(stored, tmp_path, call):
-    done = bench(*words(call, stored, tmp_path), home=stored["home"])
-    assert one_sentence(done, 2).startswith(f"error: {OUT_OF_BOUNDS[call]}")
 
 
 def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored, tmp_path):

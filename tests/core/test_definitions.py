@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.definitions import Definition, defining_nodes, definitions
-from repoeval_bench.core.languages import LANGUAGES, language_of
+from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse, segments
@@ -705,24 +705,20 @@ def test_signatures_are_one_line_and_docs_are_without_marks(language: str, name:
 
 def test_the_lines_of_a_doc_comment_stay_one_paragraph() -> None:
     """In Rust such a line comment holds its own line end."""
-    for path, marker in (("a.rs", "///"), ("a.go", "//"), ("a.cs", "///")):
-        head = {"a.go": "package p\n\n", "a.cs": "class A {\n"}.get(path, "")
-        code = {"a.rs": "fn f() {}", "a.go": "func f() {}", "a.cs": "void f() {} }"}[path]
+    for language, head, marker, code in (
+        *(("rust", "", "///", "fn f() {}"), ("go", "package p\n\n", "//", "func f() {}")),
+        ("csharp", "class A {\n", "///", "void f() {} }"),
+    ):
         text = f"{head}{marker} Say it in\n{marker} two lines.\n{marker}\n{marker} More.\n{code}\n"
-        language = language_of(path)
-        assert language
-        (defined,) = [
-            definition for definition in definitions(SourceFile("r", path, text), language) if definition.name == "f"
-        ]
-        assert defined.doc
-        assert defined.doc.text == "Say it in\ntwo lines.\n\nMore.", path
+        (doc,) = [each.doc for each in defined(language, text) if each.name == "f"]
+        assert doc
+        assert doc.text == "Say it in\ntwo lines.\n\nMore.", language
 
 
 def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None:
     text = "/* plain */\nint f(void);\n\n/** about nothing */\n\nint g(void);\nint x; /** about x */\nint h(void);\n"
-    assert {
-        definition.name: (definition.doc, definition.lines.start, definition.above) for definition in defined("c", text)
-    } == {"f": (None, 1, 0), "g": (None, 5, 5), "x": (None, 6, 6), "h": (None, 7, 7)}
+    found = [(each.name, each.doc, each.lines.start, each.above) for each in defined("c", text)]
+    assert found == [("f", None, 1, 0), ("g", None, 5, 5), ("x", None, 6, 6), ("h", None, 7, 7)]
 
 
 @pytest.mark.parametrize("brace", [" {", "\n{"])
@@ -736,14 +732,11 @@ def test_a_comment_behind_the_brace_is_not_in_the_body(brace: str, comment: str)
 
 def test_a_class_behind_a_macro_is_a_class() -> None:
     text = "class EXPORT A {\n  int m() {\n    return 1;\n  }\n};\nint B {\n}\n"
-    assert [(definition.kind, definition.qualified) for definition in defined("cpp", text)] == [
-        ("class", "A"),
-        ("method", "A.m"),
-    ]
+    assert [(each.kind, each.qualified) for each in defined("cpp", text)] == [("class", "A"), ("method", "A.m")]
     for base in ("B", "std::runtime_error", "B<int>"):
-        text = f"class EXPORT A : public {base} {{\n  int x;\n}};\n"
-        assert ("class", "A") in [(definition.kind, definition.qualified) for definition in defined("cpp", text)]
-        assert base not in [definition.name for definition in defined("cpp", text)]
+        every = defined("cpp", f"class EXPORT A : public {base} {{\n  int x;\n}};\n")
+        assert ("class", "A") in [(each.kind, each.qualified) for each in every]
+        assert base not in [each.name for each in every]
 
 
 @pytest.mark.parametrize(
@@ -775,12 +768,8 @@ def test_what_is_broken_says_so_and_the_rest_is_found() -> None:
 def test_line_ends_and_other_text_around_move_nothing(language: str) -> None:
     text = SAMPLES[language][0]
     plain = defined(language, text)
-    assert [row(definition) for definition in defined(language, text.replace("\n", "\r\n"))] == [
-        row(definition) for definition in plain
-    ]
-    assert [definition.name for definition in defined(language, "\n\n" + text)] == [
-        definition.name for definition in plain
-    ]
+    assert [*map(row, defined(language, text.replace("\n", "\r\n")))] == [*map(row, plain)]
+    assert [each.name for each in defined(language, "\n\n" + text)] == [each.name for each in plain]
     assert defined(language, "") == ()
     assert defined(language, "\x00\udcff\x00\n") == ()
 

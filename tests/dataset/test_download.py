@@ -24,7 +24,7 @@ def get(site, tmp_path, patience=PATIENT):
 
 
 def left(tmp_path):
-    return sorted(path.name for path in (tmp_path / "d").iterdir())
+    return sorted(path.name for path in tmp_path.glob("d/*"))
 
 
 def test_a_file_arrives_whole_and_is_not_asked_for_again(site, tmp_path):
@@ -42,23 +42,25 @@ def test_a_break_or_silence_in_the_middle_is_tried_again(site, tmp_path, fault):
     assert left(tmp_path) == ["a.zip"]
 
 
-def test_a_server_that_breaks_off_too_often_is_named_and_nothing_is_left(site, tmp_path):
-    site.breaks = [1000, 1000, 1000]
-    with pytest.raises(SourceError, match=r"broke off 3 times .* try again"):
-        get(site, tmp_path)
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ({"breaks": [1000] * 3}, SourceError, "broke off 3 times .* try again"),
+        ({"status": 403}, SourceError, "the server answers 403 for http://.*/a.zip"),
+        ({"status": 500}, SourceError, "the server answers 500 for http://.*/a.zip"),
+        ({"status": 404}, AbsentError, "the server answers 404 for http://.*/a.zip"),
+        ({"files": {}}, AbsentError, "the server answers 404 for http://.*/a.zip"),
+        ({"files": {"a.zip": CONTENT[:1001]}}, SourceError, "is refused: it has more than 1,000 bytes"),
+    ],
+)
+def test_a_refusal_is_named_and_nothing_is_left(site, tmp_path, fault, error, message):
+    """An absent file is told from other refusals; a flood is stopped."""
+    for name, value in fault.items():
+        setattr(site, name, value)
+    with pytest.raises(SourceError, match=message) as caught:
+        get(site, tmp_path, Patience(read=10, attempts=3, pause=0, size=1000 if "bytes" in message else PATIENT.size))
+    assert type(caught.value) is error
     assert left(tmp_path) == []
-
-
-@pytest.mark.parametrize("status", [403, 404, 500])
-def test_a_refusal_is_named_with_its_status(site, tmp_path, status):
-    site.status = status
-    with pytest.raises(SourceError, match=f"the server answers {status} for {site.url}/a.zip"):
-        get(site, tmp_path)
-
-
-def test_a_flood_is_stopped(site, tmp_path):
-    with pytest.raises(SourceError, match="is refused: it has more than 1,000 bytes"):
-        get(site, tmp_path, Patience(size=1000))
 
 
 @pytest.mark.parametrize("part", ["head", "body"])
@@ -81,11 +83,6 @@ def test_a_closed_port_is_reported_at_once(tmp_path):
     with pytest.raises(SourceError, match=r"127\.0\.0\.1 cannot be reached"):
         download(f"http://127.0.0.1:{port}/a.zip", tmp_path / "a.zip", PATIENT)
     assert time.monotonic() - began < 4
-
-
-def test_a_file_that_is_absent_is_told_from_other_refusals(site, tmp_path):
-    with pytest.raises(AbsentError, match="the server answers 404"):
-        download(f"{site.url}/none.json", tmp_path / "none.json", PATIENT)
 
 
 def test_no_password_is_shown(site, tmp_path):

@@ -57,7 +57,7 @@ def test_a_row_becomes_a_task_whatever_the_line_ends(end):
 def test_ids_that_name_nothing_are_numbered_per_repository():
     other = changed(fpath_tuple=["acme_other", "a.py"])
     assert [task.task_id for task in parse(ROW, other, ROW, other)] == [
-        *("acme_tools/0", "acme_other/0", "acme_tools/1", "acme_other/1"),
+        *("acme_tools/0", "acme_other/0", "acme_tools/1", "acme_other/1")
     ]
 
 
@@ -140,7 +140,7 @@ def test_all_problems_of_a_file_stand_in_one_report():
     report = refused(ROW, changed(lineno=-1), "{", without("prompt", "ground_truth"))
     assert report.startswith("t.jsonl has 3 bad rows:")
     assert [line.strip().split(": ")[0] for line in report.splitlines()[1:]] == [
-        *("t.jsonl:2", "t.jsonl:3", "t.jsonl:4", "t.jsonl:4"),
+        *("t.jsonl:2", "t.jsonl:3", "t.jsonl:4", "t.jsonl:4")
     ]
 
 

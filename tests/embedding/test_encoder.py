@@ -163,31 +163,20 @@ def test_any_model_folder_can_be_named(tmp_path, encoder):
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
+    ("spec", "error", "message"),
     [
-        ("minlm", "did you mean 'minilm'"),
-        ("st", "names no model"),
-        ("minilm:max_lenght=5", "did you mean 'max_length'"),
-        ("minilm:max_length=9999", "model's own limit"),
-        ("minilm:other", "takes no name"),
-        ("minilm:precision=bf61", "did you mean 'bf16'"),
-        ("minilm:precision=fp16", "runs on CUDA only"),
+        ("minlm", SpecError, "did you mean 'minilm'"),
+        ("st", SpecError, "names no model"),
+        ("minilm:max_lenght=5", SpecError, "did you mean 'max_length'"),
+        ("minilm:max_length=9999", SpecError, "model's own limit"),
+        ("minilm:other", SpecError, "takes no name"),
+        ("minilm:precision=bf61", SpecError, "did you mean 'bf16'"),
+        ("minilm:precision=fp16", SpecError, "runs on CUDA only"),
+        ("st:no-such-owner/no-such-model", EmbeddingError, "name the folder of a model"),  # cannot be fetched
+        ("st:{empty}", EmbeddingError, "holds no weights"),
     ],
 )
-def test_wrong_embedder_specs(spec, message):
-    """A wrong embedder spec says what is wrong with it."""
-    with pytest.raises(SpecError, match=message):
-        models.locate(spec)
-
-
-def test_a_model_that_is_nowhere(monkeypatch):
-    """A name that is not a folder and cannot be fetched is one sentence with the way out."""
+def test_a_spec_of_no_model_says_what_is_wrong_with_it(spec, error, message, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(EmbeddingError, match="name the folder of a model"):
-        models.locate("st:no-such-owner/no-such-model")
-
-
-def test_a_folder_without_a_model(tmp_path):
-    """A folder that holds no weights is named."""
-    with pytest.raises(EmbeddingError, match="holds no weights"):
-        models.locate(f"st:{tmp_path}")
+    with pytest.raises(error, match=message):
+        models.locate(spec.format(empty=tmp_path))

@@ -15,7 +15,7 @@ def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
     arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path / "out"]
     rows = json_of(*arguments, "--sizes", "200,400", home=tmp_path / "home")
     assert [row["chunker"].partition(",")[0] for row in rows] == [
-        *("ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400"),
+        *("ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400")
     ]
     assert rows[2]["mean_nws"] < rows[3]["mean_nws"]
     assert "line_recall_auc" in rows[0]

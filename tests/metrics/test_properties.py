@@ -6,14 +6,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics import (
-    Context,
-    Measure,
-    WrittenCompletion,
-    score_ceilings,
-    score_query,
-    score_run,
-)
+from repoeval_bench.metrics import Context, Measure, WrittenCompletion, score_ceilings, score_query, score_run
 from repoeval_bench.metrics.registry import REGISTRY
 from repoeval_bench.runs.trec import format_qrels, read_qrels, read_run, run_lines
 

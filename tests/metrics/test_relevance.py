@@ -20,38 +20,34 @@ FOUND = [Passage("c1", "alpha beta gamma", "doc1"), Passage("c2", "delta", "doc2
 ALL = (ExplicitRelevance({"given": {"c2": 2}}), RuleRelevance(lambda item, passage: "alpha" in passage.text))
 
 
-def test_explicit_qrels_come_first():
-    """Qrels are trusted before an item's metadata, and metadata before a rule."""
-    item = Item("given", metadata={"relevantChunkIds": ["c1"]})
-    assert judge_item(item, FOUND, ALL).gains == {"c2": 2}
-    item = Item("other", metadata={"relevantChunkIds": ["c1"]})
-    assert judge_item(item, FOUND, ALL).gains == {"c1": 1.0}
-    assert judge_item(Item("third"), FOUND, ALL).gains == {"c1": 1.0, "c3": 1.0}
+DOCUMENTS = {"relevantIds": ["doc1", "c2", "gone"]}
+JUDGED = {
+    "qrels before an item's metadata": (Item("given", metadata={"relevantChunkIds": ["c1"]}), {"c2": 2}, "qrels"),
+    "metadata before a rule": (Item("other", metadata={"relevantChunkIds": ["c1"]}), {"c1": 1.0}, "qrels"),
+    "a rule": (Item("third"), {"c1": 1.0, "c3": 1.0}, "rule"),
+    "gains, also of what was not retrieved": (
+        *(Item("q", metadata={"relevantChunkIds": {"c1": 2, "gone": 1}}), {"c1": 2.0, "gone": 1.0}, "qrels"),
+    ),
+    "each chunk of a document": (
+        *(Item("q", metadata=DOCUMENTS), {"c1": 1.0, "c2": 1.0, "c3": 1.0, "gone": 1.0}, "qrels", False),
+    ),
+    "an empty list says that nothing is": (Item("q", "alpha", {"relevantIds": []}), {}, "qrels"),
+    "no list says nothing": (Item("q", "alpha", {"relevantIds": None}), {"c1": 1.0, "c3": 1.0}, "rule"),
+}
 
 
-def test_relevant_chunk_ids_may_have_gains():
-    """A mapping id -> gain in the metadata is graded; ids that were not retrieved still count as relevant."""
-    verdict = judge_item(Item("q", metadata={"relevantChunkIds": {"c1": 2, "gone": 1}}), FOUND, ALL)
-    assert verdict.gains == {"c1": 2.0, "gone": 1.0}
-    assert (verdict.strategy, verdict.complete) == ("qrels", True)
-
-
-def test_relevant_ids_may_name_documents():
-    """A document's id means each of its chunks; whether these are all is known with the corpus only."""
-    item = Item("q", metadata={"relevantIds": ["doc1", "c2", "gone"]})
+@pytest.mark.parametrize("case", JUDGED)
+def test_what_is_relevant(case):
+    """Whether these are all is known where ids of chunks are named, and where the corpus is given."""
+    item, gains, strategy, *complete = JUDGED[case]
     verdict = judge_item(item, FOUND, ALL)
-    assert verdict.gains == {"c1": 1.0, "c2": 1.0, "c3": 1.0, "gone": 1.0}
-    assert not verdict.complete
-    corpus = [*FOUND, Passage("c4", "", "doc1")]
-    verdict = judge_item(item, FOUND, ALL, corpus)
-    assert set(verdict.gains) == {"c1", "c2", "c3", "c4", "gone"}
-    assert verdict.complete
+    assert (verdict.gains, verdict.strategy) == (gains, strategy)
+    assert verdict.complete == (complete == [] and strategy == "qrels")
 
 
-def test_an_empty_list_of_ids_says_that_nothing_is_relevant():
-    """An empty list is a statement, an absent one is none."""
-    assert judge_item(Item("q", "alpha", {"relevantIds": []}), FOUND, ALL).gains == {}
-    assert judge_item(Item("q", "alpha", {"relevantIds": None}), FOUND, ALL).strategy == "rule"
+def test_with_the_corpus_a_document_means_its_chunks_that_were_not_retrieved_too():
+    verdict = judge_item(Item("q", metadata=DOCUMENTS), FOUND, ALL, [*FOUND, Passage("c4", "", "doc1")])
+    assert (set(verdict.gains), verdict.complete) == ({"c1", "c2", "c3", "c4", "gone"}, True)
 
 
 def test_a_rule_judges_the_corpus_where_it_is_given():

@@ -159,8 +159,7 @@ def test_combinations_that_leave_no_gold_are_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "measure"),
-    [("context", "line_recall_auc"), ("body", "line_rprec"), ("uses", "definition_recall_auc")],
+    ("name", "measure"), [("context", "line_recall_auc"), ("body", "line_rprec"), ("uses", "definition_recall_auc")]
 )
 def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
     """A short gold is read at its own size."""

@@ -204,19 +204,6 @@ def test_what_resolves_to_nothing_is_counted_and_told_by_name_alone():
     assert found.without == {"third party": 2, "unresolved": 1}
 
 
-def test_a_script_is_imported_by_its_path_from_the_outermost_folder():
-    """`baseUrl` allows it; a package of that form, of which no file is here, stays third party."""
-    found = resolve(
-        {
-            "src/shop/index.ts": "export function rate(x: number) {\n  return x;\n}\n",
-            "src/task.ts": 'import { rate } from "src/shop";\nimport { z } from "zod/v4";\n'
-            "function written(x: number) {\n  return z.array(rate(x)); // HOLE\n}\n",
-        }
-    )
-    assert [(each.definition.file, each.definition.name) for each in found.used] == [("r/src/shop/index.ts", "rate")]
-    assert found.without == {"third party": 2}
-
-
 RULES = {
     "a member of what is declared in C": (
         {
@@ -351,17 +338,51 @@ RULES = {
         },
         {"crates/my-store/src/item.rs rate"},
     ),
+    # `baseUrl` allows it; a package of that form, of which no file is here, stays third party.
+    "a script by its path from the outermost folder": (
+        {
+            "src/shop/index.ts": "export function rate(x: number) {\n  return x;\n}\n",
+            "src/task.ts": 'import { rate } from "src/shop";\nimport { z } from "zod/v4";\n'
+            "function written(x: number) {\n  return z.array(rate(x)); // HOLE\n}\n",
+        },
+        {"src/shop/index.ts rate"},
+        {"third party": 2},
+    ),
+    "a declaration beside a script is no other definition": (
+        {
+            "pool.d.ts": "export declare class Pool { size(): number }\nexport interface Options { maxItems: number }\n",
+            "pool.js": "class Pool {\n  size() { return 1; }\n}\nmodule.exports = { Pool };\n",
+            "task.js": 'const { Pool } = require("./pool");\nfunction written(opts) {\n'
+            "  return new Pool().size() + opts.maxItems; // HOLE\n}\n",
+        },
+        {"pool.js Pool", "pool.js Pool.size"},
+        None,
+    ),
+    "what is of a type from outside is not told by name": (
+        {
+            "a/Glyph.java": "package a;\npublic class Glyph {\n  int totalWidth() { return 1; }\n}\n",
+            "b/Task.java": "package b;\nimport android.Bitmap;\npublic class Task {\n"
+            "  int written(Bitmap x) {\n    return x.totalWidth() + totalWidth(); // HOLE\n  }\n}\n",
+        },
+        set(),
+        {"third party": 1, "unresolved": 1},
+    ),
 }
+"""Files -> what is used in the end; where a third part is written, nothing is told by name alone, and these are not."""
 
 
 EVERY = {**CASES, **RULES}
 
 
-@pytest.mark.parametrize(("files", "expected"), EVERY.values(), ids=EVERY)
-def test_what_a_name_is_led_to(files, expected):
+@pytest.mark.parametrize("case", EVERY)
+def test_what_a_name_is_led_to(case):
+    files, expected, *without = EVERY[case]
     found = resolve(files)
     used = [each for each in found.used if each.tier == "imported"]
     assert {f"{each.definition.file[2:]} {each.definition.name}" for each in used} == expected
+    if without:
+        assert len(found.used) == len(used)
+        assert without[0] in (None, found.without)
     for each in used:
         header = files[each.definition.file[2:]].split("\n")[each.definition.lines.start]
         assert each.definition.kind != "class" or not header.startswith("impl")
@@ -399,30 +420,6 @@ NOT_BY_NAME = {
 def test_what_a_name_alone_does_not_tell(lib, task):
     found = resolve({"lib.ts": lib, "task.ts": task})
     assert "distinctive" not in {each.tier for each in found.used}
-
-
-def test_a_declaration_beside_a_script_is_no_other_definition():
-    found = resolve(
-        {
-            "pool.d.ts": "export declare class Pool { size(): number }\nexport interface Options { maxItems: number }\n",
-            "pool.js": "class Pool {\n  size() { return 1; }\n}\nmodule.exports = { Pool };\n",
-            "task.js": 'const { Pool } = require("./pool");\nfunction written(opts) {\n'
-            "  return new Pool().size() + opts.maxItems; // HOLE\n}\n",
-        }
-    )
-    used = {(each.definition.file, each.definition.name, each.tier) for each in found.used}
-    assert used == {("r/pool.js", "Pool", "imported"), ("r/pool.js", "Pool.size", "imported")}
-
-
-def test_what_is_of_a_type_from_outside_is_not_told_by_name():
-    found = resolve(
-        {
-            "a/Glyph.java": "package a;\npublic class Glyph {\n  int totalWidth() { return 1; }\n}\n",
-            "b/Task.java": "package b;\nimport android.Bitmap;\npublic class Task {\n"
-            "  int written(Bitmap x) {\n    return x.totalWidth() + totalWidth(); // HOLE\n  }\n}\n",
-        }
-    )
-    assert (found.used, found.without) == ((), {"third party": 1, "unresolved": 1})
 
 
 MIXED = {

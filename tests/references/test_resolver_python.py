@@ -426,5 +426,5 @@ def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
         assert sorted(read) == sorted(["caller_0.py", "caller_1.py", "caller_2.py", *binders])
         named = PythonNames([*files], Steps()).named("", "find_owner")
         assert [definition.file for definition in named] == [
-            *("r/function.py", "r/method.py", "r/assigned.py", "r/listed.py", "r/behind_a_comment.py"),
+            *("r/function.py", "r/method.py", "r/assigned.py", "r/listed.py", "r/behind_a_comment.py")
         ]

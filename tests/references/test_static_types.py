@@ -251,42 +251,27 @@ CSHARP = {
     "a base's method of that name": ("item.Told(1, 2);", "Base.Told"),
     "an own one before a base's, by a default or params": ("item.Put(1); item.All(1, 2);", "Item.Put Item.All"),
 }
-OTHERS = [
-    *(
-        (
-            case,
-            {"shop.hpp": CPP_SHOP},
-            "task.cpp",
-            '#include "shop.hpp"\nusing namespace core;\nvoid written(const Item &item, Basket &basket, void *any) {\n',
-            of,
-        )
-        for case, of in CPP.items()
+LANGUAGES = [
+    (
+        *(CPP, {"shop.hpp": CPP_SHOP}, "task.cpp"),
+        '#include "shop.hpp"\nusing namespace core;\nvoid written(const Item &item, Basket &basket, void *any) {\n',
     ),
-    *(
-        (
-            case,
-            {"src/shop.rs": RUST_SHOP, "src/lib.rs": "pub mod shop;\npub mod task;\n"},
-            "src/task.rs",
-            "use crate::shop::*;\nfn helped(x: &Item) -> u32 { 1 }\nimpl Item { fn doubled(&self) -> Item { todo!() } }\nfn written(item: &Item, basket: Basket, seen: &dyn Seen, text: String) -> Result<(), Fault> {\n",
-            of,
-        )
-        for case, of in RUST.items()
+    (
+        *(RUST, {"src/shop.rs": RUST_SHOP, "src/lib.rs": "pub mod shop;\npub mod task;\n"}, "src/task.rs"),
+        "use crate::shop::*;\nfn helped(x: &Item) -> u32 { 1 }\nimpl Item { fn doubled(&self) -> Item { todo!() } }\n"
+        "fn written(item: &Item, basket: Basket, seen: &dyn Seen, text: String) -> Result<(), Fault> {\n",
     ),
-    *(
-        (
-            case,
-            JAVA_SHOP,
-            "shop/Task.java",
-            "package shop;\nclass Task {\n  static final int MOST = 1;\n  enum Kind { SMALL }\n  class Shelf extends java.util.ArrayList<Item> { }\n  class In extends Outer.Part {\n  Item own;\n  int own(int x) { return x; }\n  void written(Item item, Item[] many, Object any, Shelf shelf) {\n",
-            of,
-        )
-        for case, of in JAVA.items()
+    (
+        *(JAVA, JAVA_SHOP, "shop/Task.java"),
+        "package shop;\nclass Task {\n  static final int MOST = 1;\n  enum Kind { SMALL }\n"
+        "  class Shelf extends java.util.ArrayList<Item> { }\n  class In extends Outer.Part {\n  Item own;\n"
+        "  int own(int x) { return x; }\n  void written(Item item, Item[] many, Object any, Shelf shelf) {\n",
     ),
-    *(
-        (case, CSHARP_SHOP, "Task.cs", "class Task {\n  void Written(Item item, object any) {\n", of)
-        for case, of in CSHARP.items()
-    ),
+    (CSHARP, CSHARP_SHOP, "Task.cs", "class Task {\n  void Written(Item item, object any) {\n"),
 ]
+OTHERS = {
+    f"{path} {case}": (shop, path, head, *of) for cases, shop, path, head in LANGUAGES for case, of in cases.items()
+}
 
 
 def test_java_tells_fields_methods_and_their_overloads_apart():
@@ -315,11 +300,8 @@ def test_java_imports_members_by_the_class_that_has_them():
     assert names(uses(files, "b/Task.java", 7, 8)) == {"Tool.sum", "Base.most", "Tool.Way", "Tool.Way.LEFT"}
 
 
-@pytest.mark.parametrize(
-    ("case", "shop", "path", "head", "of"), OTHERS, ids=[f"{each[2]} {each[0]}" for each in OTHERS]
-)
-def test_others(case, shop, path, head, of):
-    body, expected = of
+@pytest.mark.parametrize(("shop", "path", "head", "body", "expected"), OTHERS.values(), ids=OTHERS)
+def test_others(shop, path, head, body, expected):
     line = head.count("\n")
     end = "}" * (head.count("{") - head.count("}")) + "\n"
     assert names(uses({**shop, path: f"{head}    {body}\n{end}"}, path, line, line + 1)) == set(expected.split())

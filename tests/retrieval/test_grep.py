@@ -81,10 +81,9 @@ def test_files_are_ranked_by_the_keywords_that_any_of_their_lines_holds():
     both = SourceFile("r", "a.py", "alpha\nx\nbeta\n")
     one = SourceFile("r", "b.py", "alpha\n" * 5)
     chunks = lines(both, one)
-    assert [place(name, chunks)[0] for name, _ in found("alpha beta", chunks, rank="files")] == ["a.py"] * 2 + [
-        "b.py"
-    ] * 5
-    assert place(found("alpha beta", chunks, rank="files")[0][0], chunks) == ("a.py", 3)
+    places = [place(name, chunks) for name, _ in found("alpha beta", chunks, rank="files")]
+    assert [path for path, _ in places] == ["a.py"] * 2 + ["b.py"] * 5
+    assert places[0] == ("a.py", 3)
 
 
 def test_what_a_query_may_not_see_neither_counts_nor_is_listed():

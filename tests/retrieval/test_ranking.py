@@ -12,12 +12,8 @@ from repoeval_bench.retrieval.ranking import differing_ranks, rank, rank_column
 
 
 def test_ties_are_ordered_by_descending_id():
-    """Equal scores are ordered by chunk id, descending: trec_eval's rule."""
+    """trec_eval's rule; -0.0 and 0.0 are one score."""
     assert rank([("a", 0.5), ("c", 0.5), ("b", 0.7)], 3) == (("b", 0.7), ("c", 0.5), ("a", 0.5))
-
-
-def test_negative_zero_ties_with_zero():
-    """-0.0 and 0.0 are one score."""
     assert rank([("a", -0.0), ("b", 0.0)], 2) == (("b", 0.0), ("a", 0.0))
     assert math.copysign(1, rank([("a", -0.0)], 1)[0][1]) == 1
 
@@ -34,9 +30,13 @@ def test_scores_are_rounded_as_python_rounds(scores):
 
 @pytest.mark.parametrize("score", [math.nan, math.inf])
 def test_scores_must_be_finite(score):
-    """A NaN would make the order depend on chance; it is refused with the chunk's id."""
+    """A NaN would make the order depend on chance; it is refused with the chunk's id, among any number of others."""
     with pytest.raises(MetricError, match="'a'"):
         rank([("a", score)], 1)
+    scores = np.linspace(0, 1, 100)
+    scores[50] = score
+    with pytest.raises(MetricError, match="'c50'"):
+        rank_column([f"c{i}" for i in range(100)], scores, 3)
 
 
 @given(st.lists(st.sampled_from([0.0, 1e-6, 5e-6, 1e-5, 0.5, 0.500005, 0.50001, 1.0]), max_size=40), st.data())
@@ -47,14 +47,6 @@ def test_a_column_is_ranked_as_its_pairs_are(scores, data):
     k = data.draw(st.integers(1, 12))
     pairs = [pair for pair in zip(ids, scores, strict=True) if pair[0] not in unseen]
     assert rank_column(ids, np.array(scores), k, unseen) == rank(pairs, k)
-
-
-def test_a_column_with_a_score_that_is_not_a_number_is_refused():
-    """It is found among any number of others, though the best alone are looked at."""
-    scores = np.linspace(0, 1, 100)
-    scores[50] = math.nan
-    with pytest.raises(MetricError, match="'c50'"):
-        rank_column([f"c{i}" for i in range(100)], scores, 3)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.floats(-1, 1)), st.integers(1, 10), st.randoms())

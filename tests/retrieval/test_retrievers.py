@@ -30,7 +30,7 @@ def query(text, name="q"):
 def test_identifiers_are_kept_whole_and_in_parts():
     """camelCase and snake_case parts follow the whole, lower-cased; a word of one part appears once."""
     assert identifiers("parseHTTPHeader(max_len)") == [
-        *("parsehttpheader", "parse", "http", "header", "max_len", "max", "len"),
+        *("parsehttpheader", "parse", "http", "header", "max_len", "max", "len")
     ]
     assert identifiers("_foo __init__ self._cache") == ["_foo", "foo", "__init__", "init", "self", "_cache", "cache"]
     assert identifiers("_ __ x1 HTTP") == ["_", "__", "x1", "x", "1", "http"]

@@ -45,10 +45,7 @@ def test_a_fragment_that_does_not_fit_is_passed_over():
     assert lay_out(TASK, [long, SECOND], "#", budget=120).shown == ("b",)
 
 
-@given(
-    st.lists(st.text(alphabet="ab_ .\n", min_size=1, max_size=60), max_size=12),
-    st.integers(0, 300),
-)
+@given(st.lists(st.text(alphabet="ab_ .\n", min_size=1, max_size=60), max_size=12), st.integers(0, 300))
 def test_the_budget_holds(texts, budget):
     """The tokens that are stated are those of the text, and never above the budget; the best come first."""
     fragments = [Fragment(str(i), f"r/{i}.py", text) for i, text in enumerate(texts)]

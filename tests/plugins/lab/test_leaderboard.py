@@ -32,10 +32,7 @@ def made(results, name, mean, **changed):
     values = [mean * (1 + part) for part in (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)]
     changed = {"headline_measure": "line_rprec", "ceilings": {"micro": {"line_rprec": 0.9}}, **changed}
     return write_run(
-        results / name,
-        {"line_rprec": values, "ndcg@10": [0.5] * 8},
-        files=[f"f{i}.py" for i in range(8)],
-        **changed,
+        results / name, {"line_rprec": values, "ndcg@10": [0.5] * 8}, files=[f"f{i}.py" for i in range(8)], **changed
     )
 
 
