@@ -237,7 +237,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
     if "macro" in samples and tests is None:
         on_new_rows = new_repositories(differences[:, of_primary], scores.clusters, scores.repos, question.rng)
         on_new = dict(zip(of_primary, on_new_rows, strict=True))
-    comparisons = []
+    comparisons, cluster_kind = [], scores.cluster_kind
     for i, column in enumerate(columns):
         is_primary, p = i in influence_of, adjusted.get(i)
         by_file, by_repository = influence_of.get(i, (None, None))
@@ -259,13 +259,13 @@ def _comparisons(  # longer than 60 lines: each field has its line
                 n_clusters=by_cluster.n_clusters,
                 n_repositories=samples["micro"].repositories.n_clusters,
                 effective_clusters=effective,
-                clustered_by=scores.clustered_by,
+                clustered_by=cluster_kind,
                 family=sizes.get(i, 0),
                 verdict=_pair_verdict(
                     means[headline][i],
                     p,
                     margin,
-                    ((scores.clustered_by, by_file), ("repository", by_repository)),
+                    ((cluster_kind, by_file), ("repository", by_repository)),
                     enough=enough_for_equality(by_cluster.n_clusters, margin, ties=not by_cluster.sums[:, i].any()),
                     lower=lower_is_better(column.measure),
                 ),

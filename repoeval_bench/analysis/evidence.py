@@ -73,6 +73,7 @@ class Evidence:
     over: Headline
     clustered_by: str
     n_queries: int
+    n_files: int
     n_clusters: int
     means: Mapping[str, float]
     tokens: Mapping[str, float | None]
@@ -139,7 +140,7 @@ class Recommendation:
 
     @property
     def n_files(self) -> int:
-        """The largest number of files that one protocol's queries come from."""
+        """The largest number of files that one protocol's queries come from, without a common query."""
         return max((evidence.n_clusters for evidence in self.evidence), default=0)
 
     def tokens(self, label: str) -> float | None:
@@ -179,8 +180,9 @@ def evidence_of(
         request=request,
         measure=measure,
         over=over,
-        clustered_by=scores.clustered_by,
+        clustered_by=scores.cluster_kind,
         n_queries=len(scores),
+        n_files=scores.n_files,
         n_clusters=sample.n_clusters,
         means={label: run.metrics.over(over)[measure] for label, run in zip(labels, runs, strict=True)},
         tokens=dict(zip(labels, costs, strict=True)),

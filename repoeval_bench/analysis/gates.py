@@ -227,7 +227,7 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
 def _few_clusters(part: QueryScores) -> str:
     """A warning where a gate's queries are in few clusters; a UsageError where no test over so few ever decides."""
     n = len(set(part.clusters))
-    clusters = count(n, part.clustered_by)
+    clusters = count(n, part.cluster_kind)
     if n < FEWEST_CLUSTERS:
         raise UsageError(
             f"its {count(len(part), 'query is', 'queries are')} in {clusters}, and an interval takes at "

@@ -27,9 +27,12 @@ def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
 def plural(one: str) -> str:
     """The plural of a noun, which may be the name of a field: `queries`, `files`, `conversations`, `branches`.
 
-    >>> [plural(one) for one in ("query", "day", "class", "branch", "box", "file")]
-    ['queries', 'days', 'classes', 'branches', 'boxes', 'files']
+    >>> [plural(one) for one in ("query", "day", "class", "branch", "box", "file", "group of files")]
+    ['queries', 'days', 'classes', 'branches', 'boxes', 'files', 'groups of files']
     """
+    if " of " in one:
+        noun, _, rest = one.partition(" of ")
+        return f"{plural(noun)} of {rest}"
     if one.endswith("y") and not one.endswith(("ay", "ey", "oy", "uy")):
         return f"{one[:-1]}ies"
     return one + ("es" if one.endswith(("s", "x", "z", "ch", "sh")) else "s")

@@ -20,7 +20,15 @@ from repoeval_bench.report.table import (
     table_of,
     with_notes,
 )
-from repoeval_bench.report.text import EQUAL, adjusted_notes, cluster_count, full_outcome_name, heading, interval
+from repoeval_bench.report.text import (
+    EQUAL,
+    adjusted_notes,
+    cluster_count,
+    flipped_units,
+    full_outcome_name,
+    heading,
+    interval,
+)
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence
@@ -83,7 +91,7 @@ def comparison_columns(first: Comparison) -> list[Column]:
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Return what the tables mean, and where a result depends on a few repositories."""
     first = comparisons[0]
-    flipped_by = "files" if first.clustered_by == "file" else f"groups of one {first.clustered_by}"
+    flipped_by = flipped_units(first.clustered_by)
     if first.clustered_by == "query":
         flipped_by = "queries, because the gold names no files: queries that resemble each other count as independent"
     sizes, effective = " of equal size, or nearly.", f"{first.effective_clusters:.0f}"
@@ -92,7 +100,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
-        count(first.n_clusters, "cluster") + sizes,
+        cluster_count(first.n_clusters, first.clustered_by) + sizes,
         "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "
         "power.",
     ]

@@ -17,6 +17,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
 from repoeval_bench.report.verdict import listed
+from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import EMBEDDER
 
 if TYPE_CHECKING:
@@ -230,7 +231,9 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         scores = [other.means[label] for other in recommendation.evidence if other.protocol == question.protocol]
         finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
         parts[question.protocol] = finds.format(_percent(sum(scores) / len(scores)))
-        files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
+        is_group = question.clustered_by == GROUP
+        clusters = cluster_count(question.n_clusters, question.clustered_by)
+        files[question.protocol] = count(question.n_files, "file") if is_group else clusters
     if len(counts := {*files.values()}) == 1:
         return f"Measured on {counts.pop()}: it finds {' and '.join(parts.values())}."
     return f"It finds {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
@@ -296,7 +299,7 @@ def _close(recommendation: Recommendation) -> str:
     weighs_most = sum(own) < 0.5 * len(own)
     if recommendation.n_files < _SMALL:
         weighs = ", so what other repositories show weighs most" if weighs_most else ""
-        parts.append(f"Fewer than {_SMALL} files say little{weighs}.")
+        parts.append(f"So few files say little{weighs}.")
     elif weighs_most:
         parts.append("What other repositories show weighs more than these files.")
     return " ".join(parts)
@@ -310,6 +313,8 @@ def _none_differs(recommendation: Recommendation) -> str:
     if most.n_clusters >= needed:
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
+    if most.clustered_by == GROUP:
+        where = f"{count(most.n_clusters, 'file')} without a common question"
     return (
         f"{where} are too few to tell {n_candidates} candidates apart: no difference can be significant below {needed}."
     )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, plural
 from repoeval_bench.dataset.documented import LEAST
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.query_scores import GROUP
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, HalfOpen
@@ -25,6 +26,9 @@ LONGEST = 40
 
 CHARACTERS_NOTE = "characters are counted without whitespace"
 """The one footnote of every output that counts characters."""
+
+GROUPS_NOTE = "files that one query asks for together are one group"
+"""The note where clusters are groups of files."""
 
 EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
 """The note where two means are called equal."""
@@ -125,6 +129,11 @@ def probability(p: float | None) -> str:
 def cluster_count(number: int, clustered_by: str) -> str:
     """Return the number of clusters in words: `113 files`, or `20 clusters` where each query is one."""
     return count(number, "cluster" if clustered_by == "query" else clustered_by)
+
+
+def flipped_units(clustered_by: str) -> str:
+    """Return what tests flip the signs of: `files`, `groups of files`, `groups of one conversation`."""
+    return plural(clustered_by) if clustered_by in {"file", GROUP} else f"groups of one {clustered_by}"
 
 
 def short_names(names: Sequence[str]) -> list[str]:

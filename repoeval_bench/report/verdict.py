@@ -24,6 +24,7 @@ from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.text import (
     CHARACTERS_NOTE,
     EQUAL,
+    GROUPS_NOTE,
     cluster_count,
     elided,
     found_nothing,
@@ -32,6 +33,7 @@ from repoeval_bench.report.text import (
     probability,
     short_names,
 )
+from repoeval_bench.runs.query_scores import GROUP
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
@@ -224,11 +226,12 @@ def _tests(verdict: Verdict) -> list[str]:
     if not verdict.others or verdict.others[0].p_adjusted is None:
         return []
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
-    return [
+    lines = [
         f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}"
         + (f", adjusted for {family_words(verdict)} (Holm)" if verdict.family > 1 else "")
         + "; intervals: 95 %, not adjusted"
     ]
+    return [*lines, GROUPS_NOTE] if verdict.clustered_by == GROUP else lines
 
 
 def _doubts(verdict: Verdict) -> list[str]:
@@ -238,9 +241,11 @@ def _doubts(verdict: Verdict) -> list[str]:
     lines, verdicts = [], [pair.verdict for pair in verdict.others]
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     needed = fewest_clusters(verdict.family)
+    among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
     if verdict.n_clusters < needed:
-        among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
         lines.append(f"{clusters} are too few: no difference{among} can be significant below {needed}")
+    if verdict.n_clusters == needed:
+        lines.append(f"{clusters} are just enough: without one of them no difference{among} can be significant")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
             f"only {clusters}: one of them can decide an interval, which holds the true value in about 85 of 100 cases "

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+GROUP = "group of files"
+"""What a cluster is where queries have gold in several files, and so join these files to one cluster."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QueryScores:
@@ -93,6 +96,16 @@ class QueryScores:
 
     def __len__(self) -> int:
         return len(self.query_ids)
+
+    @property
+    def cluster_kind(self) -> str:
+        """What one cluster is: `clustered_by`, or `GROUP` where the files are more than the clusters."""
+        return GROUP if self.clustered_by == "file" and self.n_files > len(set(self.clusters)) else self.clustered_by
+
+    @property
+    def n_files(self) -> int:
+        """The number of files that have gold."""
+        return len(set(chain.from_iterable(self.gold_files)))
 
     def by_query(self, measure: str) -> dict[str, float]:
         """query_id -> value of one measure."""

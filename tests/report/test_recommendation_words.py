@@ -102,6 +102,16 @@ def test_each_question_names_its_files(tmp_path):
     assert "asks for (9 files)." in measured
 
 
+def test_files_with_a_common_question_are_counted_and_tell_less(tmp_path):
+    """Each of 6 files has a question of its own, and one is asked for with another: 5 of them are independent."""
+    means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
+    files = [f"f{i % 6}.py" for i in range(39)] + [("repo/f0.py", "repo/f1.py")]
+    runs = write_runs(tmp_path, {name: {"ndcg@10": [mean] * 40} for name, mean in means.items()}, files=files)
+    measured, last = answer_lines(concluded(runs))[1:]
+    assert measured.startswith("Measured on 6 files: it finds 50 %")
+    assert last.startswith("5 files without a common question are too few to tell 3 candidates apart")
+
+
 def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
     found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
     assert (found.decision, found.choice, found.setups, found.few) == (None, None, (), {"uses": 19})

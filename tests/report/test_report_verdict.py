@@ -9,9 +9,11 @@ import pytest
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+from repoeval_bench.analysis.segments import split
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import against_best, choice_table
+from repoeval_bench.report.comparison import comparison_notes, comparison_tables
 from repoeval_bench.report.html.tables import leads_note, leads_table
 from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import adjusted_notes, outcome_name
@@ -67,6 +69,23 @@ def test_an_end_just_below_zero_keeps_its_sign(tmp_path, plain):
     assert "[-0.000, 0.010]" in verdict([run, other], [near]).text
 
 
+def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, plain):
+    """Of ten files two are joined by a query: nine groups, of which one may carry a difference. `--by file` stays."""
+    files = [f"f{i // 8}.py" for i in range(80)]
+    files[79] = ("repo/f9.py", "repo/f8.py")
+    runs = [
+        write_run(tmp_path / name, {"ndcg@10": [value + shift for value in plain]}, files=files)
+        for name, shift in (("b", 0.0), ("c", 0.1))
+    ]
+    words = verdict(runs)
+    assert "p: sign-flip test of the micro mean over 9 groups of files with 80 queries" in words.notes[0]
+    assert words.notes[1] == "files that one query asks for together are one group"
+    (pair,) = compare(runs)
+    assert "intervals and tests flip the signs of groups of files." in comparison_notes([pair])
+    assert "when one group of files is left out" in comparison_tables([pair])[0].notes[0]
+    assert len(split(runs[0].scores, "file")) == 9
+
+
 def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
     """Of eight files no p is below 0.05 / 21: nothing is detectable among seven runs, and a note says why."""
     files = [f"f{i // 10}" for i in range(80)]
@@ -75,6 +94,8 @@ def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
     assert "8 files are too few: no difference among 21 tests can be significant below 10" in verdict(runs).notes
     assert {c.mean.mde_family for c in compare(runs)} == {None}
     assert "can be significant" not in " ".join(verdict(runs[:2]).notes)
+    six = [write_run(tmp_path / f"{run.run_id}6", {"ndcg@10": plain[:60]}, files=files[:60]) for run in runs[:2]]
+    assert "6 files are just enough: without one of them no difference can be significant" in verdict(six).notes
 
 
 @pytest.mark.parametrize(("failed", "said"), [(1, "1 other run failed and is"), (2, "2 other runs failed and are")])
@@ -153,19 +174,19 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path):
     runs = write_carried_pair(tmp_path)
     found = verdict(runs)
     (rival,) = found.record.others
-    assert (found.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f33")
+    assert (found.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f30")
     assert rival.verdict.carrier.p == pytest.approx(0.05, abs=0.01)
     assert rival.p_adjusted == pytest.approx(0.0302, abs=1e-4)
-    assert "comes from one file, repo/f33" in found.text
+    assert "comes from one file, repo/f30" in found.text
     cells = leads(found.record.differences)
-    assert (cells["run"], cells["verdict"]) == ("b", "from one file, repo/f33")
+    assert (cells["run"], cells["verdict"]) == ("b", "from one file, repo/f30")
     lead = np.subtract(*(run.metrics.micro["ndcg@10"] for run in runs))
     assert cells["on these repositories"].value == pytest.approx(lead)
-    assert cells["one file left out"][1].startswith("without repo/f33: p 0.05")
+    assert cells["one file left out"][1].startswith("without repo/f30: p 0.05")
     assert (cells["one repository left out"], "on new repositories" in cells) == (None, False)
     choice = choose(runs)
     assert [against_best(each, choice) for each in choice.candidates] == ["best", "from one file"]
-    assert any("repo/f33" in note for note in choice_table(choice).notes)
+    assert any("repo/f30" in note for note in choice_table(choice).notes)
 
 
 def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):

@@ -117,7 +117,7 @@ def write_run(
     folder: Path,
     values: Mapping[str, Sequence[float]],
     *,
-    files: Sequence[str] | None = None,
+    files: Sequence[str | tuple[str, ...]] | None = None,
     repos: Sequence[str] | None = None,
     facts: Sequence[Mapping[str, Any]] | None = None,
     query_ids: Sequence[str] | None = None,
@@ -126,7 +126,7 @@ def write_run(
     qrels: Mapping[str, Mapping[str, float]] | None = None,
     **changed: Any,
 ) -> RunView:
-    """A run whose query i has values[measure][i], is in files[i] of repos[i], and has facts[i].
+    """A run whose query i has values[measure][i], is in files[i] of repos[i] (one, or all of a tuple), and has facts[i].
 
     `changed` are fields of its metrics.json.
     """
@@ -159,7 +159,8 @@ def write_run(
                     QueryRow(
                         query_id=query_id,
                         repo=repos[i],
-                        path=files[i] if files else None,
+                        path=None if not files or isinstance(files[i], tuple) else files[i],
+                        gold_files=files[i] if files and isinstance(files[i], tuple) else (),
                         n_relevant=len(gold[query_id]),
                         facts=dict(facts[i]) if facts else {},
                         measures={name: float(column[i]) for name, column in values.items()},

@@ -224,7 +224,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
         precision=next(filter(None, map(_precision, runs)), ""),
         measure=measure,
         over=over,
-        clustered_by=scores.clustered_by,
+        clustered_by=scores.cluster_kind,
         entries=tuple(entries),
         choice=choice,
     )

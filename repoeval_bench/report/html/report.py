@@ -36,7 +36,7 @@ from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_ranking import Ranking, candidates_ranked, ranking, ranking_table
 from repoeval_bench.report.table import Column, table_of
-from repoeval_bench.report.text import CHARACTERS_NOTE, heading
+from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
 from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code, digest = script(SCRIPTS)
-    clustered = runs[0].scores.clustered_by
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
@@ -107,7 +106,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             more_rows=page_table(ranking_table(ranks, ranks.rows[MOST_ROWS:], kind), order[MOST_ROWS:]),
             plot=_ranking_plot(worded, shown_ranks, stored),
             scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
-            flipped="files" if clustered == "file" else f"groups of one {clustered}",
+            flipped=flipped_units(runs[0].scores.cluster_kind),
             differences=page_table(
                 table_of(
                     [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
