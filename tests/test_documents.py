@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from repoeval_bench.cli import app
+from repoeval_bench.core.registry import rows
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -90,6 +91,25 @@ def test_every_name_of_the_python_reference_exists(document):
     """The site's build fails on one that does not."""
     for name in re.findall(r"^::: (\S+)$", document.read_text(encoding="utf-8"), flags=re.MULTILINE):
         resolve_name(name)
+
+
+def test_every_chunker_has_its_row_with_its_defaults():
+    """Its own table has every option and its default; the sizes in tokens that many share are told below it."""
+    text = (ROOT / "docs" / "chunkers.md").read_text(encoding="utf-8")
+    described = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `")}
+    stated = {
+        line.split("`")[1]: dict(re.findall(r"`(\w+)(?:=([^`]*))?`", line.split(" | ")[-1]))
+        for line in text[text.index("| spec | cuts |") :].partition("\n\n")[0].splitlines()[2:]
+    }
+    for row in rows("chunker"):
+        if row.target or not row.where.startswith("repoeval_bench."):
+            continue
+        assert row.name in described
+        defaults = {name: str(option.default) for name, option in row.parameters().items()}
+        options = {name: value for name, value in stated.get(row.name, defaults).items() if value or name in defaults}
+        assert options == {name: value and defaults.get(name) for name, value in options.items()}
+        assert defaults.keys() - options.keys() <= {"max_tokens", "tokenizer"}
+        assert {defaults[name] for name, value in options.items() if not value} <= {"0", "None", "False"}
 
 
 def test_the_citation_file_is_complete():
