@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None]:
     """Turn any exception of other people's code into a ChunkError that names the chunker and the file."""
-    return plug_in_errors_as(ChunkError, f"{file.name}: {chunker}", f"repair the chunker{OR_SKIP}")
+    return plug_in_errors_as(ChunkError, f"{file.name}: {chunker}", f"repair the chunker or use another{OR_SKIP}")
 
 
 def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:

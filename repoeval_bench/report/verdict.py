@@ -283,12 +283,13 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
 def _size_remedy(chunkers: Collection[str]) -> str:
     """Return what can be done about the sizes of these chunkers, of which some may have no option for one."""
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
+    sized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is not None)
     if not unsized:
-        return "--match-size makes sizes equal"
+        return f"--match-size {sized[0]} makes sizes equal"
     if len(unsized) == 1:
         return f"--match-size {unsized[0]} makes sizes equal ({unsized[0]} has no option for a size)"
     none = f"{listed(unsized)} have no option for a size"
-    return none if len(unsized) == len(chunkers) else f"--match-size makes the other sizes equal, {none}"
+    return f"--match-size {sized[0]} makes the other sizes equal, {none}" if sized else none
 
 
 def _p(p: float | None) -> str:

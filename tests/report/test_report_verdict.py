@@ -131,7 +131,7 @@ def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean
 @pytest.mark.parametrize(
     ("chunkers", "said"),
     [
-        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size makes sizes equal"),
+        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size ast makes sizes equal"),
         (("ast:max_nws=1500", "functions"), "functions makes sizes equal (functions has no option for a size)"),
         (("file", "functions"), "; file and functions have no option for a size"),
         (

@@ -113,9 +113,7 @@ def build_pack(
             NOTICES.info(building.add(opener(source, Path(work))))
         content = building.finish()
         if (tasks := content.levels[FUNCTION.name].tasks) < FEWEST_TASKS:
-            NOTICES.info(
-                f"note: {count(tasks, 'task')}: below {FEWEST_TASKS} no difference between chunkers can be significant"
-            )
+            NOTICES.info(f"note: {count(tasks, 'task')}: fewer than {FEWEST_TASKS} are too few to choose a chunker by")
     return Pack(target, content)
 
 

@@ -262,9 +262,10 @@ def test_links_and_odd_names(tmp_path):
         (lambda folder: (folder / "a.py").write_bytes(b"x = '\xff'\n"), "1 not text"),
         (lambda folder: (folder / "a.py").write_bytes(b"x = 1\0\n"), "1 not text"),
         (lambda folder: (folder / "a.py").write_text("x = 1\n" * 1_000_000), "1 too large"),
+        (lambda folder: (folder / "a_pb2.py").write_text("x = 1\n"), "of built files name a checkout of the sources"),
         (lambda folder: (folder / "a.py").write_text("x = 1\n"), "give no task"),
     ],
-    ids=["empty", "no language", "not UTF-8", "binary", "a million lines", "no task"],
+    ids=["empty", "no language", "not UTF-8", "binary", "a million lines", "generated", "no task"],
 )
 def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, make, says):
     folder = tmp_path / "source"
@@ -364,7 +365,7 @@ def test_long_and_deep_code_is_read_or_counted(name, code, tmp_path):
 
 def test_few_tasks_are_said(code, tmp_path, notices):
     build(tmp_path / "p", code)
-    assert any("13 tasks: below 20" in line for line in notices)
+    assert any("13 tasks: fewer than 20 are too few to choose a chunker by" in line for line in notices)
 
 
 def test_the_manifest_states_sources_rules_and_counts(pack):
