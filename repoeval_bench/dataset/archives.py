@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
@@ -104,9 +105,15 @@ def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Stored]:
 
 @contextmanager
 def _open(path: Path, opener: Callable[[Path], AbstractContextManager[Archive]]) -> Iterator[Archive]:
+    with _errors_of(path), opener(path) as archive:
+        yield archive
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    """Raise what the libraries of archives raise in the block as a DatasetError."""
     try:
-        with opener(path) as archive:
-            yield archive
+        yield
     except FileNotFoundError as error:
         raise DatasetError(f"the archive {path} does not exist") from error
     except (
@@ -144,8 +151,13 @@ def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: 
         unpacked += entry.size
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
-        files[name] = ArchiveEntry(name, entry.size, entry.read, is_link=entry.kind == "link")
+        files[name] = ArchiveEntry(name, entry.size, partial(_read, path, entry), is_link=entry.kind == "link")
     return list(files.values())
+
+
+def _read(path: Path, entry: _Stored) -> bytes:
+    with _errors_of(path):  # a wrong checksum or size shows here
+        return entry.read()
 
 
 def _refused(path: Path, name: str, problem: str) -> DatasetError:

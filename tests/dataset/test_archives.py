@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.archives import read_archive, read_zip
 from support import minirepo
 
 
@@ -81,11 +81,13 @@ def lying(raw):
 
 @pytest.mark.parametrize("damage", [lambda raw: b"", lambda raw: raw[:-40], lambda raw: raw[:200], flipped, lying])
 def test_a_truncated_flipped_or_lying_archive_is_one_clear_error(tmp_path, damage):
-    """An entry gives no more than it declares."""
+    """An entry gives no more than it declares; its checksum is seen as it is read, after it was listed."""
     path = minirepo.write_zip(tmp_path / "a.zip", {"a.py": bytes(100_000), "b.py": bytes(range(256))})
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DatasetError, match="truncated or corrupt"):
         everything(path)
+    with pytest.raises(DatasetError, match="truncated or corrupt"):
+        [entry.read() for entry in read_archive(path)]
 
 
 def test_an_absent_archive_is_an_error(tmp_path):
