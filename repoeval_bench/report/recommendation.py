@@ -161,7 +161,8 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     notes += [f"{' and '.join(names)}: {share}" for share, names in read.items()]
     notes.append(CHARACTERS_NOTE)
     if size := recommendation.candidates[ranked[0].name].size:
-        notes.append(f"at {size:,}: chunks have the mean size of those of {BASELINE} with up to {size:,} characters")
+        like = f"those of {BASELINE} with up to {size:,} characters"
+        notes.append(f"at {size:,}: chunks of the whole code are on average within 5 % of {like}")
     notes += [f"too few to decide by: {line}, of {FEWEST_TASKS} needed" for line in _few(recommendation)]
     notes += [f"skipped: {line}" for line in recommendation.skipped]
     return table_of(candidate_columns(recommendation), shown, notes=notes)
