@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -55,17 +55,14 @@ class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
 
     model_config = STRICT
+    of_data: ClassVar[frozenset[str]] = frozenset()
+    """The fields that decide which data is read."""
 
     @classmethod
     def options(cls) -> dict[str, FieldOption]:
         """Field -> its option, in the order of the help; a field without an option can be set in Python only."""
         extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
         return {name: extra["option"] for name, extra in extras.items() if extra}
-
-    @classmethod
-    def of_data(cls) -> frozenset[str]:
-        """Return the fields that decide which data is read."""
-        return frozenset()
 
     def words(self, *shown: str, short: bool = True) -> list[str]:
         """Return the command line's options for this request: those that differ from their defaults, and `shown` ones.
@@ -74,7 +71,7 @@ class Request(BaseModel):
         """
         usual, names = type(self)(), list(self.options())
         if short:
-            names.sort(key=lambda name: (name != "chunker", name in self.of_data()))
+            names.sort(key=lambda name: (name != "chunker", name in self.of_data))
         return [
             word
             for name in names

@@ -59,14 +59,12 @@ class DataRequest(Request):
         key="queries",
     )
 
-    @classmethod
-    def of_data(cls) -> frozenset[str]:
-        """Return the fields that decide which data is read."""
-        return frozenset(DataRequest.model_fields)
-
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""
         return DataRequest(**{name: getattr(self, name) for name in DataRequest.model_fields})
+
+
+DataRequest.of_data = frozenset(DataRequest.model_fields)
 
 
 class RunRequest(DataRequest):

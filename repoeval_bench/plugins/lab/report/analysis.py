@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, record_table
+from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, number, record_of, record_table
 from repoeval_bench.report.text import full_outcome_name, heading, outcome_name, with_interval
 
 if TYPE_CHECKING:
@@ -104,24 +104,24 @@ def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
     return make_table(columns, rows)
 
 
-def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
-    """Tabulate for each pair of protocols how similarly they rank, and how many verdicts change between them."""
-    columns: list[Column | str] = [
-        "protocols",
-        "data",
-        "retriever",
-        *figures("Kendall's tau", number="+.2f"),
-        *figures("runs", "verdicts", "changed", "turned round", number="d"),
+def agreement_columns() -> list[Column]:
+    """Return the columns of the agreement of two protocols: how similarly they rank, and how many verdicts change."""
+
+    def fact(key: str, value: Callable[[ProtocolAgreement], Any]) -> Column:
+        return Column(name=key, value=value, forms=("record",))
+
+    return [
+        Column(name="protocols", value=lambda agreement: " and ".join(agreement.protocols), forms=("table",)),
+        Column(name="data", key="dataset", value=lambda agreement: agreement.dataset),
+        Column(name="retriever", value=lambda agreement: agreement.ranker),
+        fact("first", lambda agreement: agreement.protocols[0]),
+        fact("second", lambda agreement: agreement.protocols[1]),
+        number("Kendall's tau", lambda agreement: agreement.tau, "+.2f", key="kendall_tau"),
+        number("runs", lambda agreement: agreement.n_rows, "d"),
+        number("verdicts", lambda agreement: agreement.n_compared, "d"),
+        number("changed", lambda agreement: len(agreement.changed), "d"),
+        number("turned round", lambda agreement: agreement.turned_round, "d", key="turned_round"),
     ]
-    rows = [
-        (
-            *(" and ".join(agreement.protocols), agreement.dataset, agreement.ranker),
-            *(agreement.tau, agreement.n_rows, agreement.n_compared, len(agreement.changed)),
-            agreement.turned_round,
-        )
-        for agreement in agreements
-    ]
-    return make_table(columns, rows)
 
 
 def languages_table(analysis: LeaderboardAnalysis) -> Table:
@@ -177,23 +177,8 @@ def analysis_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Protoco
         about = {name: record[name] for name in ("dataset", "protocol", "retriever", "embedder")}
         for name in ("against_fixed", "sizes", "frontier", "updates"):
             rows.setdefault(name.partition("_")[0], []).extend(about | _for_csv(row) for row in record[name])
-    rows["protocols"] = [agreement_record(agreement) for agreement in agreed]
+    rows["protocols"] = [record_of(agreement_columns(), agreement) for agreement in agreed]
     return {f"{name}.csv": as_csv(record_table(table)) for name, table in rows.items() if table}
-
-
-def agreement_record(agreement: ProtocolAgreement) -> dict[str, Any]:
-    """Return the numbers of an agreement as plain values; of the changed verdicts only their number."""
-    return {
-        "dataset": agreement.dataset,
-        "retriever": agreement.ranker,
-        "first": agreement.protocols[0],
-        "second": agreement.protocols[1],
-        "kendall_tau": agreement.tau,
-        "runs": agreement.n_rows,
-        "verdicts": agreement.n_compared,
-        "changed": len(agreement.changed),
-        "turned_round": agreement.turned_round,
-    }
 
 
 def _size(effect: SizeEffect) -> dict[str, Any]:

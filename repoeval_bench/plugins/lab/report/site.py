@@ -17,7 +17,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.plugins.lab.analysis import LeaderboardAnalysis, agreements, analyses
 from repoeval_bench.plugins.lab.report.analysis import (
     against_table,
-    agreement_table,
+    agreement_columns,
     analysis_csvs,
     analysis_record,
     best_table,
@@ -97,7 +97,7 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
             {"name": names[about], "about": _page_title(*about), "boards": shown[about], "at": position}
             for position, about in enumerate(pages)
         ],
-        agreement=page_table(agreement_table(agreed)),
+        agreement=page_table(table_of(agreement_columns(), agreed)),
         data=[*tables, "leaderboard.json"],
         notes=[_note(note) for note in explained(leaderboards)],
         verified=[printable(note) for note in verification_notes(leaderboards)],
