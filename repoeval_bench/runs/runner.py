@@ -300,7 +300,7 @@ class Runner:
             return
         # Embedders may fail, so they are made before the data is fetched.
         for setting in self.settings:
-            self.embedder(setting)
+            self._materials.embedder(setting)
         for name, reason in skipped_for_language(self.benchmark, unsized(requests)).items():
             self._skip(name, reason)
 
@@ -322,10 +322,6 @@ class Runner:
     def failed_of(self, setting: RunRequest) -> dict[str, str]:
         """Return the setting's chunkers that failed, with the reason."""
         return {name: str(error) for name, error in self.failed.get(setting, {}).items()}
-
-    def embedder(self, setting: RunRequest) -> Embedder | None:
-        """Return the embedder of a setting; None if nothing needs vectors."""
-        return self._materials.embedder(setting)
 
     def selected(self, setting: RunRequest) -> Benchmark:
         """Return the tasks that a setting scores, and their files."""
