@@ -64,14 +64,9 @@ class Kind:
     shown: str = ""
 
     @property
-    def plural(self) -> str:
-        """The plural of its name."""
-        return f"{self.name}s"
-
-    @property
     def group(self) -> str:
         """The group of its entry points."""
-        return f"repoeval_bench.{self.plural}"
+        return f"repoeval_bench.{self.name}s"
 
 
 KINDS: Mapping[str, Kind] = {

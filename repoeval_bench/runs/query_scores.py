@@ -99,7 +99,7 @@ class QueryScores:
 
     @property
     def cluster_kind(self) -> str:
-        """What one cluster is: `clustered_by`, or `GROUP` where the files are more than the clusters."""
+        """The name of one cluster: `clustered_by`, or `GROUP` where the files are more than the clusters."""
         return GROUP if self.clustered_by == "file" and self.n_files > len(set(self.clusters)) else self.clustered_by
 
     @property
