@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
@@ -152,6 +153,9 @@ def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: 
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
         files[name] = ArchiveEntry(name, entry.size, partial(_read, path, entry), is_link=entry.kind == "link")
+    folders = {folder for name in files for folder in accumulate(name.split("/")[:-1], "{}/{}".format)}
+    if both := folders & files.keys():
+        raise _refused(path, min(both), "is a file and a folder")
     return list(files.values())
 
 

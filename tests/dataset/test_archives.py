@@ -45,6 +45,7 @@ def test_windows_separators_are_read_as_folders(tmp_path):
         ("pipe.py", (stat.S_IFIFO | 0o666) << 16, "is a link or a device"),
         ("fine.py", 0, "appears twice"),
         ("./fine.py", 0, "appears twice"),
+        ("fine.py/in/a.py", 0, "'fine.py' is a file and a folder"),
         ("a/C:\\evil.py", 0, "absolute path"),
         ("ev\x1b[2Jil.py", 0, "a character that no path may hold"),
     ],
