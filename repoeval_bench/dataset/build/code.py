@@ -161,7 +161,8 @@ class Gathered:
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         counts = self.counts.items()
         skipped = ", ".join(f"{number} {reason}{self._seen(reason)}" for reason, number in counts) or "nothing"
-        return f"{files} files, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{self.way_out}"
+        unit = "file" if self.files.total() == 1 else "files"
+        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{self.way_out}"
 
     def _seen(self, reason: str) -> str:
         """The two commonest endings of files of no known language: ` (.po, .md …)`."""
