@@ -165,9 +165,13 @@ def cut_files(
                     raise
                 plain = build()  # the chunker may fail on another run's blanked files alone
         chunks = replace(plain, own={task_id: plain.own[task_id] for task_id in needed})
-        if needed and plain.failed_own:
-            failed = {task.file: plain.failed_own.get(task.task_id, "") for task in selected.tasks}
-            chunks = replace(chunks, skipped=(*plain.skipped, *filter(None, failed.values())))
+        if needed:
+            failed = {
+                task.file: reason
+                for task in selected.tasks
+                if (reason := plain.failed_own.get(task.task_id)) is not None
+            }
+            chunks = replace(chunks, skipped=(*plain.skipped, *failed.values()))
         return plain, merge_identical(chunks) if protocol.documents == "windows" else chunks
 
     plain, chunks = chunk(chunker, corpus)

@@ -1,17 +1,22 @@
 """Several settings over the same files: one chunker's runs in one job, the same as each made alone."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.core.errors import ChunkError
-from repoeval_bench.core.source import Chunk
-from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.retrieval import corpus
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.materials import Setting
+from repoeval_bench.runs.planning import cut_files
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import Results
 from repoeval_bench.runs.runner import Runner, make_runs
+from support import written
 from support.folders import content
 from support.runs import make_together
 
@@ -84,6 +89,23 @@ def test_a_chunker_that_fails_on_blanked_files_has_the_other_runs(benchmark, tmp
     ((context, blanked),) = make_runs(settings, [chunker], Results(tmp_path), reuse=False)
     assert context.metrics.protocol == "context"
     assert isinstance(blanked, ChunkError)
+
+
+def test_a_task_whose_own_text_fails_is_counted_beside_one_whose_text_does_not():
+    """With `skip_errors`; each file once, whichever of its tasks comes last."""
+    source = SourceFile("r", "p.py", "a = 1\nb = 2\nc = 3\n")
+
+    def chunk(file):
+        assert file.text.startswith("a")
+        return whole_file(file)
+
+    tasks = tuple(written.task(task_id=f"r/{line}", body=LineSpan(line, line + 1)) for line in (0, 1))
+    for order in (tasks, tasks[::-1]):
+        selected = written.benchmark({"r": (source,)}, order)
+        cutters = SimpleNamespace(spec="odd", chunk=chunk), None
+        cut = cut_files(selected, Protocol.parse("context+exclusion=body"), cutters, skip_errors=True)
+        assert len(cut.corpus.skipped) == 1
+        assert {task_id: len(chunks) for task_id, chunks in cut.corpus.own.items()} == {"r/0": 0, "r/1": 1}
 
 
 def whole_file(file):

@@ -90,7 +90,7 @@ def test_the_command_compares_two_folders(tmp_path):
     rows = [line.split() for line in done.out.splitlines() if line.startswith((" functions", " file"))]
     assert rows[0][:5] == ["functions:language=auto", "5", "5", "1", "20.0%"]
     assert rows[1] == ["file", "1", "1", "1", "100.0%", "100.0%", "100.0%"]
-    assert done.err.count("1 python files, 17 lines") == 2
+    assert done.err.count("1 python file, 17 lines") == 2
     words = ("lab", "stability", tmp_path / "old", tmp_path / "new", "-c", "functions", "--json")
     (row,) = map(json.loads, bench(*words).out.splitlines())
     assert (row["old"]["name"], row["new"]["name"]) == ("old", "new")
