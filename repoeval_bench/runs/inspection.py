@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
@@ -82,7 +82,7 @@ class DefinitionRow(Record):
     name: str
     kind: str
     tier: str
-    gold: list[_Gold]
+    gold: list[_Gold] = Field(min_length=1)
 
     @property
     def places(self) -> Gold:

@@ -1,5 +1,7 @@
 """What a run keeps to be looked into: read back, it is what was chunked, asked and judged."""
 
+import gzip
+import json
 import shutil
 from unittest.mock import Mock
 
@@ -58,6 +60,19 @@ def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
         own = {chunk.chunk_id for chunk in run.inspection.own[query_id]}
         assert own
         assert own == {chunk_id for chunk_id in ranked if chunk_id.endswith(f"#{query_id}".replace(" ", "%20"))}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"body": [3, 1]}, {"definitions": [{"name": "f", "kind": "function", "tier": "static", "gold": []}]}],
+)
+def test_an_edited_row_that_cannot_be_shown_is_refused(run, wrong):
+    """Lines that end before they start, a definition without a place."""
+    path = run.folder / QUERIES
+    first, *rest = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    path.write_bytes(gzip.compress(json.dumps(json.loads(first) | wrong).encode() + b"\n" + b"".join(rest)))
+    with pytest.raises(ResultError, match=f"{QUERIES}.*run the evaluation again"):
+        _ = run.inspection
 
 
 @pytest.mark.parametrize("name", [SOURCES, CHUNKS, QUERIES])
