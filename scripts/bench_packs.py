@@ -73,7 +73,9 @@ def recommendation(folder: Path, package: str) -> Row:
     except RuntimeError:
         return Row(f"recommend {where} by BM25 (not measured: the index cannot be reached)", "")
     took = command("recommend", where, "--retriever", "bm25", "--out", out, home=home)
-    written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) / 1e6
+    # Runs share equal files, which count once.
+    sizes = {status.st_ino: status.st_size for path in out.rglob("*") if path.is_file() for status in [path.stat()]}
+    written = sum(sizes.values()) / 1e6
     seconds, megabytes = BARS.get(package, (math.inf, math.inf))
     return Row(
         f"recommend {where} by BM25; MB written",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, chdir
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -85,7 +86,7 @@ class RayCluster:
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
         self._folder = tempfile.mkdtemp(prefix="ray-")
         # Ray lets workers look for modules in the current folder, which may be code to chunk.
-        with ExitStack() as undo, chdir(self._folder):
+        with ExitStack() as undo, _absolute_script(), chdir(self._folder):
             undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
             if self._address is None:
                 size = {"num_cpus": self._cores, "object_store_memory": STORE_BYTES}
@@ -156,6 +157,17 @@ class RayCluster:
                 )
                 names.append((node["NodeID"], name))
         return Placed(tuple(names))
+
+
+@contextmanager
+def _absolute_script() -> Iterator[None]:
+    """Name the script that runs by its absolute path: Ray learns from it in which folder workers look for modules."""
+    named = sys.argv[:1]
+    sys.argv[:1] = [str(Path(name).absolute()) for name in named]
+    try:
+        yield
+    finally:
+        sys.argv[:1] = named
 
 
 def _check_answers(address: str) -> None:
