@@ -22,9 +22,13 @@ The public names are loaded on first use, so that importing the package costs no
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+# Not from typing: under `python -m` that module is still looked for in the current folder first.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from repoeval_bench.analysis.diff import diff
     from repoeval_bench.analysis.gates import gate
     from repoeval_bench.api.recommendation import recommend

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,10 +70,10 @@ def cost(folder: Path, megabytes: int, *options: str) -> tuple[float, float]:
 def recommendation(folder: Path, package: str) -> Row:
     """Recommend by BM25 for a package of the index, which is fetched before."""
     where, home, out = f"pypi:{package}", folder / "home", folder / "answer"
-    try:
-        command("data", "build", where, "-o", folder / "fetched", home=home)
-    except RuntimeError:
-        return Row(f"recommend {where} by BM25 (not measured: the index cannot be reached)", "")
+    fetch = (sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder / "fetched", package)
+    if subprocess.run(fetch, capture_output=True, check=False).returncode:
+        return Row(f"recommend {where} by BM25 (not measured: pip cannot fetch it)", "")
+    command("data", "build", where, "-o", folder / "built", home=home)
     took = command("recommend", where, "--retriever", "bm25", "--out", out, home=home)
     # Runs share equal files, which count once.
     sizes = {status.st_ino: status.st_size for path in out.rglob("*") if path.is_file() for status in [path.stat()]}

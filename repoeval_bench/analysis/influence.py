@@ -131,7 +131,7 @@ def strongest_influence(
     """Return the influence of clusters, each with its name, its pull and the p of the test without it.
 
     Of those without which the difference is not significant, the one that pulls hardest is named, then the first by
-    name. Neither depends on drawn flips, as p does.
+    name. This order does not depend on drawn flips, as p does.
     """
     needed = [(-round(pull, _DIGITS), name, p) for name, pull, p in without_each if p * factor >= ALPHA]
     if not needed:

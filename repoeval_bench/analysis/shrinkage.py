@@ -41,7 +41,7 @@ CLOSE = 0.005
 """A candidate this close to the highest score may be chosen because it is cheaper."""
 
 SAVED = 0.1
-"""The least share of the choice's tokens that a cheaper candidate saves; sizes that are matched differ by as much."""
+"""The least share of the choice's tokens that a cheaper candidate saves; matched sizes differ by up to as much."""
 
 DRAWS = 10_000
 """Draws of the true scores: a probability near 1/2 then has a Monte-Carlo error of 0.005."""

@@ -78,10 +78,10 @@ class Verdict:
 
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
-    name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `query`, or a field);
-    `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 for a single run.
-    `margin` is that of equality, if one was given. `differences` are the comparisons of all measures behind it, each
-    run minus the reference, in the order of `others`.
+    name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `group of files`, `query`, or a
+    field); `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 for a single
+    run. `margin` is that of equality, if one was given. `differences` are the comparisons of all measures behind it,
+    each run minus the reference, in the order of `others`.
     """
 
     result: Result

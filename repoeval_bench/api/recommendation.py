@@ -124,7 +124,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
         evidence,
         reference_sets=reference_sets,
         skipped=skipped,
-        n_failed=failed + len(failures) * len(request.sizes or SIZES) * len(settings),
+        n_failed=failed + len(failures) * len(by_size) * len(settings),
         runs=[run for candidate_runs in runs.values() for _, run in candidate_runs],
         candidates=candidates,
     )

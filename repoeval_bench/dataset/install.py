@@ -60,9 +60,9 @@ class InstalledSet:
     def read_tasks(self) -> tuple[Task, ...]:
         """The tasks in the file's order; a DatasetError where it cannot be read, or lists its bad rows."""
         path = self.task_file
-        if is_device(path):
-            raise DatasetError(f"the task file {path} is a pipe or a device; name another source with --source")
         with os_errors_as(DatasetError, f"the task file {path} cannot be read", "name another source with --source"):
+            if is_device(path):
+                raise DatasetError(f"the task file {path} is a pipe or a device; name another source with --source")
             raw = path.read_bytes()
         return parse_tasks(raw, name=path.name, level=self.task_set.level)
 

@@ -87,7 +87,7 @@ def _notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]
     first = comparisons[0]
     files = cluster_count(first.n_clusters, first.clustered_by)
     primary = next((heading(comparison.measure) for comparison in comparisons if comparison.by_file), "")
-    robust = f"; by {primary}, also without any one file or repository" if primary else ""
+    robust = f"; by {primary}, also without any one {first.clustered_by} or repository" if primary else ""
     carried = [
         f"no letter for {heading(comparison.measure)} of {ahead.treatment} over {ahead.baseline}: it comes from one "
         f"{comparison.verdict.carrier.kind}, {comparison.verdict.carrier.name}, without which it is not significant"

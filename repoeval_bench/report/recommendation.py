@@ -12,11 +12,10 @@ from repoeval_bench.analysis.evidence import BASELINE, Evidence, Recommendation,
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
-from repoeval_bench.report.verdict import listed
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import EMBEDDER
 
@@ -162,7 +161,9 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     notes.append(CHARACTERS_NOTE)
     if size := recommendation.candidates[ranked[0].name].size:
         like = f"those of {BASELINE} with up to {size:,} characters"
-        notes.append(f"at {size:,}: chunks of the whole code are on average within 5 % of {like}")
+        notes.append(
+            f"at {size:,}: sized so that chunks of a sample of the code average within 5 % of {like}, if possible"
+        )
     notes += [f"too few to decide by: {line}, of {FEWEST_TASKS} needed" for line in _few(recommendation)]
     notes += [f"skipped: {line}" for line in recommendation.skipped]
     return table_of(candidate_columns(recommendation), shown, notes=notes)
@@ -290,7 +291,8 @@ def _close(recommendation: Recommendation) -> str:
     if worse:
         of = f" of the {count(others, 'other')}"
         where = (f"{len(one.worse)}{'' if i else of} in {_heading(one)}" for i, one in enumerate(worse))
-        parts.append(f"The choice is significantly better than {listed([*where])}.")
+        *most, last = where
+        parts.append(f"The choice is significantly better than {', '.join(most)}{' and ' if most else ''}{last}.")
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
         parts.append(f"In {_heading(evidence)}, {name} is significantly better than the choice.")
@@ -300,24 +302,29 @@ def _close(recommendation: Recommendation) -> str:
     weighs_most = sum(own) < 0.5 * len(own)
     if recommendation.n_files < _SMALL:
         weighs = ", so what other repositories show weighs most" if weighs_most else ""
-        parts.append(f"So few files say little{weighs}.")
+        parts.append(f"So few {plural(_largest(recommendation).clustered_by)} say little{weighs}.")
     elif weighs_most:
         parts.append("What other repositories show weighs more than these files.")
     return " ".join(parts)
 
 
+def _largest(recommendation: Recommendation) -> Evidence:
+    """Return the evidence with the most clusters."""
+    return max(recommendation.evidence, key=lambda evidence: evidence.n_clusters)
+
+
 def _none_differs(recommendation: Recommendation) -> str:
     """Return why no candidate differs significantly: the files may be too few for any difference to."""
-    most = max(recommendation.evidence, key=lambda evidence: evidence.n_clusters)
+    most = _largest(recommendation)
     n_candidates = len(most.means)
     needed = fewest_clusters(comb(n_candidates, 2))
     if most.n_clusters >= needed:
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
-    if most.clustered_by == GROUP:
-        where = f"{count(most.n_clusters, 'file')} without a common question"
+    meant = " (files that share a question are one group)" if most.clustered_by == GROUP else ""
     return (
-        f"{where} are too few to tell {n_candidates} candidates apart: no difference can be significant below {needed}."
+        f"{where}{meant} are too few to tell {n_candidates} candidates apart: no difference can be significant below "
+        f"{needed}."
     )
 
 

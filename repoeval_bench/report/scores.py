@@ -183,7 +183,7 @@ def losses(run: RunView) -> list[str]:
     lost = {
         "documents merged into an identical one": counts.chunks_merged,
         f"of {counts.pairs} pairs of query and chunk, cut by the reranker": counts.pairs_truncated,
-        "files the chunker failed on, left out": counts.files_skipped,
+        "files the chunker failed on, left out of all queries or one": counts.files_skipped,
         "files that are not UTF-8, left out": counts.files_undecodable,
         "non-blank lines in no chunk": counts.lines_uncovered,
     }

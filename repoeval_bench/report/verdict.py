@@ -282,6 +282,8 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
 
 def _size_remedy(chunkers: Collection[str]) -> str:
     """Return what can be done about the sizes of these chunkers, of which some may have no option for one."""
+    if len({chunker_name(spec) for spec in chunkers}) == 1:
+        return "these are sizes of one chunker"
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
     sized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is not None)
     if not unsized:

@@ -403,7 +403,7 @@ class Runner:
             again = request.model_copy(update={"skip_errors": True}) if skips else request
             line = eval_line(again, out=self._results.out, home=self._home, short=True)
             line = f"{'without such files' if skips else 'try it again'}: {line}"
-            if len(line) <= LONGEST - 8:
+            if len(line) <= LONGEST - 8:  # with room for its indent
                 return line
         return f"run the same command again{' with --set skip_errors' if skips else ''}"
 

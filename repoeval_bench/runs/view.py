@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import is_device
 from repoeval_bench.core.json_reader import (
@@ -88,7 +88,11 @@ class RunView:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Return the run in a folder; ResultError if its manifest is broken or of another version."""
+        """Return the run in a folder; ResultError if its manifest is broken or of another version, or a file a pipe."""
+        with os_errors_as(ResultError, f"{folder} cannot be read", _AGAIN):
+            endless = [path for path in folder.glob("*") if is_device(path)]
+        if endless:  # it would be read, or waited for, without end
+            raise ResultError(f"{endless[0]} is a pipe or a device; {_AGAIN} once {folder} is deleted")
         run = cls(folder)
         _ = run.manifest
         return run
@@ -281,10 +285,7 @@ class RunView:
     def _explained(self, name: str) -> AbstractContextManager[None]:
         # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
         read = name in (MANIFEST, METRICS, PER_QUERY)
-        path, way_out = self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted"
-        if is_device(path):
-            raise ResultError(f"{path} is a pipe or a device; {way_out}")
-        return faults_as(ResultError, path, way_out)
+        return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,6 +109,7 @@ def test_work_grows_with_the_file_and_not_with_its_square() -> None:
             sys.setprofile(None)
         return next(made)
 
+    calls(1)  # what is loaded once is not counted
     assert 2_000 < calls(80) < 9 * calls(10)
 
 

@@ -175,7 +175,7 @@ def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words,
     assert done.code == 2
     for sentence in sentences:
         assert sentence in done.err
-    assert "python files" not in done.err
+    assert "python file" not in done.err
     assert not list(tmp_path.iterdir())
 
 

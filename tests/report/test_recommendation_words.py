@@ -109,7 +109,7 @@ def test_files_with_a_common_question_are_counted_and_tell_less(tmp_path):
     runs = write_runs(tmp_path, {name: {"ndcg@10": [mean] * 40} for name, mean in means.items()}, files=files)
     measured, last = answer_lines(concluded(runs))[1:]
     assert measured.startswith("Measured on 6 files: it finds 50 %")
-    assert last.startswith("5 files without a common question are too few to tell 3 candidates apart")
+    assert last.startswith("5 groups of files (files that share a question are one group) are too few")
 
 
 def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):

@@ -103,7 +103,7 @@ def test_an_error_ends_its_run_alone_and_is_listed_with_a_line_that_gets_further
         assert f"--home {places['home']}" in line
         again = bench(*shlex.split(line)[1:], home=places["home"])
         assert again.code == 0, again.err
-        assert "files the chunker failed on, left out: 1" in again.out
+        assert "files the chunker failed on, left out of all queries or one: 1" in again.out
     assert len(lines) == 2
 
 

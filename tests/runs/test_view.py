@@ -87,12 +87,19 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
     assert "\n" not in str(error.value)
 
 
-def test_a_pipe_instead_of_a_file_is_refused(run):
-    """It would be waited for without end."""
-    (run.folder / "metrics.json").unlink()
-    os.mkfifo(run.folder / "metrics.json")
-    with pytest.raises(ResultError, match=r"metrics\.json is a pipe or a device; run the evaluation again"):
-        _ = RunView.open(run.folder).metrics
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "qrels.trec.gz", "retrieved.jsonl.gz", "other"])
+def test_a_pipe_instead_of_a_file_is_refused(run, name):
+    """It would be waited for without end, by whatever reads it."""
+    (run.folder / name).unlink(missing_ok=True)
+    os.mkfifo(run.folder / name)
+    with pytest.raises(ResultError, match=rf"{name} is a pipe or a device; run the evaluation again"):
+        RunView.open(run.folder)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_one_sentence(tmp_path):
+    """Its name is too long for the system."""
+    with pytest.raises(ResultError, match="run the evaluation again"):
+        RunView.open(tmp_path / ("a" * 300))
 
 
 @pytest.mark.parametrize(

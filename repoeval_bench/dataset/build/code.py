@@ -229,7 +229,7 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     if gathered.endings[".ipynb"]:
         seen += "; to read notebooks, make code of them: jupyter nbconvert --to script FOLDER/*.ipynb"
     if gathered.counts.get("generated"):
-        seen += "; of a package of built files name a checkout of the sources"
+        seen += "; if these are built files, name a checkout of their sources"
     return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
 
 

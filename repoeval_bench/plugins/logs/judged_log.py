@@ -63,7 +63,7 @@ class JudgedLog:
             unanswerable=tuple(row for row in by_query.values() if row.no_answer and row.query_id not in qrels),
             query_ids=scores.query_ids,
             clusters=scores.clusters,
-            clustered_by=scores.clustered_by,
+            clustered_by=scores.cluster_kind,
             qrels={query_id: qrels.get(query_id, {}) for query_id in scores.query_ids},
             measures=tuple(name for name in plain if Measure.parse(name).needs == {"ranking"}),
         )

@@ -32,7 +32,7 @@ COUNTS = {
     "pairs": "pairs of query and chunk that the reranker read",
     "pairs_truncated": "pairs of query and chunk cut by the reranker",
     "files": "files",
-    "files_skipped": "files the chunker failed on, left out",
+    "files_skipped": "files the chunker failed on, left out of all queries or one",
     "files_undecodable": "files that are not UTF-8, left out",
     "lines_uncovered": "non-blank lines in no chunk",
 }

@@ -233,7 +233,10 @@ def leads_table(leads: Sequence[Comparison], run: Callable[[Comparison], str], k
         number("on these repositories", lambda lead: Estimate(lead.difference, lead.ci), "+.4f"),
         number("p (Holm)", lambda lead: lead.p_adjusted, P_VALUE),
         Column(name="verdict", value=lambda lead: full_outcome_name(lead.verdict)),
-        Column(name="one file left out", value=lambda lead: _without(lead.by_file, lead)),
+        Column(
+            name=f"one {leads[0].clustered_by if leads else 'file'} left out",
+            value=lambda lead: _without(lead.by_file, lead),
+        ),
         Column(name="one repository left out", value=lambda lead: _without(lead.by_repository, lead)),
     ]
     if leads and leads[0].n_repositories > 1:
