@@ -138,11 +138,6 @@ class Recommendation:
         """The candidate to use; None where there is too little data."""
         return None if self.decision is None else self.candidates[self.decision.choice.name]
 
-    @property
-    def n_files(self) -> int:
-        """The largest number of files that one protocol's queries come from, without a common query."""
-        return max((evidence.n_clusters for evidence in self.evidence), default=0)
-
     def tokens(self, label: str) -> float | None:
         """Return the tokens of a candidate's first `READ` chunks for a query, the mean over the evidence."""
         costs = [cost for evidence in self.evidence if (cost := evidence.tokens.get(label)) is not None]

@@ -60,21 +60,24 @@ def influences(
         influence(Sample(files.sums[:, [i]], files.counts, files.groups), names, factor, rng)
         for i, factor in enumerate(factors)
     ]
-    return [*zip(by_file, _by_repository(scores, differences, factors, over, rng), strict=True)]
+    return [*zip(by_file, _by_repository(scores, differences, files.mean(), factors, over, rng), strict=True)]
 
 
 def _by_repository(
     scores: QueryScores,
     differences: FloatArray,
+    whole: FloatArray,
     factors: Sequence[float],
     over: Headline,
     rng: Callable[[], np.random.Generator],
 ) -> list[Influence | None]:
-    """Leave out each repository in turn, and test each column's difference over the files of the others."""
+    """Leave out each repository in turn, and test each column's difference over the files of the others.
+
+    `whole` are the differences of all repositories, (n_columns,).
+    """
     if len(set(scores.repos)) < 2 or not factors:
         return [None] * len(factors)
     names = [*dict.fromkeys(scores.repos)]
-    whole = Sample.of(differences, scores.clusters, scores.repos, over).mean()
     without, tests = [], []
     significant = np.flatnonzero(np.array(factors) > 0)
     limits = ALPHA / np.array(factors)[significant]

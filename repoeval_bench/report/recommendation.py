@@ -291,8 +291,8 @@ def _close(recommendation: Recommendation) -> str:
     if worse:
         of = f" of the {count(others, 'other')}"
         where = (f"{len(one.worse)}{'' if i else of} in {_heading(one)}" for i, one in enumerate(worse))
-        *most, last = where
-        parts.append(f"The choice is significantly better than {', '.join(most)}{' and ' if most else ''}{last}.")
+        *first, last = where
+        parts.append(f"The choice is significantly better than {', '.join(first)}{' and ' if first else ''}{last}.")
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
         parts.append(f"In {_heading(evidence)}, {name} is significantly better than the choice.")
@@ -300,9 +300,10 @@ def _close(recommendation: Recommendation) -> str:
         parts.append(_none_differs(recommendation))
     own = [weight for evidence in recommendation.evidence for weight in evidence.posterior.weight]
     weighs_most = sum(own) < 0.5 * len(own)
-    if recommendation.n_files < _SMALL:
+    most = _largest(recommendation)
+    if most.n_clusters < _SMALL:
         weighs = ", so what other repositories show weighs most" if weighs_most else ""
-        parts.append(f"So few {plural(_largest(recommendation).clustered_by)} say little{weighs}.")
+        parts.append(f"So few {plural(most.clustered_by)} say little{weighs}.")
     elif weighs_most:
         parts.append("What other repositories show weighs more than these files.")
     return " ".join(parts)
