@@ -40,17 +40,12 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     pairs: dict[tuple[str, str], list[Comparison]] = {}
     for c in comparisons:
         pairs.setdefault((c.baseline, c.treatment), []).append(c)
-    tables = [
-        table_of(
-            comparison_columns(first),
-            pair,
-            title=f"{first.treatment}\nminus {first.baseline}: {count(first.n_queries, 'query')} in "
-            f"{cluster_count(first.n_clusters, first.clustered_by)}",
-            notes=_influence_notes(pair),
-        )
-        for pair in pairs.values()
-        for first in pair[:1]
-    ]
+    tables = []
+    for pair in pairs.values():
+        first = pair[0]
+        queries, clusters = count(first.n_queries, "query"), cluster_count(first.n_clusters, first.clustered_by)
+        title = f"{first.treatment}\nminus {first.baseline}: {queries} in {clusters}"
+        tables.append(table_of(comparison_columns(first), pair, title=title, notes=_influence_notes(pair)))
     return with_notes(tables, comparison_notes(comparisons)) if tables else []
 
 

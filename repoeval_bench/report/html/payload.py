@@ -163,11 +163,11 @@ def _text(text: str, gold: int, body: int, read: tuple[int, int], source: Sequen
 
 def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
     """[file, first line, end line, relevant, score] of each; the file is the chunk's id where it has no place."""
-    rows = []
+    relevant, rows = run.qrels.get(query_id, {}), []
     for hit in run.top(query_id, TOP):
         file = hit.chunk_id if hit.file is None else files.number(hit.file)
         lines = (None, None) if hit.file is None else (hit.start_line, hit.end_line)
-        rows.append([file, *lines, int(hit.chunk_id in run.qrels.get(query_id, {})), round(hit.score, 3)])
+        rows.append([file, *lines, int(hit.chunk_id in relevant), round(hit.score, 3)])
     return rows
 
 
