@@ -143,18 +143,20 @@ def in_one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {first.strip()[:_LONGEST]}"
 
 
-@contextmanager
-def others_errors_as(as_error: Callable[[str], BenchError]) -> Iterator[None]:
+class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as contextlib's `suppress` is
     """Raise whatever another package's code raises in the block as an error of ours, with its class and message.
 
-    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays Ctrl-C.
+    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays Ctrl-C. A generator would take
+    the end of itself for such an error, if Ctrl-C comes between its `yield` and the block.
     """
-    try:
-        yield
-    except (BenchError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise as_error(in_one_line(error)) from error
+
+    def __init__(self, as_error: Callable[[str], BenchError]) -> None:
+        self._as_error = as_error
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        """Raise the error of ours in place of another package's."""
+        if error is not None and not isinstance(error, BenchError | KeyboardInterrupt):
+            raise self._as_error(in_one_line(error)) from error
 
 
 def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> AbstractContextManager[None]:

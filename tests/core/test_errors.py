@@ -1,10 +1,20 @@
 """A message is a sentence that a person can read, whatever it quotes."""
 
+import gc
 import pickle
+import sys
 
 import pytest
 
-from repoeval_bench.core.errors import LONGEST, BenchError, UsageError, all_mistakes, shortened
+from repoeval_bench.core.errors import (
+    LONGEST,
+    BenchError,
+    ChunkError,
+    UsageError,
+    all_mistakes,
+    plug_in_errors_as,
+    shortened,
+)
 from support.command import bench
 
 
@@ -34,6 +44,15 @@ def test_each_of_several_mistakes_is_short():
 def test_an_error_that_travels_is_the_same():
     error = UsageError("x " * 400)
     assert str(pickle.loads(pickle.dumps(error))) == str(error) == str(UsageError(str(error)))
+
+
+def test_an_interrupt_just_before_the_block_is_no_error_of_others(monkeypatch):
+    """The block is entered and never begun: what Python then does to end it is nobody's error."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    plug_in_errors_as(ChunkError, "x", "repair it").__enter__()
+    gc.collect()
+    assert said == []
 
 
 @pytest.mark.parametrize("arguments", [("list", "x" * 40_000), ("compare", "--k", "9" * 40_000), ("x" * 40_000,)])

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from support.command import bench, one_sentence, start
+from support.command import bench, bench_process, one_sentence, start
 from support.minirepo import build_mirror
 
 
@@ -63,3 +63,15 @@ def test_ctrl_c_is_not_lost_where_exceptions_are(tmp_path, at_import, at_cut):
     places = {"cwd": tmp_path, "home": tmp_path / "home", "PYTHONPATH": first_on_the_path(tmp_path)}
     done = bench("chunker", "show", "a.py", "-c", "py:swallowing:cut", **places)
     assert one_sentence(done, 130) == "error: interrupted"
+
+
+def test_a_second_ctrl_c_ends_the_command_without_a_traceback(tmp_path):
+    """It comes after the sentence, while Python ends: the process dies of it, as any program does."""
+    press = "os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "twice.py").write_text(
+        f"import atexit, os, signal\ndef cut(file):\n    atexit.register(lambda: {press})\n    {press}\n"
+    )
+    (tmp_path / "a.py").write_text("x = 1\n")
+    where = {"cwd": tmp_path, "home": tmp_path / "home", "PYTHONPATH": first_on_the_path(tmp_path)}
+    done = bench_process("chunker", "show", "a.py", "-c", "py:twice:cut", **where)
+    assert (done.code, done.out, done.err) == (-signal.SIGINT, "", "error: interrupted\n")

@@ -167,13 +167,15 @@ def _environment(home: Path | None, env: dict[str, str]) -> dict[str, str]:
 
 
 def _exit_code(main: Callable[[], NoReturn]) -> int:
-    thresholds = gc.get_threshold()
+    thresholds, handler = gc.get_threshold(), signal.getsignal(signal.SIGINT)
     try:
         main()
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     finally:
         gc.set_threshold(*thresholds)
+        if signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
 
 
 def one_sentence(result: Result, code: int) -> str:
