@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -50,32 +51,29 @@ CODE_TERMS = "code 2"
 
 
 def identifiers(text: str) -> list[str]:
-    r"""The words of code (`word_of_code`), case folded, in order, each followed by its snake_case and camelCase parts.
+    r"""The words of code (`words_of_code`), case folded, in order, each followed by its snake_case and camelCase parts.
 
     A word with a single part appears once.
 
     >>> identifiers("parseHTTPHeader(self._max_len)")
     ['parsehttpheader', 'parse', 'http', 'header', 'self', '_max_len', 'max', 'len']
     """
-    terms: list[str] = []
-    for word in re.findall(word_of_code(text), text):
-        terms += _with_parts(word)
-    return terms
+    return TOKENIZERS["code"](text)
 
 
-def word_of_code(text: str) -> str:
-    r"""The pattern of a word in a text of code: `\w+`, and the accents and vowel signs that identifiers may contain.
+def words_of_code(text: str) -> list[str]:
+    r"""`\w+`, with the accents and vowel signs that identifiers may contain.
 
-    >>> re.findall(word_of_code("cafe\u0301 $x"), "cafe\u0301 $x") == ["cafe\u0301", "x"]
+    >>> words_of_code("cafe\u0301 $x") == ["cafe\u0301", "x"]
     True
     """
     others = [] if text.isascii() else [char for char in set(text) if not _is_word(char) and f"a{char}".isidentifier()]
     if not others:
-        return r"\w+"
+        return _WORD.findall(text)
     # Characters of the text are escaped, so that none is read as a pattern.
     marks = re.escape("".join(sorted(others)))
     first = re.escape("".join(sorted(filter(str.isidentifier, others))))
-    return rf"[\w{first}][\w{marks}]*"
+    return re.findall(rf"[\w{first}][\w{marks}]*", text)
 
 
 def _is_word(char: str) -> bool:
@@ -110,17 +108,10 @@ def _shape(word: str) -> tuple[list[str], str]:
     return letters, shape
 
 
-def english(text: str) -> list[str]:
-    """Return the terms of Lucene's EnglishAnalyzer, which is also pyserini's default for indexes and queries.
-
-    Unicode's words, a possessive 's removed, lower case, without English stop words, stemmed as by Porter (1980).
-
-    >>> english("the parser's self.lines[0] are_there")
-    ['parser', 'self.lin', '0', 'are_ther']
-    """
-    terms = (_POSSESSIVE.sub("", word).lower() for word in _UNICODE_WORD.findall(text))
-    stemmed: list[str] = _stemmer().stemWords([term for term in terms if term not in STOP_WORDS])
-    return stemmed
+@lru_cache(maxsize=65_536)
+def _english(word: str) -> tuple[str, ...]:
+    term = _POSSESSIVE.sub("", word).lower()
+    return () if term in STOP_WORDS else (_stemmer().stemWord(term),)
 
 
 @lru_cache(maxsize=1)
@@ -130,14 +121,28 @@ def _stemmer() -> Any:
     return Stemmer.Stemmer("porter")
 
 
-def blanks(text: str) -> list[str]:
-    """Return the words between blanks, as written: Lucene's WhitespaceAnalyzer."""
-    return text.split()
+def _whole(word: str) -> tuple[str, ...]:
+    return (word,)
 
 
-TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
-    "code": identifiers,
-    "words": words,
-    "english": english,
-    "whitespace": blanks,
+@dataclass(frozen=True)
+class Tokenizer:
+    """Splits a text into words, none of which reaches over a line's end, and each word into terms."""
+
+    words: Callable[[str], list[str]]
+    terms: Callable[[str], tuple[str, ...]] = _whole
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the terms of a text in order."""
+        return [term for word in self.words(text) for term in self.terms(word)]
+
+
+TOKENIZERS = {
+    "code": Tokenizer(words_of_code, _with_parts),
+    "words": Tokenizer(words),
+    # Lucene's EnglishAnalyzer, which is also pyserini's default: Unicode's words, a possessive 's removed, lower case,
+    # without English stop words, stemmed as by Porter (1980).
+    "english": Tokenizer(_UNICODE_WORD.findall, _english),
+    # Lucene's WhitespaceAnalyzer.
+    "whitespace": Tokenizer(str.split),
 }

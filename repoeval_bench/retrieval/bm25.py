@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
 from time import perf_counter
@@ -96,11 +96,9 @@ class _Vocabulary:
     """Numbers for terms, shared by all corpora of a process, as chunkers cut the same lines in different ways."""
 
     def __init__(self, tokenizer: str) -> None:
-        self._tokenize = TOKENIZERS[tokenizer]
-        self._numbers: dict[str, int] = {}
+        self._words = TOKENIZERS[tokenizer].words
         self._names: list[str] = []
-        self._numbering = Lock()
-        # No tokenizer has a term that reaches over a line's end.
+        self._of_word = _NumbersOfWords(TOKENIZERS[tokenizer].terms, self._names).__getitem__
         self._of_line = lru_cache(maxsize=_LINES)(self._read)
         self.query = lru_cache(maxsize=4096)(self._count)
 
@@ -109,14 +107,7 @@ class _Vocabulary:
         return np.frombuffer(b"".join(map(self._of_line, text.splitlines())), dtype=np.int32)
 
     def _read(self, line: str) -> bytes:
-        """Return the numbers of a line's terms as the bytes of an int32 array: they are joined quickly, and small."""
-        numbers, terms = self._numbers, self._tokenize(line)
-        with self._numbering:
-            line_numbers = array("i", [numbers.setdefault(term, len(numbers)) for term in terms]).tobytes()
-            if len(numbers) > len(self._names):
-                known = len(self._names)
-                self._names += [term for term in dict.fromkeys(terms) if numbers[term] >= known]
-        return line_numbers
+        return b"".join(map(self._of_word, self._words(line)))
 
     def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(distinct terms of a query, ordered by name; how often each is in it)."""
@@ -124,6 +115,26 @@ class _Vocabulary:
         # In the order of the names: a sum's last bits must not depend on how terms were numbered.
         numbers = sorted(counts, key=self._names.__getitem__)
         return np.array(numbers, dtype=np.int64), np.array([counts[number] for number in numbers], dtype=np.int64)
+
+
+class _NumbersOfWords(dict[str, bytes]):
+    """The numbers of a word's terms as the bytes of an int32 array: they are joined quickly, and small.
+
+    A new term takes the next number; `names` lists the terms by number.
+    """
+
+    def __init__(self, terms: Callable[[str], tuple[str, ...]], names: list[str]) -> None:
+        self._terms, self._names = terms, names
+        self._numbers: dict[str, int] = {}
+        self._numbering = Lock()
+
+    def __missing__(self, word: str) -> bytes:
+        with self._numbering:
+            for term in (terms := self._terms(word)):
+                if self._numbers.setdefault(term, len(self._names)) == len(self._names):
+                    self._names.append(term)
+            self[word] = array("i", map(self._numbers.__getitem__, terms)).tobytes()
+        return self[word]
 
 
 _vocabulary = cache(_Vocabulary)

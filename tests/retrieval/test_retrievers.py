@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.core.terms import TOKENIZERS, english, identifiers, words
+from repoeval_bench.core.terms import TOKENIZERS, Tokenizer, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.linemap import LineMap
@@ -82,7 +82,7 @@ def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscore
 )
 def test_english_terms_are_those_of_lucenes_analyser(text, terms):
     """By hand, from UAX #29 (what joins letters, what digits), Lucene's stop words and Porter's rules."""
-    assert english(text) == terms
+    assert TOKENIZERS["english"](text) == terms
 
 
 def test_terms_cut_at_blanks_are_as_written():
@@ -129,7 +129,7 @@ def test_a_line_is_tokenised_once_for_all_corpora(monkeypatch):
         tokenised.append(text)
         return words(text)
 
-    monkeypatch.setitem(TOKENIZERS, "noted", note)
+    monkeypatch.setitem(TOKENIZERS, "noted", Tokenizer(note))
     lines = [f"line_{n} = of_{n % 7}\n" for n in range(60)]
     file, blank = (SourceFile("r", "a.py", "".join([*rows, *lines[20:]])) for rows in (lines[:20], ["\n"] * 20))
     for size in (3, 5, 12):
