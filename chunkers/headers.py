@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from repoeval_bench.chunkers._syntax import resolve_language
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -27,20 +28,6 @@ KINDS = {
     "context": "code-chunk's: path, scope, signatures, what the file imports, and the definitions before and after",
 }
 
-_IMPORTS = {
-    "python": """
-        (import_statement name: [(dotted_name) @name (aliased_import alias: (_) @name)])
-        (import_from_statement name: [(dotted_name) @name (aliased_import alias: (_) @name)])""",
-    "javascript": """
-        (import_clause (identifier) @name) (namespace_import (identifier) @name)
-        (import_specifier name: (_) @name)""",
-    "java": "(import_declaration (scoped_identifier name: (_) @name))",
-    "go": "(import_spec path: (_) @name)",
-    "rust": "(use_declaration argument: (_) @name)",
-    "c": "(preproc_include path: (_) @name)",
-    "csharp": "(using_directive [(identifier) (qualified_name)] @name)",
-}
-"""Family of languages -> a query for the names that a file imports."""
 _MOST_IMPORTS = 10
 """Names of imports in a header, at most, as in code-chunk."""
 
@@ -96,12 +83,10 @@ def _stem(path: str) -> str:
 
 def _imported(file: SourceFile, language: Language) -> list[str]:
     """Return the last part of each name that a file imports, in order."""
-    parsed = parse(file, language)
-    nodes = [node for match in parsed.matches(_IMPORTS[language.family]) for node in match["name"]]
+    parsed, grammar = parse(file, language), GRAMMARS[language.name]
+    nodes = [node for match in parsed.matches(grammar.imports) for node in match["name"]]
     names = (parsed.text(node).strip("\"'<>`;") for node in nodes)
-    # A path that C includes keeps its ending, so it is cut at / only.
-    separator = r"/" if language.family == "c" else r"::|[./]"
-    return [re.split(separator, name)[-1] for name in names]
+    return [re.split(grammar.import_separator, name)[-1] for name in names]
 
 
 def _context(

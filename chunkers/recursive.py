@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from repoeval_bench.chunkers._lines import cut_spans, pack
 from repoeval_bench.chunkers._tokens import Ruler, Sized
+from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -19,34 +20,13 @@ _ANY = (
     r"^()",
     r"(?<=\s)()(?=\S)",
 )
-# Types, then functions. Languages without a word for functions are matched by the start of a line and a parenthesis.
-_SCRIPT = (r"^()(?:\w+[ \t]+){0,4}(?:class|interface|enum|namespace)\s", r"^()[ \t]*(?:\w+[ \t]+){0,3}function\b")
-_MANAGED = (
-    r"^()[ \t]*(?:\w+[ \t]+){0,4}(?:class|interface|enum|record|struct|namespace)\s",
-    r"^()[ \t]*(?:public|protected|private|internal|static)\s",
-)
-_C_FUNCTION = r"^()[A-Za-z_][^\n(=]*\((?![^\n]*;[ \t]*$)"
-_BY_LANGUAGE = {
-    "python": (r"^()class\s", r"^()[ \t]*(?:async\s+)?def\s"),
-    "javascript": _SCRIPT,
-    "typescript": _SCRIPT,
-    "tsx": _SCRIPT,
-    "java": _MANAGED,
-    "csharp": _MANAGED,
-    "go": (r"^()type\s", r"^()func\b"),
-    "rust": (
-        r"^()(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:unsafe[ \t]+)?(?:struct|enum|union|trait|impl|mod)\b",
-        r"^()[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:\w+[ \t]+){0,3}fn\s",
-    ),
-    "c": (r"^()(?:typedef[ \t]+)?(?:struct|union|enum)\s", _C_FUNCTION),
-    "cpp": (r"^()[ \t]*(?:typedef[ \t]+)?(?:class|struct|union|enum|namespace|template)\b", _C_FUNCTION),
-}
 
 
 @cache
 def _cascade(language: str) -> tuple[re.Pattern[str], ...]:
     """Return the separators of a language; for an unknown one only those of any text."""
-    return tuple(re.compile(pattern, re.MULTILINE) for pattern in (*_BY_LANGUAGE.get(language, ()), *_ANY))
+    own = GRAMMARS[language].separators if language else ()
+    return tuple(re.compile(pattern, re.MULTILINE) for pattern in (*own, *_ANY))
 
 
 @dataclass(frozen=True, slots=True)

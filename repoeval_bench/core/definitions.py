@@ -1,6 +1,6 @@
 """The definitions of a file: functions, methods, classes, and variables of modules and classes, in ten languages.
 
-They are read from the syntax tree alone; names are not resolved. `definition_rules` knows the grammars; here are lines,
+They are read from the syntax tree alone; names are not resolved. `grammars` knows the nodes; here are lines,
 nesting, comments above and bodies.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core import definition_rules as rules
-from repoeval_bench.core import definition_rules_c as rules_c
+from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
@@ -21,7 +20,7 @@ from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definition_rules import DefinedName, Kind, Rules
+    from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind
     from repoeval_bench.core.languages import Language
 
 
@@ -68,20 +67,6 @@ class Definition:
     parent: int | None
     declaration: bool
     broken: bool
-
-
-_RULES: dict[str, Rules] = {
-    "python": rules.PYTHON,
-    "javascript": rules.JAVASCRIPT,
-    "typescript": rules.JAVASCRIPT,
-    "tsx": rules.JAVASCRIPT,
-    "java": rules.JAVA,
-    "go": rules.GO,
-    "rust": rules.RUST,
-    "c": rules_c.C,
-    "cpp": rules_c.CPP,
-    "csharp": rules_c.CSHARP,
-}
 
 
 @lru_cache(maxsize=4096)  # tasks, uses and questions all need them
@@ -151,7 +136,7 @@ class _Walk:
         self.parsed = parsed
         self.definitions = collected
         self.nodes: list[Node] = []
-        self.rules = _RULES[parsed.language.name]
+        self.grammar = GRAMMARS[parsed.language.name]
         self.namespaces: set[str] = set()
 
     def run(self) -> None:
@@ -166,15 +151,15 @@ class _Walk:
     def _visit(self, visited: _Visit) -> list[tuple[Node, int | None, bool]]:
         """Add the definitions of a node; return what to visit next as (node, definition around it, level)."""
         kind = visited.node.type
-        reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if visited.level else None)
+        reader = self.grammar.anywhere.get(kind) or (self.grammar.members.get(kind) if visited.level else None)
         candidates = [*reader(self.parsed, visited.node)] if reader else []
-        scripted = self.rules is rules.JAVASCRIPT and visited.level and visited.parent is None
-        candidates = [candidate for candidate in candidates if _is_name(candidate, scripted=scripted)]
+        underscore = self.grammar.underscore and visited.level and visited.parent is None
+        candidates = [candidate for candidate in candidates if _is_name(candidate, underscore=underscore)]
         candidates = [candidate for candidate in candidates if visited.level or candidate.kind != "variable"]
         if not candidates:
-            if kind in self.rules.namespaces:
+            if kind in self.grammar.namespaces:
                 return [(self._namespace(visited.node), visited.parent, visited.level)]
-            return [(visited.node, visited.parent, visited.level and kind in self.rules.transparent)]
+            return [(visited.node, visited.parent, visited.level and kind in self.grammar.transparent)]
         inner: dict[int, tuple[Node, int | None, bool]] = {}
         for candidate in candidates:
             shared = candidate.node.id in inner
@@ -198,7 +183,7 @@ class _Walk:
         visits: list[_Visit] = []
         above: _Above | None = None
         before = -1
-        anywhere, members, rules_ = self.rules.anywhere, self.rules.members, self.rules
+        anywhere, members, grammar = self.grammar.anywhere, self.grammar.members, self.grammar
         for first, last, child in self.parsed.children(node):
             role = self.parsed.role(child)
             if role in (COMMENT, DECORATOR):
@@ -207,8 +192,8 @@ class _Walk:
                 continue
             if child.is_named and (
                 (kind := child.type) in anywhere
-                or (level and (kind in members or kind in rules_.transparent))
-                or (last > first and kind not in rules_.barren)
+                or (level and (kind in members or kind in grammar.transparent))
+                or (last > first and kind not in grammar.barren)
             ):
                 on_top = above.of(first) if above else _Above(top=first)
                 visits.append(_Visit(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
@@ -241,7 +226,7 @@ class _Walk:
             header=LineSpan(min([header.start, *attributes]), header.end),
             named=parsed.lines(candidate.name_node).start,
             body=body,
-            doc=self._docstring(candidate) if parsed.language.name == "python" else doc,
+            doc=self._docstring(candidate) if self.grammar.indented else doc,
             parent=visited.parent,
             declaration=declared,
             broken=visited.node.has_error,
@@ -258,7 +243,7 @@ class _Walk:
                 continue
             text = self.parsed.text(node)
             block = text.startswith("/*")
-            trailing = self.parsed.language.name in {"c", "cpp"} and text.startswith(_TRAILING)
+            trailing = text.startswith(self.grammar.trailing)
             if not text.startswith(marks) or trailing or (comments and block):
                 break
             comments.append(node)
@@ -270,7 +255,7 @@ class _Walk:
         lines = LineSpan(self.parsed.lines(comments[0]).start, self.parsed.lines(comments[-1]).end)
         # A doc comment line of Rust includes its line end.
         text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
-        return attributes, Doc(lines, _comment_text(text, self.parsed.language.name))
+        return attributes, Doc(lines, _comment_text(text, self.grammar))
 
     def _docstring(self, candidate: DefinedName) -> Doc | None:
         """The docstring of Python: a string that is the first statement of a body, and neither formatted nor bytes."""
@@ -300,7 +285,7 @@ class _Walk:
             inside = tokens[opener + 1 :]
         elif tokens and tokens[0].type == "=>":
             start = tokens[0].end_byte
-        elif parsed.language.name == "python":
+        elif self.grammar.indented:
             before = [child for child in candidate.node.children if child.end_byte <= body.start_byte]
             colon = max((index for index, child in enumerate(before) if child.type == ":"), default=-1)
             if colon >= 0:
@@ -318,40 +303,19 @@ class _Walk:
         return header, parsed.lines_between(start, end)
 
 
-def _is_name(candidate: DefinedName, *, scripted: bool) -> bool:
-    """Return False for what a syntax error leaves (no text, several lines), and for "_" except a script's function."""
-    if candidate.name == "_" and not (scripted and candidate.kind == "function"):
+def _is_name(candidate: DefinedName, *, underscore: bool) -> bool:
+    """Return False for what a syntax error leaves (no text, several lines), and for "_" unless it may be a function."""
+    if candidate.name == "_" and not (underscore and candidate.kind == "function"):
         return False
     return bool(candidate.name) and not any("\n" in name for name in (candidate.name, *candidate.scope))
 
 
-_TRAILING = ("///<", "//!<", "/**<", "/*!<")
-"""Beginnings of Doxygen comments that document the code before them."""
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
-_DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
-"""A comment of Go that programs read, such as `//go:generate`, by the rule of go/ast; it is no documentation."""
-_JAVA_CODE = re.compile(r"\{@(?:code|literal)\s+((?:[^{}]|\{[^{}]*\})*)\}")
-_BLOCK = re.compile(r"</?(?:p|pre|blockquote|[uod]l|table|h[1-6])\b[^<>]*>", re.IGNORECASE)
-_BETWEEN_WORDS = re.compile(r"</?(?:br|li|d[td]|t[dhr])\b[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
-def _comment_text(text: str, language: str) -> str:
+def _comment_text(text: str, grammar: Grammar) -> str:
     """A doc comment's text without its marks, and without the markup that is usual in the language."""
-    if language == "go":
-        text = _DIRECTIVE.sub("", text)
-    plain = _MARKS.sub("", text)
-    if language == "java":
-        # Code is plain text, angle brackets included; the rest is HTML.
-        parts = _JAVA_CODE.split(plain)
-        plain = "".join(part if index % 2 else _without_html(part) for index, part in enumerate(parts))
-    if language == "csharp":
-        plain = re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", plain)
-        plain = _TAG.sub("", plain)
+    if grammar.directive:
+        text = grammar.directive.sub("", text)
+    plain = grammar.plain(_MARKS.sub("", text))
     return inspect.cleandoc("\n".join(line.rstrip() for line in plain.splitlines())).strip()
-
-
-def _without_html(text: str) -> str:
-    """Javadoc without HTML: blank lines for tags of blocks, and the shown text for inline tags such as `{@link}`."""
-    text = _BETWEEN_WORDS.sub(" ", _BLOCK.sub("\n\n", text))
-    return re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", _TAG.sub("", text))

@@ -6,63 +6,18 @@ nodes: a longer pattern, of a receiver and its method, would stay open through a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.syntax import Parsed
-
-_BARE = {"identifier": ("", "")}
-_NEW = {"type_identifier": ("", "")}
-_CALLS: Mapping[str, Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]]] = {
-    "python": {"call": ("function", _BARE | {"attribute": ("attribute", "identifier")})},
-    "javascript": {
-        "call_expression": ("function", _BARE | {"member_expression": ("property", "property_identifier")}),
-        "new_expression": ("constructor", _BARE),
-    },
-    "java": {
-        "method_invocation": ("", {"method_invocation": ("name", "identifier")}),
-        "object_creation_expression": ("type", _NEW),
-    },
-    "go": {"call_expression": ("function", _BARE | {"selector_expression": ("field", "field_identifier")})},
-    "rust": {
-        "call_expression": (
-            "function",
-            _BARE | {"scoped_identifier": ("name", "identifier"), "field_expression": ("field", "field_identifier")},
-        ),
-        "macro_invocation": ("macro", _BARE),
-    },
-    "c": {"call_expression": ("function", _BARE | {"field_expression": ("field", "field_identifier")})},
-    "cpp": {
-        "call_expression": (
-            "function",
-            _BARE
-            | {
-                "field_expression": ("field", "field_identifier"),
-                "qualified_identifier": ("name", "identifier"),
-                "template_function": ("name", "identifier"),
-            },
-        ),
-        "new_expression": ("type", _NEW),
-    },
-    "csharp": {
-        "invocation_expression": ("function", _BARE | {"member_access_expression": ("name", "identifier")}),
-        "object_creation_expression": ("type", _BARE),
-    },
-}
-"""Language -> kind of a call -> (field of the callee, its kind -> (field of the name, kind of the name)).
-
-Without a field of the name, the callee is the name.
-"""
-_CALLS = {**_CALLS, **dict.fromkeys(("typescript", "tsx"), _CALLS["javascript"])}
-_COMMENTS = dict.fromkeys(("java", "rust"), "[(line_comment) (block_comment)] @comment")
-"""Language -> the query of its comments; `(comment)` of all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +40,9 @@ def occurrences(parsed: Parsed) -> Occurrences:
     """Find the calls and comments of a tree, each in the order of the file."""
     calls: list[tuple[int, Call]] = []
     comments: list[LineSpan] = []
-    language = parsed.language.name
-    kinds = " ".join(f"({kind})" for kind in _CALLS[language])
-    for captures in parsed.matches(f"{_COMMENTS.get(language, '(comment) @comment')}\n[{kinds}] @call"):
+    grammar = GRAMMARS[parsed.language.name]
+    kinds = " ".join(f"({kind})" for kind in grammar.calls)
+    for captures in parsed.matches(f"{grammar.comments}\n[{kinds}] @call"):
         if "call" in captures:
             calls += _call(parsed, captures["call"][0])
         else:
@@ -98,7 +53,7 @@ def occurrences(parsed: Parsed) -> Occurrences:
 
 def _call(parsed: Parsed, node: Node) -> Iterator[tuple[int, Call]]:
     """(byte of its name, the call) if it calls a name."""
-    callee_field, rules = _CALLS[parsed.language.name][node.type]
+    callee_field, rules = GRAMMARS[parsed.language.name].calls[node.type]
     callee = node.child_by_field_name(callee_field) if callee_field else node
     if callee is None or callee.type not in rules:
         return

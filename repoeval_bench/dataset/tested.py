@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.progress import progress
@@ -30,16 +31,6 @@ LEVEL = "test"
 
 LEAST = 3
 """Words that are left of a question at least once the names of what it asks for are masked."""
-
-_SAID = """
-(call_expression
-  function: [(identifier) @called (member_expression object: (identifier) @called)
-    (call_expression function: (member_expression object: (identifier) @called))]
-  arguments: (arguments . [(string) (template_string)] @text
-    [(arrow_function body: (_) @body) (function_expression body: (_) @body)])
-  (#any-of? @called "it" "test"))
-"""
-"""A test of JavaScript: `it`, `test`, `it.only`, `it.each(rows)`, each with a text and a function."""
 
 
 class _Test(NamedTuple):
@@ -118,9 +109,9 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
             end = definition.lines.end
             doc = first_paragraph(definition.doc.text) if definition.doc else ""
             yield _Test(f"{file.path}::{definition.qualified}", definition.name, doc, ()), definition.body
-    if language and language.family == "javascript":
+    if language and (query := GRAMMARS[language.name].tests):
         for parsed in segments(file, language):
-            for match in parsed.matches(_SAID):
+            for match in parsed.matches(query):
                 says = " ".join(parsed.text(match["text"][0])[1:-1].split())
                 yield _Test(f"{file.path}::{says}", "", says, ()), parsed.span(match["body"][0])
 

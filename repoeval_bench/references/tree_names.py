@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definition_rules import is_required
-from repoeval_bench.core.identifiers import IDENTIFIER_KINDS
+from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.grammars.javascript import is_required
 from repoeval_bench.references.languages import RULES
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _LABELS = frozenset({"statement_identifier", "label_name", "package_identifier"})
 IDENTIFIERS = {
-    language: tuple(kind for kind in kinds if kind not in _LABELS) for language, kinds in IDENTIFIER_KINDS.items()
+    language: tuple(kind for kind in grammar.identifiers if kind not in _LABELS)
+    for language, grammar in GRAMMARS.items()
 }
 """Language -> the nodes that may name a definition."""
 

@@ -5,7 +5,8 @@ import keyword
 
 import pytest
 
-from repoeval_bench.core.identifiers import builtin_names, identifiers_in
+from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -61,6 +62,6 @@ def test_only_those_on_the_lines_count():
 def test_the_built_in_names_of_python_are_those_of_its_interpreters():
     """A newer one may add some: the table is fixed, so that no score moves with it."""
     shown = {name for name in dir(builtins) if not keyword.iskeyword(name)}
-    assert len(shown - builtin_names("python")) <= 2
-    assert {"PythonFinalizationError", "__file__", "print"} <= builtin_names("python")
-    assert not any(map(keyword.iskeyword, builtin_names("python")))
+    assert len(shown - GRAMMARS["python"].builtins) <= 2
+    assert {"PythonFinalizationError", "__file__", "print"} <= GRAMMARS["python"].builtins
+    assert not any(map(keyword.iskeyword, GRAMMARS["python"].builtins))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -97,8 +98,7 @@ def _functions(
     language: Language,
 ) -> Iterator[TaskCandidate]:
     """The functions and methods that fit, outer ones before those in them."""
-    # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
-    seen: set[str] | None = None if language.family == "javascript" else set()
+    seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None
     taken_until = 0
     for definition in defined:
         if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":

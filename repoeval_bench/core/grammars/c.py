@@ -1,22 +1,28 @@
-"""The definitions of C, C++ and C#; see `definition_rules`.
+"""The grammars of C and C++.
 
 In C a name is innermost in its declarator, and the node around the name decides its kind: `int (*f)(int)` is a variable
-and `int *f(int)` a function.
+and `int *f(int)` a function. Names that headers declare are not built in: they belong to a library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definition_rules import DefinedName, Kind, Reader, Rules, declarators, named, named_all, words
+from repoeval_bench.core.grammars.grammar import BARE, NEW, DefinedName, Grammar, Kind, Reader, named, named_all, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.syntax import Parsed
 
+_TRAILING = ("///<", "//!<", "/**<", "/*!<")
+"""Beginnings of Doxygen comments that document the code before them."""
+_IDENTIFIERS = ("identifier", "field_identifier", "type_identifier", "statement_identifier")
+_CALLEES = {**BARE, "field_expression": ("field", "field_identifier")}
+_FUNCTION = r"^()[A-Za-z_][^\n(=]*\((?![^\n]*;[ \t]*$)"
+"""The start of a line with a parenthesis: functions have no word of their own."""
 _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
     "template_function"
@@ -192,69 +198,35 @@ _C_TRANSPARENT = words(
     "linkage_specification declaration_list field_declaration_list enumerator_list preproc_if preproc_ifdef "
     "preproc_elif preproc_elifdef preproc_else"
 )
-C = Rules(anywhere=_C_ANYWHERE, members=_C_MEMBERS, transparent=_C_TRANSPARENT)
-CPP = Rules(
+C = Grammar(
+    anywhere=_C_ANYWHERE,
+    members=_C_MEMBERS,
+    transparent=_C_TRANSPARENT,
+    identifiers=_IDENTIFIERS,
+    builtins=frozenset({"NULL"}),
+    calls={"call_expression": ("function", _CALLEES)},
+    imports="(preproc_include path: (_) @name)",
+    import_separator="/",
+    separators=(r"^()(?:typedef[ \t]+)?(?:struct|union|enum)\s", _FUNCTION),
+    trailing=_TRAILING,
+)
+CPP = replace(
+    C,
     anywhere=_CPP_ANYWHERE,
     members=_CPP_MEMBERS,
     transparent=_C_TRANSPARENT | {"namespace_definition"},
     namespaces=frozenset({"namespace_definition"}),
+    identifiers=(*_IDENTIFIERS, "namespace_identifier"),
+    builtins=C.builtins | {"std"},
+    calls={
+        "call_expression": (
+            "function",
+            {**_CALLEES, "qualified_identifier": ("name", "identifier"), "template_function": ("name", "identifier")},
+        ),
+        "new_expression": ("type", NEW),
+    },
+    separators=(r"^()[ \t]*(?:typedef[ \t]+)?(?:class|struct|union|enum|namespace|template)\b", _FUNCTION),
 )
 
-
-def _property(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    """A property with code is a method; `{ get; set; }` alone is a variable."""
-    name, accessors = node.child_by_field_name("name"), node.child_by_field_name("accessors")
-    value = node.child_by_field_name("value")
-    if value is not None and value.type == "arrow_expression_clause":
-        accessors = value
-    coded = accessors is not None and (
-        accessors is value
-        or any(accessor.child_by_field_name("body") is not None for accessor in accessors.named_children)
-    )
-    form = node.type.removesuffix("_declaration")
-    yield DefinedName(
-        kind="method" if coded else "variable",
-        form=form,
-        name=parsed.text(name) if name is not None else "this",
-        node=node,
-        name_node=name or node,
-        body=accessors if coded else None,
-    )
-
-
-def _operator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    sign = node.child_by_field_name("operator") or node.child_by_field_name("type")
-    if sign is not None:
-        body = node.child_by_field_name("body")
-        name = f"operator {parsed.text(sign)}"
-        yield DefinedName(kind="method", form="operator", name=name, node=node, name_node=sign, body=body)
-
-
-def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    for definition in named("method", "destructor")(parsed, node):
-        yield replace(definition, name=f"~{definition.name}")
-
-
-CSHARP = Rules(
-    anywhere={
-        **named_all("class", class_="class_declaration", interface="interface_declaration", enum="enum_declaration"),
-        **named_all("class", struct="struct_declaration", record="record_declaration"),
-        **named_all("class", delegate="delegate_declaration"),
-        **named_all("method", method="method_declaration", constructor="constructor_declaration"),
-        **named_all("function", function="local_function_statement"),
-        "destructor_declaration": _destructor,
-        "operator_declaration": _operator,
-        "conversion_operator_declaration": _operator,
-        "property_declaration": _property,
-        "indexer_declaration": _property,
-        "event_declaration": _property,
-    },
-    members={
-        **named_all("variable", enumerator="enum_member_declaration"),
-        "field_declaration": declarators("field"),
-        "event_field_declaration": declarators("event"),
-    },
-    transparent=words(
-        "declaration_list enum_member_declaration_list namespace_declaration preproc_if preproc_elif preproc_else"
-    ),
-)
+GRAMMARS: Mapping[str, Grammar] = {"c": C, "cpp": CPP}
+"""Language -> its grammar."""

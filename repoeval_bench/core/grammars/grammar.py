@@ -1,0 +1,146 @@
+"""The record of a grammar, and readers of definitions that several grammars share.
+
+A reader yields the names that a syntax node defines: two for `int a, *b;`, none for a call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.syntax import Parsed
+
+Kind: TypeAlias = Literal["function", "method", "class", "variable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinedName:
+    """A name that a node defines. `form` is the language's word, such as struct or property.
+
+    `node` is the definition, `name_node` its name, `body` its content. `scope`: the names before its own, as in `A::m`.
+    `declared`: it is only declared here; None to decide by whether a function or method has a body.
+    """
+
+    kind: Kind
+    form: str
+    name: str
+    node: Node
+    name_node: Node
+    body: Node | None = None
+    scope: tuple[str, ...] = ()
+    declared: bool | None = None
+
+
+Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[DefinedName]]"
+Calls: TypeAlias = "Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]]"
+"""Kind of a call -> (field of the callee, its kind -> (field of the name, kind of the name)).
+
+Without a field of the name, the callee is the name.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """The meaning of one language's syntax.
+
+    Definitions: `anywhere` define names, `members` do so on the level of a module or class only. `transparent` nodes
+    contain members of their own level, `namespaces` do in their bodies. `barren` nodes contain no definition.
+
+    identifiers: the nodes that are identifiers. builtins: names that code can use without an import. calls: the nodes
+    that call a name. comments: the query of comments. imports: a query for the names that a file imports, which
+    `import_separator` splits into parts. separators: patterns before types, then before functions, for cutting without
+    a parse; a text is cut where a pattern's empty group matches.
+
+    indented: a block is indented after a colon, and its first string documents it. trailing: beginnings of doc comments
+    on the code before them. directive: lines of a doc comment that programs read. plain: removes a doc comment's
+    markup. tests: a query for the text and the body of tests that are calls. overloads: functions of one name are
+    overloads with bodies, not local functions. underscore: a function of a module may be called `_`.
+    """
+
+    anywhere: Mapping[str, Reader]
+    members: Mapping[str, Reader]
+    transparent: frozenset[str]
+    namespaces: frozenset[str] = frozenset()
+    barren: frozenset[str] = frozenset()
+    identifiers: tuple[str, ...]
+    builtins: frozenset[str]
+    calls: Calls
+    comments: str = "(comment) @comment"
+    imports: str
+    import_separator: str = r"::|[./]"
+    separators: tuple[str, ...]
+    indented: bool = False
+    trailing: tuple[str, ...] = ()
+    directive: re.Pattern[str] | None = None
+    plain: Callable[[str], str] = str
+    tests: str = ""
+    overloads: bool = True
+    underscore: bool = False
+
+
+BARE: Mapping[str, tuple[str, str]] = {"identifier": ("", "")}
+"""A callee that is the name that is called."""
+NEW: Mapping[str, tuple[str, str]] = {"type_identifier": ("", "")}
+"""A type that is created."""
+BLOCK_AND_LINE = "[(line_comment) (block_comment)] @comment"
+"""The query of comments in a grammar with two kinds of them."""
+MANAGED = (
+    r"^()[ \t]*(?:\w+[ \t]+){0,4}(?:class|interface|enum|record|struct|namespace)\s",
+    r"^()[ \t]*(?:public|protected|private|internal|static)\s",
+)
+"""Separators of Java and C#: functions, which have no word of their own, begin with who may see them."""
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+"""A tag of HTML or XML in a doc comment."""
+
+
+def words(text: str) -> frozenset[str]:
+    """A set of node types, written with blanks between them."""
+    return frozenset(text.split())
+
+
+def named(kind: Kind, form: str) -> Reader:
+    """A reader of a node with the fields `name` and `body`."""
+
+    def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+        name = node.child_by_field_name("name")
+        if name is not None:
+            body = node.child_by_field_name("body")
+            yield DefinedName(kind=kind, form=form, name=parsed.text(name), node=node, name_node=name, body=body)
+
+    return read
+
+
+def named_all(kind: Kind, **forms: str) -> dict[str, Reader]:
+    """`form="node_type other_type"` as a table of readers."""
+    return {node: named(kind, form.rstrip("_")) for form, nodes in forms.items() for node in nodes.split()}
+
+
+def declarators(form: str) -> Reader:
+    """`int a, b = 2;`: each declarator with a name, here or one level down."""
+
+    def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+        for child in node.named_children:
+            for declarator in child.named_children if child.type == "variable_declaration" else (child,):
+                name = declarator.child_by_field_name("name")
+                if declarator.type == "variable_declarator" and name is not None:
+                    yield DefinedName(
+                        kind="variable", form=form, name=parsed.text(name), node=declarator, name_node=name
+                    )
+
+    return read
+
+
+def base_name(parsed: Parsed, node: Node) -> str:
+    """A type's own name: `Foo` of `&m::Foo<T>` and `*Foo[T]`."""
+    while True:
+        inner = node.child_by_field_name("name") or node.child_by_field_name("type")
+        if inner is None and node.type in ("pointer_type", "reference_type", "parenthesized_type"):
+            inner = node.named_children[-1]
+        if inner is None:
+            return parsed.text(node)
+        node = inner

@@ -1,0 +1,203 @@
+"""The grammars of JavaScript and TypeScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, Kind, named_all, words
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.syntax import Parsed
+
+# Properties of ECMAScript's global object (ECMA-262, 2025), and those that every host adds.
+_BUILTINS = """
+AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError
+FinalizationRegistry Float16Array Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Iterator
+JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String
+Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet
+arguments console constructor decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite
+isNaN parseFloat parseInt undefined unescape
+"""
+# The utility types of TypeScript's handbook.
+_UTILITY_TYPES = """
+Awaited Capitalize ConstructorParameters Exclude Extract InstanceType Lowercase NoInfer NonNullable Omit
+OmitThisParameter Parameters Partial Pick Readonly ReadonlyArray Record Required ReturnType ThisParameterType ThisType
+Uncapitalize Uppercase
+"""
+# `it`, `test`, `it.only`, `it.each(rows)`, each with a text and a function.
+_TESTS = """
+(call_expression
+  function: [(identifier) @called (member_expression object: (identifier) @called)
+    (call_expression function: (member_expression object: (identifier) @called))]
+  arguments: (arguments . [(string) (template_string)] @text
+    [(arrow_function body: (_) @body) (function_expression body: (_) @body)])
+  (#any-of? @called "it" "test"))
+"""
+_IDENTIFIERS = (
+    "identifier",
+    "property_identifier",
+    "shorthand_property_identifier",
+    "private_property_identifier",
+    "shorthand_property_identifier_pattern",
+    "statement_identifier",
+)
+_FUNCTION_VALUES = words("arrow_function function_expression generator_function")
+
+
+def _valued(
+    node: Node, name: str, name_node: Node, value: Node | None, *, kind: Kind = "function"
+) -> Iterator[DefinedName]:
+    """Yield what `name = value` defines: a function, a class, or a variable."""
+    if value is not None and value.type in _FUNCTION_VALUES:
+        form = "arrow" if value.type == "arrow_function" else "function"
+        yield DefinedName(
+            kind=kind, form=form, name=name, node=node, name_node=name_node, body=value.child_by_field_name("body")
+        )
+    elif value is not None and value.type == "class":
+        body = value.child_by_field_name("body")
+        yield DefinedName(kind="class", form="class", name=name, node=node, name_node=name_node, body=body)
+    else:
+        yield DefinedName(kind="variable", form="variable", name=name, node=node, name_node=name_node)
+
+
+def _names(node: Node) -> Iterator[Node]:
+    if node.type in ("identifier", "shorthand_property_identifier_pattern"):
+        yield node
+        return
+    for child in node.named_children:
+        if node.type in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
+            child = node.child_by_field_name("value" if node.type == "pair_pattern" else "left") or child  # noqa: PLW2901
+            yield from _names(child)
+            return
+        yield from _names(child)
+
+
+def is_required(value: Node | None) -> bool:
+    """Return whether a value is a module, or a name of one: `require("a").b` is an import."""
+    while value is not None and value.type in ("member_expression", "await_expression"):
+        value = value.child_by_field_name("object") or value.named_children[-1]
+    called = value.child_by_field_name("function") if value is not None and value.type == "call_expression" else None
+    return called is not None and called.text in (b"require", b"import")
+
+
+def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    for declarator in node.named_children:
+        name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
+        if declarator.type != "variable_declarator" or name is None or is_required(value):
+            continue
+        if name.type == "identifier":
+            yield from _valued(declarator, parsed.text(name), name, value)
+        else:
+            for name_node in _names(name):
+                yield DefinedName(
+                    kind="variable", form="variable", name=parsed.text(name_node), node=declarator, name_node=name_node
+                )
+
+
+def _default(parsed: Parsed, value: Node) -> Iterator[DefinedName]:
+    """A function or class that a module exports as its value, named `default` if it has no name."""
+    name = value.child_by_field_name("name")
+    yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
+
+
+def _exported(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    inner = node.child_by_field_name("declaration")
+    value = node.child_by_field_name("value")
+    if inner is not None:
+        if inner.type in JAVASCRIPT.anywhere:
+            yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
+    elif value is not None and (value.type in _FUNCTION_VALUES or value.type == "class"):
+        yield from _default(parsed, value)
+
+
+def _ambient(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    inner = node.named_children[-1] if node.named_children else None
+    if inner is not None and inner.type in JAVASCRIPT.anywhere:
+        for definition in JAVASCRIPT.anywhere[inner.type](parsed, inner):
+            yield replace(definition, declared=True) if definition.kind == "variable" else definition
+
+
+def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    """`exports.f = function …` and `A.prototype.m = …`; only an assigned function or class is a definition."""
+    assignment = node.children[0] if node.children else None
+    if assignment is None or assignment.type != "assignment_expression":
+        return
+    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    if left is None or right is None or left.type != "member_expression":
+        return
+    if right.type in _FUNCTION_VALUES or right.type == "class":
+        *scope, name = parsed.text(left).split(".")
+        if [*scope, name] == ["module", "exports"]:
+            return (yield from _default(parsed, right))
+        owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
+        for definition in _valued(assignment, name, left.child_by_field_name("property") or left, right):
+            yield replace(definition, scope=owners)
+
+
+def _pair(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+    if key is not None and value is not None and value.type in _FUNCTION_VALUES:
+        yield from _valued(node, parsed.text(key).strip("'\""), key, value, kind="method")
+
+
+def _field(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    if name is not None:
+        yield from _valued(node, parsed.text(name), name, node.child_by_field_name("value"), kind="method")
+
+
+def _enumerator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    yield DefinedName(kind="variable", form="enumerator", name=parsed.text(node), node=node, name_node=node)
+
+
+JAVASCRIPT = Grammar(
+    anywhere={
+        **named_all("function", function="function_declaration generator_function_declaration function_signature"),
+        **named_all("method", method="method_definition method_signature abstract_method_signature"),
+        **named_all("class", class_="class_declaration abstract_class_declaration", interface="interface_declaration"),
+        **named_all("class", enum="enum_declaration", type="type_alias_declaration"),
+        "lexical_declaration": _declared,
+        "variable_declaration": _declared,
+        "export_statement": _exported,
+        "ambient_declaration": _ambient,
+        "pair": _pair,
+    },
+    members={
+        **named_all("variable", property="property_signature", enumerator="enum_assignment"),
+        "expression_statement": _assigned,
+        "field_definition": _field,
+        "public_field_definition": _field,
+        "property_identifier": _enumerator,
+    },
+    transparent=words(
+        "class_body class interface_body enum_body object_type export_statement ambient_declaration "
+        "expression_statement internal_module module"
+    ),
+    namespaces=words("internal_module module"),
+    identifiers=_IDENTIFIERS,
+    builtins=words(_BUILTINS),
+    calls={
+        "call_expression": ("function", {**BARE, "member_expression": ("property", "property_identifier")}),
+        "new_expression": ("constructor", BARE),
+    },
+    imports="""
+        (import_clause (identifier) @name) (namespace_import (identifier) @name)
+        (import_specifier name: (_) @name)""",
+    separators=(
+        r"^()(?:\w+[ \t]+){0,4}(?:class|interface|enum|namespace)\s",
+        r"^()[ \t]*(?:\w+[ \t]+){0,3}function\b",
+    ),
+    tests=_TESTS,
+    overloads=False,
+    underscore=True,
+)
+TYPESCRIPT = replace(
+    JAVASCRIPT, identifiers=(*_IDENTIFIERS, "type_identifier"), builtins=JAVASCRIPT.builtins | words(_UTILITY_TYPES)
+)
+
+GRAMMARS: Mapping[str, Grammar] = {"javascript": JAVASCRIPT, "typescript": TYPESCRIPT, "tsx": TYPESCRIPT}
+"""Language -> its grammar."""
