@@ -26,7 +26,7 @@ def test_runs_are_offered(tmp_path):
     [
         ("eval --chunker", "fi", "fixed"),
         ("compare --retriever", "b", "bm25"),
-        ("lab sensitivity --protocol", "co", "context"),
+        ("sweep --protocol", "co", "context"),
         ("sweep --measure", "ndc", "ndcg"),
         ("eval --embedder", "mini", "minilm"),
     ],

@@ -18,7 +18,7 @@ POINTS = PROJECT["entry-points"]
 SAMPLE = (
     "tests/core/test_registry.py",
     "tests/core/test_spec.py",
-    "tests/cli/test_examples.py",
+    "tests/cli",
     "tests/metrics/test_brute_force.py",
     "tests/retrieval/test_ranking.py",
     "tests/protocols/test_queries_qrels.py",
@@ -27,7 +27,7 @@ SAMPLE = (
     "tests/report/test_markup_properties.py",
     "tests/chunkers/test_fixed.py",
 )
-"""Tests of the spine, one or two of each room."""
+"""Tests of the spine, one or two of each room, and all of the commands."""
 
 
 def module(leaf: str) -> str:
