@@ -269,12 +269,16 @@ def check_recommendation(
 
 
 def main_language(benchmark: Benchmark) -> str:
-    """Return the language of most of the code, by non-blank characters; `python` where none is known."""
+    """Return the language of most of the code, by non-blank characters; `python` where none is known.
+
+    TypeScript's declaration files count nothing: a JavaScript package ships them too.
+    """
     sizes: Counter[str] = Counter()
     for files in benchmark.files.values():
         for file in files:
             if language := language_of(file.path, file.text):
-                sizes[language.name] += count_nws(file.text)
+                declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+                sizes[language.name] += 0 if declares else count_nws(file.text)
     return max(sizes, key=lambda name: (sizes[name], name), default="python")
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.reference_sets import OTHER
-from repoeval_bench.api.recommendation import read_reference_sets
+from repoeval_bench.api.recommendation import main_language, read_reference_sets
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
+from support.written import benchmark, sources
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
 
@@ -21,6 +22,18 @@ def reference_sets():
 )
 def test_a_language_has_its_reference_set(reference_sets, language, name):
     assert reference_sets.of_language(language).name == name
+
+
+@pytest.mark.parametrize(
+    ("files", "language"),
+    [
+        ({"a.js": "run()\n", "a.d.ts": "declare function run(): void\n"}, "javascript"),
+        ({"a.js": "run()\n", "a.ts": "function run(): void {}\n"}, "typescript"),
+        ({"a.d.ts": "declare function run(): void\n"}, "typescript"),
+    ],
+)
+def test_declarations_do_not_decide_the_main_language(files, language):
+    assert main_language(benchmark({"r": sources(files)})) == language
 
 
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):
