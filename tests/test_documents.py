@@ -51,6 +51,17 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(document):
         assert not anchor or anchor in anchors(target), link
 
 
+def test_every_extra_that_is_to_be_installed_exists():
+    named = {
+        extra
+        for document in [*DOCUMENTS, *(ROOT / "docs").rglob("*.ipynb")]
+        for extras in re.findall(r"['.]\[([a-z-]+(?:,[a-z-]+)*)\]'", document.read_text(encoding="utf-8"))
+        for extra in extras.split(",")
+    }
+    assert named - PROJECT["optional-dependencies"].keys() == set()
+    assert {"frames", "parquet"} <= named
+
+
 @every_document
 def test_every_name_is_in_the_file_that_is_said_to_have_it(document):
     """`name` in `room/file.py`: the file is under the package, or its path begins at the top."""
@@ -119,14 +130,14 @@ def test_the_citation_file_is_complete():
     stated = content["version"], content["license"], content["type"]
     assert stated == (PROJECT["version"], PROJECT["license"], "software")
     assert all(content[key] for key in ("message", "title", "abstract", "authors", "keywords"))
-    assert all(each["title"] and each["authors"] and each["year"] for each in content["references"])
+    assert all(reference["title"] and reference["authors"] and reference["year"] for reference in content["references"])
 
 
 def test_the_wheel_is_tried_with_every_python_that_the_package_names():
     """Bare, and with every extra."""
     wheels = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8"))
     matrix = wheels["jobs"]["wheel"]["strategy"]["matrix"]
-    named = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each]
+    named = [classifier.rpartition(" ")[2] for classifier in PROJECT["classifiers"] if "Python :: 3." in classifier]
     assert matrix["python"] == named
     assert PROJECT["requires-python"] == f">={named[0]}"
     assert matrix["extra"] == ["", "all"]

@@ -32,14 +32,14 @@ def test_files_are_short(parsed):
 
 def test_a_long_function_says_why(parsed):
     """The reason is a comment, above the function or in its first line."""
-    silent = [
+    unexplained = [
         f"{path}:{node.lineno} {node.name}"
         for path, (lines, nodes) in parsed.items()
         for node in nodes
         if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= MOST_LINES_OF_FUNCTION
         if not any("onger than 60 lines: " in line for line in lines[node.lineno - 2 : node.lineno])
     ]
-    assert silent == []
+    assert unexplained == []
 
 
 def test_a_record_of_many_fields_is_made_by_keywords(parsed):
@@ -78,7 +78,7 @@ def test_no_room_names_a_room_above_it_in_a_string(parsed):
     height = {room.strip(): -at for at, layer in enumerate(layers) for room in layer.split("|")}
     upward = []
     tables = {Path("repoeval_bench/__init__.py"), Path("repoeval_bench/core/registry.py")}
-    for path, (_, nodes) in ((path, each) for path, each in parsed.items() if path not in tables):
+    for path, (_, nodes) in ((path, nodes) for path, nodes in parsed.items() if path not in tables):
         room = path.parts[path.parts[0] == "repoeval_bench"].removesuffix(".py")
         for node in nodes:
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
@@ -89,8 +89,8 @@ def test_no_room_names_a_room_above_it_in_a_string(parsed):
 
 
 def _is_positional(node):
-    made = [ast.unparse(each) for each in node.decorator_list]
-    return any("dataclass" in each and "kw_only=True" not in each for each in made)
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    return any("dataclass" in item and "kw_only=True" not in item for item in decorators)
 
 
 def _is_named_tuple(node):
@@ -99,12 +99,12 @@ def _is_named_tuple(node):
 
 def _positional_fields(node):
     """The fields before `KW_ONLY` that a constructor takes."""
-    found = []
-    for each in node.body:
-        if isinstance(each, ast.AnnAssign):
-            declared = ast.unparse(each)
+    result = []
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign):
+            declared = ast.unparse(statement)
             if "KW_ONLY" in declared:
                 break
             if "ClassVar" not in declared and "init=False" not in declared:
-                found.append(each)
-    return found
+                result.append(statement)
+    return result

@@ -27,14 +27,14 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.ids |= {found[name] for name in ("id", "name") if found.get(name)}
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"])
-        if tag in {"script", "img", "iframe", "source"} and found.get("src"):
-            self.loaded.append(found["src"])
-        if tag == "link" and found.get("rel") in {"stylesheet", "icon", "preload", "modulepreload"}:
-            self.loaded.append(found["href"])
+        result = dict(attrs)
+        self.ids |= {result[name] for name in ("id", "name") if result.get(name)}
+        if tag == "a" and result.get("href"):
+            self.links.append(result["href"])
+        if tag in {"script", "img", "iframe", "source"} and result.get("src"):
+            self.loaded.append(result["src"])
+        if tag == "link" and result.get("rel") in {"stylesheet", "icon", "preload", "modulepreload"}:
+            self.loaded.append(result["href"])
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,9 @@ def test_nothing_is_loaded_from_elsewhere(site):
     """The site can be read without network."""
     for path in site.rglob("*.html"):
         outside = [
-            each for each in Page(path.read_text(encoding="utf-8")).loaded if urlsplit(each).scheme in {"http", "https"}
+            address
+            for address in Page(path.read_text(encoding="utf-8")).loaded
+            if urlsplit(address).scheme in {"http", "https"}
         ]
         assert not outside, path.name
 

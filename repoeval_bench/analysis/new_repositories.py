@@ -21,7 +21,7 @@ from repoeval_bench.analysis.statistics import Sample, bounded
 LEVEL = 0.95
 
 _DRAWN = 250
-"""Quantiles that represent a distribution: of this many variances and of this many deviations under each."""
+"""Quantiles that stand for a distribution: so many variances, and so many deviations for each of them."""
 
 
 def new_repositories(
@@ -73,7 +73,7 @@ def new_repositories(
 def _between(
     means: NDArray[np.float64], errors: NDArray[np.float64]
 ) -> tuple[float | None, tuple[float, float] | None, tuple[float, float] | None]:
-    """(deviation, prediction, two-level interval) of repositories with these means and errors; None of fewer than 3."""
+    """Return (deviation, prediction, two-level interval) from repositories' means and errors; None for fewer than 3."""
     n = len(means)
     if n < 3:
         return None, None, None
@@ -83,17 +83,18 @@ def _between(
     within = float((known**2).mean()) if known.size else 0.0
     middle = float(means.mean())
     half = float(special().stdtrit(n - 1, (1 + LEVEL) / 2)) * sqrt(max(spread, within) / n)
-    # One repository is not known better than the mean of all.
+    # A prediction for one repository is never narrower than the interval of the mean.
     ahead = max(half, half_prediction(spread, within, n))
     return sqrt(max(0.0, spread - within)), (middle - ahead, middle + ahead), (middle - half, middle + half)
 
 
 def half_prediction(spread: float, within: float, n: int) -> float:
-    """Half of the interval of one more repository's true difference, around the mean of `n`.
+    """Return half the width of the 95 % prediction interval for the true difference of a new repository.
 
-    How much repositories vary is itself estimated from few. So the sum of their variance and that of the files `within`
-    them is drawn as (n - 1) `spread` / chi-squared. The interval holds 95 % over all these draws (Nagashima et al.
-    2019). With no variance within repositories it is Student's t.
+    `spread` is the variance of the `n` repositories' means, `within` the part of it that comes from their files. As the
+    spread of few repositories is uncertain, it is replaced by the quantiles of (n - 1) `spread` / chi-squared, and the
+    interval holds 95 % over all of them (Nagashima et al. 2019). Without variance within repositories it is the
+    interval of Student's t.
     """
     left = (np.arange(_DRAWN) + 0.5) / _DRAWN
     both = (n - 1) * spread / special().chdtri(n - 1, 1 - left)

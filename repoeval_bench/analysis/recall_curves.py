@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def recall_curves(
     query_ids: Sequence[str], rankings: Mapping[str, Sequence[str]], qrels: Qrels, depth: int
 ) -> FloatArray:
-    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk."""
+    """Return the recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk."""
     curves = np.zeros((len(query_ids), depth))
     for row, query_id in enumerate(query_ids):
         gains = qrels.get(query_id, {})

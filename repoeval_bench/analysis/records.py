@@ -212,7 +212,7 @@ class Comparison:
 
     @property
     def ci(self) -> Interval:
-        """95 % interval of the mean that decides."""
+        """Return the 95 % interval of the mean that decides."""
         return self.mean.ci
 
 

@@ -95,7 +95,7 @@ class Sample:
         return int(self.groups.max()) + 1
 
     def members(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """(sums, counts) of each group's clusters."""
+        """Yield (sums, counts) of each group's clusters."""
         if self.n_groups == 1:
             yield self.sums, self.counts
             return
@@ -137,7 +137,7 @@ def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashab
 
 
 def intervals(sample: Sample, rng: np.random.Generator, *, most: int = FIRST_FLIPS) -> list[Interval]:
-    """95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
+    """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
 
     None where the clusters are too few to bound it: that takes six.
     """

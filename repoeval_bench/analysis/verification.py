@@ -159,7 +159,7 @@ def _ranked_at(ranking: Ranking, index: int) -> str | None:
 
 
 def _contents(run: RunView, taken_over: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(file, value's name -> value) of every file that can be computed again, and the intervals."""
+    """Yield (file, value's name -> value) of every file that can be computed again, and the intervals."""
     yield MANIFEST, _flat(run.manifest.as_json(), taken_over)
     yield METRICS, _flat(run.metrics.as_json(), taken_over)
     yield PER_QUERY, _keyed(((row.query_id, row.as_json()) for row in run.query_rows()), taken_over)

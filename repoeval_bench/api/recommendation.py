@@ -246,11 +246,11 @@ def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[st
 def check_recommendation(
     request: RecommendRequest, home: Path | None, problems: Problems, settings: Sequence[RunRequest] = ()
 ) -> None:
-    """Collect the mistakes in a request that show without the data.
+    """Collect the mistakes in a request that can be found without reading the data.
 
     `settings` are its requests for loaded data. Without them the choice of data is checked too, except the source.
     """
-    # What suits the data is not known before it is read; the others that could suit take what `body` takes.
+    # Which protocols suit the data is not known yet; `body` takes the same options as all that may.
     protocols = request.protocols or ("questions" if request.questions else "body",)
     unread = request.model_copy(update={"source": RecommendRequest().source})
     requests = (
@@ -293,7 +293,7 @@ def read_reference_sets(path: Path | None = None) -> ReferenceSets:
 
 
 def sample_of(benchmark: Benchmark) -> list[SourceFile]:
-    """Files on which sizes are matched."""
+    """Return the files on which sizes are matched."""
     return some_of([file for of_repo in benchmark.files.values() for file in of_repo])
 
 

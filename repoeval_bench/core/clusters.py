@@ -26,7 +26,7 @@ class Alone(NamedTuple):
 
 
 def clusters_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """query_id -> its cluster, from query_id -> the files of its gold, at least one.
+    """Return query_id -> its cluster, from query_id -> the files of its gold, at least one.
 
     A cluster is named after its first file by name, with the number of its other files.
     """

@@ -154,7 +154,7 @@ def _not_finite(text: str) -> float:
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, bytes) of every line that is not blank; lines end in LF or CRLF, and a BOM is left out.
+    """Yield (number from 1, bytes) of every line that is not blank; lines end in LF or CRLF, and a BOM is left out.
 
     JsonFaultError at a line of more than `MOST_OF_A_LINE` bytes, of which only one byte more is read.
     """
@@ -171,7 +171,7 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_rows(raw: bytes, model: type[_Model]) -> Iterator[tuple[int, _Model | JsonFaultError]]:
-    """(line number, row or its fault) of every line that is not blank."""
+    """Yield (line number, row or its fault) of every line that is not blank."""
     try:
         for number, line in lines(io.BytesIO(raw)):
             try:
@@ -183,7 +183,7 @@ def parse_rows(raw: bytes, model: type[_Model]) -> Iterator[tuple[int, _Model | 
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
-    """(line number, record) of every row of a JSONL file; JsonFaultError at the first row that does not fit.
+    """Yield (line number, record) of every row of a JSONL file; JsonFaultError at the first row that does not fit.
 
     UnreadableError if the file cannot be read.
     """

@@ -52,7 +52,7 @@ def occurrences(parsed: Parsed) -> Occurrences:
 
 
 def _call(parsed: Parsed, node: Node) -> Iterator[tuple[int, Call]]:
-    """(byte of its name, the call) if it calls a name."""
+    """Yield (byte of its name, the call) if it calls a name."""
     callee_field, rules = GRAMMARS[parsed.language.name].calls[node.type]
     callee = node.child_by_field_name(callee_field) if callee_field else node
     if callee is None or callee.type not in rules:

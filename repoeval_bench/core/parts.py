@@ -83,10 +83,10 @@ class Embedder(Protocol):
         """Make the vectors of all texts available, encoding the missing ones in one pass; return the cost."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
+        """Return float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
 
     def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """(float32 (m, dim) unit rows, the number of rows of each text in turn).
+        """Return (float32 (m, dim) unit rows, the number of rows of each text in turn).
 
         A text has one row, that of `encode`, unless it is scored by the best of its windows.
         """
@@ -107,7 +107,7 @@ class PairScorer(Protocol):
 
     @property
     def pairs(self) -> tuple[int, int]:
-        """(pairs read so far, how many of them were longer than the model reads)."""
+        """Return (pairs read so far, how many of them were longer than the model reads)."""
 
     @property
     def n_cached(self) -> int:

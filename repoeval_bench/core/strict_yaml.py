@@ -60,7 +60,7 @@ class Document:
         return model.model_validate(self.content)
 
     def problems(self, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
-        """(path of keys, sentence) of everything in the content that does not fit `model`."""
+        """Return (path of keys, sentence) of everything in the content that does not fit `model`."""
         problems = [(location, f"{location[-1]!r} is given twice; keep one") for location in self.repeated]
         try:
             model.model_validate(self.content)

@@ -37,7 +37,7 @@ class ArchiveEntry(NamedTuple):
 def read_zip(
     path: Path, is_included: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
 ) -> Iterator[tuple[str, bytes]]:
-    """(posix name, content) of each requested file, in the archive's order.
+    """Yield (posix name, content) of each requested file, in the archive's order.
 
     A DatasetError if the archive is truncated or corrupt, or unpacks to more than `max_unpacked` bytes. Another is
     raised for any entry, requested or not, with an absolute path, `..`, a link, or a repeated name.

@@ -67,7 +67,7 @@ def check_places(tasks: Iterable[Task], trees: Mapping[str, Tree]) -> None:
 
 
 def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]) -> str:
-    """12 hex digits of a SHA-256 over every task (id, place, text hashes) and every file (path, text hash)."""
+    """Return 12 hex digits of a SHA-256 over every task (id, place, text hashes) and every file (path, text hash)."""
     digest = hashlib.sha256()
     for task in tasks:
         fields: list[object] = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]

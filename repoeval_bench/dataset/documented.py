@@ -1,4 +1,4 @@
-"""Questions from documentation: the first paragraph of a docstring asks for the function that it documents.
+"""Questions from documentation: the query is the first paragraph of a docstring, the gold its function.
 
 Every docstring of a function is blanked, not only the one that is the query. Otherwise only the gold function would
 lack its docstring, and each query would search another corpus.

@@ -1,4 +1,4 @@
-"""Questions from documents: the words of a paragraph, without its links, ask for the definitions that it links.
+"""Questions from documents: the query is a paragraph without its links, the gold what they name.
 
 An experiment: most packages have few such paragraphs. A document is one of `DOCUMENTS` outside of tests that lists no
 changes. A link is a role of Sphinx (`:func:`), or a name in backticks.
@@ -103,7 +103,7 @@ def _paragraphs_of(
 
 
 def _paragraphs(document: SourceFile) -> Iterator[tuple[int, str]]:
-    """(line from 1, text) of each paragraph or item of a list; headings, code, tables and directives are none."""
+    """Yield (line from 1, text) of each paragraph or item of a list; headings, code, tables and directives are none."""
     without_code = _markdown if document.path.lower().endswith(".md") else _restructured
     lines: list[str] = []
     for number, read in enumerate([*without_code(document.text), ""]):

@@ -21,7 +21,7 @@ FACTS = {
 
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
-    """task_id -> fact -> value, for every task; see `FACTS`."""
+    """Return task_id -> fact -> value, for every task; see `FACTS`."""
     files = benchmark.by_name
     return {task.task_id: _facts(task, files[task.file]) for task in benchmark.tasks}
 

@@ -1,4 +1,4 @@
-"""Questions from tests: the name of a test, in words, and its docstring ask for the definitions that the test calls.
+"""Questions from tests: the query is a test's name in words, and its docstring; the gold is what the test calls.
 
 Tests are not in the corpus. A test is a function or method whose name begins with `test`, in a file that a test runner
 would find.
@@ -30,7 +30,7 @@ LEVEL = "test"
 """The level of tasks that are such questions."""
 
 LEAST = 3
-"""Words that are left of a question at least once the names of what it asks for are masked."""
+"""The fewest words of a question once the names of its gold are masked."""
 
 
 class _Test(NamedTuple):
@@ -117,7 +117,7 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
 
 
 def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:
-    """(name, first line) of every call in a file."""
+    """Return (name, first line) of every call in a file."""
     language = language_of(file.path, file.text)
     parsed = segments(file, language) if language else ()
     return tuple((call.name, call.lines.start) for tree in parsed for call in occurrences(tree).calls)

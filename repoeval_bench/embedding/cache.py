@@ -166,7 +166,7 @@ class CachedEmbedder:
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
+        """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
 
         A text in several windows has their mean, under `max` too: a measure of how much results differ needs one
         vector of each.
@@ -188,7 +188,7 @@ class CachedEmbedder:
         return self._vectors(_flat(parts), role), [*map(len, parts)]
 
     def _vectors(self, parts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim), in the order of `parts`; each vector is checked again when it is read."""
+        """Return float32 (n, dim), in the order of `parts`; each vector is checked again when it is read."""
         values = self._stored(parts, role)
         if not values:
             return np.zeros((0, 0), dtype=np.float32)

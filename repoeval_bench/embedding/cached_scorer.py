@@ -37,7 +37,7 @@ class CachedScorer:
 
     @property
     def pairs(self) -> tuple[int, int]:
-        """(pairs scored so far, how many of them are longer than the model reads)."""
+        """Return (pairs scored so far, how many of them are longer than the model reads)."""
         return self._read, self._cut
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

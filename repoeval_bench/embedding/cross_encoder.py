@@ -98,7 +98,7 @@ class CrossEncoderScorer:
         }
 
     def score(self, query: str, texts: Sequence[str]) -> list[tuple[float, int]]:
-        """(logit, tokens of the pair) for each text.
+        """Return (logit, tokens of the pair) for each text.
 
         A pair of more than `max_tokens` loses the end of the longer text first.
         """

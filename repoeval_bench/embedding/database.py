@@ -1,7 +1,7 @@
 """The cache's database in a folder: diskcache's public interface writes entries, and sqlite reads them in bulk.
 
-diskcache reads one entry at a time, which takes twice as long as a cache of vectors may take, and lists no sizes. So
-this file knows diskcache's table. Nothing is ever read through diskcache, which would unpickle it: whoever can write
+diskcache reads one entry at a time, which takes twice as long, and cannot list the sizes of values. So this file knows
+diskcache's table. Nothing is ever read through diskcache, which would unpickle it: whoever can write
 the folder could run code in the reader (CVE-2025-69872). Keys are SHA-256 digests and values raw bytes. The meaning of
 the bytes is not known here.
 """
@@ -57,8 +57,9 @@ class CacheEntry:
 class Database:
     """The entries in a folder; read-only where the folder cannot be written.
 
-    `timeout` is how many seconds to wait for another process that writes. If that process's log cannot be read, as
-    sqlite needs an index beside it, opening is a CacheError. What was written last is never ignored.
+    `timeout` is how many seconds to wait for another process that writes. The latest entries may be in sqlite's log,
+    which sqlite reads by an index beside it. If that index cannot be made, opening is a CacheError: no entry is
+    ignored.
     """
 
     def __init__(self, folder: Path, timeout: float = 60) -> None:
@@ -111,7 +112,7 @@ class Database:
             self.cache.close()
 
     def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """(key, value) of each key that has an entry, in no order."""
+        """Yield (key, value) of each key that has an entry, in no order."""
         for key, mode, value in self._rows("key, mode, value", keys):
             if mode != _RAW or not isinstance(value, bytes):
                 raise CacheError(
@@ -121,7 +122,7 @@ class Database:
             yield key, value
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys that have an entry."""
+        """Return the keys that have an entry."""
         return {key for (key,) in self._rows("key", keys)}
 
     def _rows(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
@@ -131,11 +132,11 @@ class Database:
             yield from self._connection.execute(f"SELECT {columns} FROM Cache WHERE {where}", part)  # noqa: S608
 
     def summary(self) -> Iterator[tuple[bytes | None, int]]:
-        """(tag, bytes of the value) of each entry."""
+        """Yield (tag, number of bytes of the value) of each entry."""
         yield from self._connection.execute("SELECT tag, LENGTH(value) FROM Cache")
 
     def entries(self, kind: bytes = b"") -> Iterator[CacheEntry]:
-        """Each entry, or each of one kind, in the order of rows."""
+        """Yield the entries, or those of one kind, in the order of rows."""
         plain = f"raw = 1 AND mode = {_RAW} AND filename IS NULL AND TYPEOF(key) || TYPEOF(value) = 'blobblob'"
         where = "WHERE SUBSTR(tag, 1, 1) = ?" if kind else ""
         select = f"SELECT rowid, key, {plain}, tag, value FROM Cache {where} ORDER BY rowid"  # noqa: S608

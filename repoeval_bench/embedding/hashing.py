@@ -33,7 +33,7 @@ class HashEncoder(PlainEncoder):
         return [len(identifiers(text)) for text in texts]
 
     def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:  # noqa: ARG002 - the same for both
-        """float32 (n, dim + 1) unit rows."""
+        """Return float32 (n, dim + 1) unit rows."""
         sums = self.sums(texts)
         norms = np.linalg.norm(sums, axis=1)
         last = (norms == 0).astype(np.float64)
@@ -41,7 +41,7 @@ class HashEncoder(PlainEncoder):
         return np.hstack([unit, last[:, np.newaxis]]).astype(np.float32)
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """float64 (n, dim)."""
+        """Return float64 (n, dim)."""
         rows = np.zeros((len(texts), self._dim))
         for row, text in zip(rows, texts, strict=True):
             # In the order of the terms themselves: a sum's last bits must not depend on the text's word order.

@@ -30,7 +30,7 @@ OPTIONS: Mapping[Role, str] = {"query": "long_queries", "document": "long_chunks
 
 
 def split_spec(text: str) -> tuple[str, dict[Role, LongText]]:
-    """(the spec without the options of this module, role -> policy); a SpecError where a policy does not exist.
+    """Return (the spec without the options of this module, role -> policy); a SpecError where a policy does not exist.
 
     >>> split_spec("minilm:long_queries=tail")
     ('minilm', {'query': 'tail', 'document': 'head'})

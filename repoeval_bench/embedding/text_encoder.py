@@ -97,7 +97,7 @@ class PlainEncoder(Unchecked, ABC):
 
     @abstractmethod
     def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """float32 (n, dim) unit rows."""
+        """Return float32 (n, dim) unit rows."""
 
 
 def unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:

@@ -77,7 +77,7 @@ def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunSco
 def ideal_rankings(
     qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]] | None = None
 ) -> dict[str, list[str]]:
-    """query_id -> its relevant chunks in the best order: by gain, and equal gains as in the greedy choice of lines."""
+    """Return query_id -> its relevant chunks, best first: by gain, and equal gains as in the greedy choice of lines."""
     order = {}
     greedy_run = _greedy_run(qrels, context, excluded or {})
     for query_id, gains in qrels.items():

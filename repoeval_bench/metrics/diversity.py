@@ -36,10 +36,10 @@ def mean_dissimilarity(similarities: Sequence[float] | FloatArray) -> float:
 
 
 def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
-    """alpha + (1 - alpha)(1 - largest cosine to a higher rank), cosines clipped to 0..1, the first rank's 1.
+    """Return alpha + (1 - alpha)(1 - largest cosine to a higher rank), cosines clipped to 0..1, the first rank's 1.
 
     `similarity` is float64 (n, n) in rank order; the result float64 (n,).
-    """  # noqa: D403 - a formula
+    """
     clipped = np.tril(np.clip(similarity, 0.0, 1.0), k=-1)
     closest = clipped.max(axis=1, initial=0.0)
     result: FloatArray = alpha + (1.0 - alpha) * (1.0 - closest)
@@ -52,7 +52,7 @@ def distinct_files(run: JudgedRun, k: int) -> FloatArray:
 
 
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
-    """1 - files / chunks among the first k; 0 where nothing was retrieved: float64 (n_queries,)."""
+    """Return 1 - files / chunks among the first k; 0 where nothing was retrieved: float64 (n_queries,)."""
     read = np.minimum(run.depth, k).astype(np.float64)
     return share(read - distinct_files(run, k), read)
 
@@ -80,10 +80,10 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
 
 
 def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
-    """nDCG whose gains shrink with the cosine to higher ranks; 0 without a relevant chunk: float64 (n_queries,).
+    """Return the nDCG whose gains shrink with the cosine to higher ranks: float64 (n_queries,).
 
-    The ideal is that of plain gains, so alpha = 1 is nDCG.
-    """  # noqa: D403 - a measure's name
+    It is 0 without a relevant chunk. The ideal is that of plain gains, so alpha = 1 is nDCG.
+    """
     hits = run.hits.upto(k)
     shrunk = np.zeros(len(hits.query))
     last = None

@@ -83,7 +83,7 @@ class Entries:
         return self if rel is None else self.where(self.gain >= rel)
 
     def ordinal(self) -> IntArray:
-        """1 for a query's first entry, 2 for its second, and so on; int64 (n_entries,)."""
+        """Return 1 for a query's first entry, 2 for its second, and so on; int64 (n_entries,)."""
         return _ordinal(self.query)
 
 
@@ -185,7 +185,7 @@ def discounted(run: JudgedRun, entries: Entries, gains: FloatArray) -> FloatArra
 
 
 def exponential_gain(run: JudgedRun, entries: Entries) -> FloatArray:
-    """(2^g - 1) / 2^g_max of each entry, g_max the largest gain of its query's whole qrels: float64 (n_entries,)."""
+    """Return (2^g - 1) / 2^g_max of each entry, g_max the largest gain in its query's qrels: float64 (n_entries,)."""
     top = run.largest_gain()[entries.query]
     return 2.0 ** (entries.gain - top) - 2.0**-top
 

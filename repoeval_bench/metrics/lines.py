@@ -28,7 +28,7 @@ def line_iou(run: JudgedRun, budget: int) -> FloatArray:
 
 
 def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
+    """Return the line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
     return _reading(run).recall_at_gold()
 
 

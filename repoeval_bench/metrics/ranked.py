@@ -23,7 +23,7 @@ def ndcg(run: JudgedRun, k: int | None, *, gain: str = "linear") -> FloatArray:
 
 
 def reciprocal_rank(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
-    """1 / rank of the first relevant chunk, 0 without one in the first k: float64 (n_queries,)."""
+    """Return 1 / rank of the first relevant chunk, 0 without one in the first k: float64 (n_queries,)."""
     hits = run.hits.at_least(rel).upto(k)
     first = hits.where(hits.ordinal() == 1)
     return run.total(first, 1.0 / first.rank)

@@ -1,6 +1,7 @@
-"""Reading rankings line by line until a budget is spent: the same documents, lines, for every chunker.
+"""Reading of rankings line by line until a budget is spent: lines are the same documents for every chunker.
 
-Pure functions: places in, counts out. They do not know the retriever or the query.
+A budget and a cost are numbers of non-whitespace characters (`nws`). Pure functions: places in, counts out. They do not
+know the retriever or the query.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.context import ChunkPlace
 
 _HEADER = -1
-"""In place of a line's number: a header costs nws and is not a line."""
+"""The number of a header, which costs characters as a line does and is no line of the file."""
 
 _MOST_CHUNKS = 1 << 15
-"""Chunks that are remembered: more than a run reads of most code, few enough for a worker that makes many runs."""
+"""Chunks whose cost is kept: more than one run usually reads, and few enough for the memory of a worker."""
 
 _AT_ONCE = 4096
 """Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions."""
@@ -40,10 +41,10 @@ class LineReading:
     """The lines that are collected as rankings are read: one entry for each line read, query after query.
 
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws spent up
-    to a line, plus i times `step`, so that it never falls. `collected` counts the distinct non-blank lines up to there,
-    `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are
-    the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: no budget above it can be
-    looked up.
+    to a line, plus i times `step`, so that all queries are one rising array. `collected` counts the distinct non-blank
+    lines up to there, `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per
+    query) are the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: no budget above it
+    can be looked up.
     """
 
     starts: IntArray
@@ -111,7 +112,7 @@ class _Chunk(NamedTuple):
 class _File:
     """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
 
-    `first` is the number of its first line. Everything is of 4 bytes: each task may have a file of its own.
+    `first` is the number of its first line. All numbers have 4 bytes, because each task may have a copy of its file.
     """
 
     first: int
@@ -168,26 +169,26 @@ class Lines(Mapping[str, "Sequence[int]"]):
         return chunk
 
     def nws(self, location: Place) -> int:
-        """The nws of a place's lines; errors as `read` has them."""
+        """Return the nws of a place's lines; errors as in `read`."""
         before = self._file(location).nws_before
         return before[location.lines.end] - before[location.lines.start]
 
     def n_filled(self, location: Place) -> int:
-        """Return how many of a place's lines are not blank; errors as `read` has them."""
+        """Return how many of a place's lines are not blank; errors as in `read`."""
         before = self._file(location).before
         return before[location.lines.end] - before[location.lines.start]
 
     def numbers(self, location: Place) -> range:
-        """The numbers of a place's lines, blank ones included; errors as `read` has them."""
+        """Return the numbers of a place's lines, blank ones included; errors as in `read`."""
         first = self._file(location).first
         return range(first + location.lines.start, first + location.lines.end)
 
     def all_of(self, gold: Gold) -> frozenset[int]:
-        """The numbers of a gold's non-blank lines; errors as `read` has them."""
+        """Return the numbers of a gold's non-blank lines; errors as in `read`."""
         return frozenset().union(*(self.shared(location, (location,)) for location in gold))
 
     def shared(self, location: Place, gold: Gold) -> frozenset[int]:
-        """The numbers of the non-blank lines that both hold; errors as `read` has them."""
+        """Return the numbers of the non-blank lines that a place and a gold share; errors as in `read`."""
         numbers: set[int] = set()
         for part in gold:
             if location.overlap(part):
@@ -279,7 +280,7 @@ def read_lines(
 def _count(
     chunks: Sequence[_Chunk], ends: Sequence[int], golds: Sequence[Gold], limits: FloatArray, table: Lines
 ) -> tuple[IntArray, ...]:
-    """(entries of each query; for each entry: spent, collected, of_gold) of queries, whose chunks end at `ends`."""
+    """Return (entries of each query; of each entry: spent, collected, of_gold); a query's chunks end at `ends`."""
     empty = np.zeros(0, dtype=np.int64)
     line = np.concatenate([empty, *(chunk.lines for chunk in chunks)])
     nws = np.concatenate([empty, *(chunk.nws for chunk in chunks)])

@@ -27,7 +27,7 @@ def weighted_recall(run: JudgedRun, k: int | None) -> FloatArray:
 
 
 def hit(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
-    """1 where a relevant chunk is among the first k, else 0: float64 (n_queries,)."""
+    """Return 1 where a relevant chunk is among the first k, else 0: float64 (n_queries,)."""
     return np.minimum(run.total(run.hits.at_least(rel).upto(k)), 1.0)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
-    """alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
+    """Return alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
     subtopics = run.context.subtopics
     return np.array(
         [
@@ -32,7 +32,7 @@ def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArr
 def alpha_ndcg_of(
     ranking: Sequence[str], subtopics: Mapping[str, Collection[Hashable]], k: int | None, alpha: float = 0.5
 ) -> float:
-    """alpha-nDCG@k of one ranking of ids (Clarke et al. 2008), `subtopics` being id -> what it covers.
+    """Return alpha-nDCG@k of one ranking of ids (Clarke et al. 2008), `subtopics` being id -> what it covers.
 
     The ideal is greedy, as finding the best one is NP-hard; among equals the larger id comes first. 0 where no id
     covers anything.

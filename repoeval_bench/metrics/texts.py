@@ -32,7 +32,7 @@ def is_exact(written: str, truth: str) -> bool:
 
 
 def similarity(written: str, truth: str) -> float:
-    r"""1 - Levenshtein distance in characters / length of the longer text, over the same lines as `is_exact`.
+    r"""Return 1 - Levenshtein distance in characters / length of the longer text, over the same lines as `is_exact`.
 
     >>> similarity("return a", "  return b\n")
     0.875
@@ -48,7 +48,7 @@ def similarity(written: str, truth: str) -> float:
 
 
 def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
-    """2 |both| / (|written| + |true|); 1 where neither has a name."""
+    """Return 2 |both| / (|written| + |true|); 1 where neither has a name."""
     total = len(written) + len(true)
     return 2 * len(written & true) / total if total else 1.0
 

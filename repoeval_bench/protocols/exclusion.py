@@ -37,7 +37,7 @@ _NONE, _ALL = LineSpan(0, 0), LineSpan(0, sys.maxsize)
 def excluded_chunks(
     tasks: Iterable[Task], chunks: Mapping[str, Sequence[Chunk]], policy: Exclusion
 ) -> dict[str, frozenset[str]]:
-    """query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
+    """Return query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
 
     With `body` and `free` all chunks of the task's file are excluded: the query searches its own chunks of it instead.
     """
@@ -56,7 +56,7 @@ def excluded_chunks(
 
 
 def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy: Exclusion) -> dict[str, Place]:
-    """query_id -> the lines of its file whose chunks it may not see; no entry where there are none.
+    """Return query_id -> the lines of its file whose chunks it may not see; no entry where there are none.
 
     With `body` and `free` there are none: a query sees its own copy of the file, in which they are blank.
     """

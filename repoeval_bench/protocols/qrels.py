@@ -49,17 +49,17 @@ class Overlap:
 
     @property
     def iou(self) -> float:
-        """Overlap lines over the lines of the union."""
+        """Return the shared lines over the lines of the union."""
         return self.lines / self.union if self.union else 0.0
 
     @property
     def of_chunk(self) -> float:
-        """Share of the chunk's non-blank lines; 0 where it has none."""
+        """Return the share of the chunk's non-blank lines that are gold; 0 if it has none."""
         return self.nonblank / self.chunk_nonblank if self.chunk_nonblank else 0.0
 
     @property
     def of_gold(self) -> float:
-        """Share of the gold's non-blank lines; 0 where it has none."""
+        """Return the share of the gold's non-blank lines that are in the chunk; 0 if it has none."""
         return self.nonblank / self.gold_nonblank if self.gold_nonblank else 0.0
 
 
@@ -121,7 +121,7 @@ def build_qrels(
     line_nws: Mapping[str, Sequence[int]],
     definitions: Mapping[str, Sequence[Gold]] | None = None,
 ) -> Qrels:
-    """query_id -> chunk_id -> gain (> 0), over every chunk of the gold's files; empty where none is relevant.
+    """Return query_id -> chunk_id -> gain (> 0), over every chunk of the gold's files; {} for a query without any.
 
     `chunks` are by file, `line_nws` is file -> non-whitespace characters of each line; files are named as in `gold`.
     `definitions` is query_id -> the parts of its gold that rule `definitions` counts; without it the whole gold is one

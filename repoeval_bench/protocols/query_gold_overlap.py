@@ -31,7 +31,7 @@ def copy_note(share: float) -> str:
 def gold_in_query(
     queries: Iterable[Query], files: Mapping[str, SourceFile], gold: Mapping[str, Gold]
 ) -> dict[str, float]:
-    """query_id -> share of its gold's non-blank lines that are lines of the query, without blanks at line ends.
+    """Return query_id -> share of its gold's non-blank lines that are lines of the query, without blanks at line ends.
 
     `files` are by name, as the gold names them. 0 where the gold has no non-blank line.
     """
@@ -49,7 +49,7 @@ def gold_in_query(
 def top_over_prompt(
     tasks: Iterable[Task], rankings: Mapping[str, Ranking], chunks: Mapping[str, Chunk]
 ) -> dict[str, float]:
-    """query_id -> share of the first 10 retrieved that overlap the prompt's own lines, [c, h), of the task's file.
+    """Return query_id -> share of the first 10 retrieved that overlap the prompt's lines, [c, h), of the task's file.
 
     0 where nothing was retrieved.
     """

@@ -13,7 +13,7 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="all",
         headline="micro",
-        users="this project's default: the whole prompt asks for its own lines and the function to be written",
+        users="this project's default: query the whole prompt, gold its lines and the function to be written",
     ),
     Protocol(
         name="code-chunk",
@@ -42,7 +42,7 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="all",
         headline="micro",
-        users="RepoCoder's window: the last 20 lines of the prompt ask for the lines to be written",
+        users="RepoCoder's window: query the last 20 lines of the prompt, gold the lines to be written",
     ),
     Protocol(
         name="uses",
@@ -51,8 +51,8 @@ _PROTOCOLS = (
         relevance="definitions",
         repositories="all",
         headline="micro",
-        users="what completion needs: the prompt's last 20 lines ask for definitions that the lines to be written use "
-        "and the prompt does not show",
+        users="completion: query the prompt's last 20 lines, gold the definitions that the lines to be written use and "
+        "the prompt does not show",
         exclusion="free",
     ),
     Protocol(
@@ -62,7 +62,7 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="all",
         headline="micro",
-        users="code search: the first paragraph of a function's docstring asks for the function; all docstrings of "
+        users="code search: query the first paragraph of a function's docstring, gold the function; all docstrings of "
         "functions are blanked",
         tasks="docstring",
     ),
@@ -73,7 +73,7 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="all",
         headline="micro",
-        users="code search: the name of a test, in words, and its docstring ask for the definitions that it calls; "
+        users="code search: query the words of a test's name and its docstring, gold the definitions that it calls; "
         "tests are not searched",
         tasks="tests",
     ),
@@ -84,8 +84,8 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="all",
         headline="micro",
-        users="an experiment: a paragraph of the documents that links definitions asks for them, without the links' "
-        "texts; documents and tests are not searched",
+        users="an experiment: query a paragraph of a document without the texts of its links, gold the definitions "
+        "that they name; documents and tests are not searched",
         tasks="prose",
     ),
     Protocol(

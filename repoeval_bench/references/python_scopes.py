@@ -111,7 +111,7 @@ class Module:
         return CodeDefinition(self.file.name, self.cut(lines), scope.prefix + name, kind)
 
     def sites(self) -> Iterator[tuple[Scope, str, int]]:
-        """(scope, name, line counted from 1) of every site of every name that may be a definition."""
+        """Yield (scope, name, line counted from 1) of every site of every name that may be a definition."""
         for scope in self.scopes.values():
             for name in dict.fromkeys((*scope.names, *scope.members)):
                 for bound in (*scope.names.get(name, ()), *(site for _, site in scope.members.get(name, ()))):

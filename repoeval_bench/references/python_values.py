@@ -70,7 +70,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def class_around(scope: Scope) -> Scope | None:
-    """The innermost class that a scope is or is in."""
+    """Return the scope itself if it is a class, else the innermost class around it; None outside of classes."""
     while scope.kind != "class":
         if scope.parent is None:
             return None

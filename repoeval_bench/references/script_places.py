@@ -21,9 +21,9 @@ class ScriptPlaces(ScriptTypes):
     """Types of names and expressions that depend on the syntax around them."""
 
     def named(self, path: str, node: Node) -> list[tuple[str, Node]]:
-        """(file, name's node) of each binding that a name may mean: a member of its receiver, or a name without one.
+        """Return (file, name's node) of each binding that a name may mean.
 
-        Empty if the type of the receiver is not known.
+        After a dot these are members of its receiver. Empty if the type of the receiver is not known.
         """
         self.known.clear()
         self._depth = 0

@@ -91,7 +91,7 @@ class Trees:
         return self._parents[node]
 
     def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
-        """(file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
+        """Return (file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
         current: Node | None = node
         while current is not None:
             self.steps.take()
@@ -128,7 +128,7 @@ class Trees:
         return self._declarations[block].get(name, ())
 
     def _declared_in(self, block: Node) -> Iterator[tuple[Node | None, Node]]:
-        """(name, declaration) of each name that the statements of a block declare."""
+        """Yield (name, declaration) of each name that the statements of a block declare."""
         for statement in block.named_children:
             node: Node | None = statement
             while node is not None and node.type in _WRAPPERS:
@@ -159,7 +159,7 @@ class Trees:
         return []
 
     def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
-        """(file, node) of what a module or a namespace in it exports under a name."""
+        """Return (file, node) of what a module or a namespace in it exports under a name."""
         key = path, module.start_byte, name
         if self._exported_nodes.get(key, (depth + 1, []))[0] > depth:  # many imports may lead to one module
             self.steps.take()
@@ -274,7 +274,7 @@ class Trees:
 
 
 def _exports(block: Node) -> Iterator[tuple[str, Node]]:
-    """(target, value) of each statement of a CommonJS module that exports something."""
+    """Yield (target, value) of each statement of a CommonJS module that exports something."""
     for statement in children(block, "expression_statement"):
         assigned = statement.named_children[0] if statement.named_children else None
         right = child(assigned, "right")

@@ -76,12 +76,12 @@ class VisibleNames(FileDefinitions):
 
     @cached_property
     def _tops(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """(rules, name) -> the files with that name at the top level, in languages where a file sees all files."""
+        """Return (rules, name) -> the files with it at the top level, in languages where a file sees all files."""
         return self._by_names(lambda path: self._named_in(path).top)
 
     @cached_property
     def _wholes(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """(rules, qualified name) -> the files with a definition of it, in the same languages."""
+        """Return (rules, qualified name) -> the files with a definition of it, in the same languages."""
         return self._by_names(lambda path: self._named_in(path).whole)
 
     def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
@@ -307,7 +307,7 @@ class VisibleNames(FileDefinitions):
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
     def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        """(file, qualified name) of the classes that a class names in its header after its own name."""
+        """Return (file, qualified name) of the classes that a class names in its header after its own name."""
         if (file, qualified) not in self._above:
             with self.steps.apart():
                 self._above[file, qualified] = self._read_bases(file, qualified)

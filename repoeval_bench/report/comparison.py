@@ -50,9 +50,9 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 
 
 def comparison_columns(first: Comparison) -> list[Column]:
-    """The columns of differences, of a `Comparison` each, whose records have every field anyway.
+    """Return the columns of a table of differences, one `Comparison` a row.
 
-    A page has the deciding mean alone, and nothing that decides nothing.
+    A page shows the deciding mean, its test and its verdict alone. JSON and CSV have every field of the records.
     """
     beside: tuple[Form, ...] = ("table",)
 
@@ -158,7 +158,7 @@ def _new_repositories_note(c: Comparison) -> str:
 
 
 def _few_repositories(comparisons: Sequence[Comparison]) -> str:
-    """Measures, by pair, whose difference is significant over files and not over repositories."""
+    """Return the measures, by pair, whose difference is significant over files but not over repositories."""
     several = len({c.baseline for c in comparisons}) > 1
     measures_of: dict[str, list[str]] = {}
     for c in comparisons:

@@ -109,7 +109,7 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[T
 
 
 def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
-    """(what is averaged, measure -> mean): the repositories if asked for, then micro and macro."""
+    """Return (what is averaged, measure -> mean): the repositories if asked for, then micro and macro."""
     metrics = run.metrics
     return [*(metrics.per_repo.items() if per_repo else ()), ("micro", metrics.micro), ("macro", metrics.macro)]
 
@@ -143,9 +143,9 @@ def _truncation(metrics: Metrics) -> str:
     return "nothing embedded, nothing truncated"
 
 
-_LEAKS = {
-    "gold_lines_in_query": "gold lines are in the query",
-    "top10_over_prompt": "top 10 overlap the prompt's own lines",
+_OVERLAPS = {
+    "gold_lines_in_query": "gold's lines are in the query",
+    "top10_over_prompt": "first 10 chunks overlap the prompt",
 }
 
 
@@ -162,8 +162,8 @@ def footnotes(run: RunView) -> list[str]:
     ]
     if metrics.leak:
         shares = metrics.leak.over(metrics.headline)
-        said = [f"{share:.1%} of the {_LEAKS[name]}" for name, share in shares.items() if name in _LEAKS]
-        lines.append(f"  leak: {', '.join(said)}")
+        said = [f"{share:.1%} of the {_OVERLAPS[name]}" for name, share in shares.items() if name in _OVERLAPS]
+        lines.append(f"  {', '.join(said)}")
     if copies := counts.chunks_duplicate:
         lines.append(f"  chunks whose text repeats another of the repository: {copies}")
     return [*lines, *(f"  {line}" for line in losses(run))]

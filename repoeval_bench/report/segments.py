@@ -15,7 +15,7 @@ from repoeval_bench.analysis.segments import (
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, spec_column
-from repoeval_bench.report.text import heading, with_interval
+from repoeval_bench.report.text import cluster_count, heading, with_interval
 
 
 def segmentation_table(segmentation: Segmentation) -> Table:
@@ -45,7 +45,7 @@ def segmentation_lines(segmentation: Segmentation) -> list[str]:
     quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
     lines = [
         f"share of queries by {heading(segmentation.measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})",
-        few_note(segmentation.segments),
+        few_note(segmentation.segments, segmentation.clustered_by),
     ]
     if segmentation.knee is not None:
         curve = segmentation.recall_curve
@@ -77,7 +77,7 @@ def comparison_lines(comparison: SegmentComparison) -> list[str]:
     """Return what the table leaves open, which intervals not to trust, and how much the difference varies."""
     lines = [
         "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
-        few_note(comparison.segments),
+        few_note(comparison.segments, comparison.clustered_by),
         *heterogeneity_lines(comparison.heterogeneity),
     ]
     return [line for line in lines if line]
@@ -122,15 +122,16 @@ def heterogeneity_lines(facts: Sequence[Heterogeneity]) -> list[str]:
     return lines
 
 
-def few_note(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
-    """One sentence where an interval is over few clusters; empty where none is."""
+def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:
+    """Return a sentence that names the intervals over few clusters; "" if there are none."""
     small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
     intervals = count(len(small), "interval is", "intervals are")
     names = [f"{segment.by} = {segment.name}" for segment in small]
     listed = ", ".join([*names[:8], *(["…"] if len(names) > 8 else [])])
-    return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({listed}): one cluster can decide"
+    fewest = cluster_count(FEW_CLUSTERS, clustered_by)
+    return f"note: {intervals} over fewer than {fewest} ({listed}): one of them can decide"
 
 
 def clusters_heading(clustered_by: str) -> str:

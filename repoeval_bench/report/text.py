@@ -97,7 +97,7 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     if not tests:
         return []
     return [
-        f"not significant beside an interval without 0: p is adjusted for {max(tests)} tests, the interval for none"
+        f'an interval can exclude 0 beside "not significant": p is adjusted for {max(tests)} tests, intervals are not'
     ]
 
 

@@ -110,7 +110,7 @@ class _Vocabulary:
         return b"".join(map(self._of_word, self._words(line)))
 
     def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(distinct terms of a query, ordered by name; how often each is in it)."""
+        """Return (distinct terms of a query, ordered by name; how often each is in it)."""
         counts = Counter(self.terms(text).tolist())
         # In the order of the names: a sum's last bits must not depend on how terms were numbered.
         numbers = sorted(counts, key=self._names.__getitem__)

@@ -54,7 +54,7 @@ class Expansion:
         )
 
     def of(self, chunks: Iterable[Chunk], files: Mapping[str, SourceFile]) -> dict[str, LineSpan]:
-        """chunk_id -> the lines that are read where it is a hit; `files` are those of the chunks by `repo/path`.
+        """Return chunk_id -> the lines that are read where it is a hit; `files` are those of the chunks by `repo/path`.
 
         Raises a LanguageError if definitions are needed and the language of a file is not known.
         """

@@ -60,7 +60,7 @@ class _TokenSets:
         }
 
     def scores(self, query: set[str]) -> list[tuple[str, float]]:
-        """(chunk_id, Jaccard's index) of every chunk."""
+        """Return (chunk_id, Jaccard's index) of every chunk."""
         holders = [self._holders[token] for token in query if token in self._holders]
         shared = (
             np.bincount(np.concatenate(holders), minlength=len(self._ids)) if holders else np.zeros(len(self._ids), int)

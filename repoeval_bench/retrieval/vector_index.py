@@ -93,7 +93,7 @@ class VectorIndex:
     def _score(
         self, rows: NDArray[np.int64], vector: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(items of these rows, which ascend, and their best scores), every product summed in one order, in float64."""
+        """Return (items of these rows, ascending; their best scores), each product summed in one order, in float64."""
         wide = vector.astype(np.float64)
         scores = np.empty(len(rows))
         for start in range(0, len(rows), SMALL):
@@ -143,7 +143,7 @@ def _nth_largest(values: NDArray[np.floating], n: int) -> float:
 
 @cache
 def _faiss() -> Any:
-    """faiss, with the type of this processor set.
+    """Return faiss, with the type of this processor set.
 
     The OpenBLAS in faiss's wheels is of 2021. It takes newer processors for one of 2004 and multiplies at half their
     speed. numpy's is newer and knows them. A core type that the user set stays.

@@ -125,7 +125,7 @@ def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexC
 
 
 def read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:
-    """query_id -> the characters of its text that the model reads; all of them without a model."""
+    """Return query_id -> the characters of its text that the model reads; all of them without a model."""
     texts = [query.text for query in planned.queries]
     spans = embedder.read_chars(texts, "query") if embedder else [CharSpan(0, len(text)) for text in texts]
     return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}

@@ -175,7 +175,7 @@ Hit = tuple[LoggedChunk | Retrieved, float]
 
 
 def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
-    """(line number, row, its hits, best first) of every row of a log; JsonFaultError at the first broken one.
+    """Yield (line number, row, its hits, best first) of every row of a log; JsonFaultError at the first broken one.
 
     `in_full` adds the `topk` of a row.
     """

@@ -197,7 +197,7 @@ def make_retriever(spec: str, protocol: Protocol | None = None, *, home: Path | 
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
-    """(chunker, a second chunker if the protocol judges its documents instead of the chunks, else None).
+    """Return (chunker, a second chunker if the protocol judges its documents instead of the chunks, else None).
 
     UsageError for a chunker under a protocol whose documents are fixed, and for no chunker under any other.
     """

@@ -108,7 +108,7 @@ class QueryScores:
         return len(set(chain.from_iterable(self.gold_files)))
 
     def by_query(self, measure: str) -> dict[str, float]:
-        """query_id -> value of one measure."""
+        """Return query_id -> value of one measure."""
         return dict(zip(self.query_ids, self.values[measure].tolist(), strict=True))
 
     def other_means(self, metrics: Metrics) -> list[str]:
@@ -149,7 +149,7 @@ class QueryScores:
         return self.take([index_of[query_id] for query_id in query_ids])
 
     def table(self, measures: Sequence[str]) -> FloatArray:
-        """float64 (n_queries, n_measures)."""
+        """Return float64 (n_queries, n_measures)."""
         return np.column_stack([self.values[name] for name in measures])
 
 

@@ -184,7 +184,7 @@ def replay(
 
 
 def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
-    """(query_id -> stored ranking of the documents that the query may see, query_id -> the other ids in it)."""
+    """Return (query_id -> stored ranking of the documents that the query may see, query_id -> the other ids in it)."""
     stored = {query_id: ranking[:k] for query_id, ranking in run.ranked().items()}
     documents = planned.documents
     chunks, queries = documents.chunks, planned.queries

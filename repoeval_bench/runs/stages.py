@@ -207,8 +207,8 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, fe
     way_out = "choose another chunker, gold or relevance"
     if protocol.exclusion != "none":
         way_out = (
-            f"exclusion={protocol.exclusion} may hide them; choose another exclusion (--set exclusion=NAME), or a "
-            "chunker with smaller chunks"
+            f"exclusion={protocol.exclusion} may hide them; choose another exclusion (--set exclusion=NAME) or "
+            "smaller chunks"
         )
     if not with_gold:
         raise ResultError(
@@ -216,8 +216,8 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, fe
             f"is nothing to score; {way_out}"
         )
     raise ResultError(
-        f"only {with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}; the "
-        f"others score 0 with every ranking; {way_out}, or allow it with --set few_gold"
+        f"only {with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}; "
+        f"{way_out}, or allow it with --set few_gold"
     )
 
 

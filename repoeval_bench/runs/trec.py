@@ -139,7 +139,7 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
 
 
 def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
-    """(line number, query id, chunk id, gain as written) of every line; MetricError as in `read_qrels`."""
+    """Yield (line number, query id, chunk id, gain as written) of every line; MetricError as in `read_qrels`."""
     seen: set[tuple[str, str]] = set()
     for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
         gain = _number(path, number, "gain", text)

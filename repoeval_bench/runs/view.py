@@ -182,15 +182,15 @@ class RunView:
         return (in_full(row, hits) for row, hits in self._log())
 
     def ranked(self) -> dict[str, Ranking]:
-        """query_id -> ranked (chunk_id, score), best first, from the run log."""
+        """Return query_id -> ranked (chunk_id, score), best first, from the run log."""
         return {row.query_id: tuple((hit.chunk_id, score) for hit, score in hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
-        """query_id -> ranked chunk ids, best first; ResultError as in `rankings`."""
+        """Return query_id -> ranked chunk ids, best first; ResultError as in `rankings`."""
         return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self._complete().items()}
 
     def rankings(self) -> dict[str, Ranking]:
-        """query_id -> ranked (chunk_id, score) of scored queries.
+        """Return query_id -> ranked (chunk_id, score) of scored queries.
 
         ResultError if the log of a run made here has other queries than the scores.
         """
@@ -222,7 +222,7 @@ class RunView:
                 yield row, hits
 
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain: ids as in the run log, gains as before they were written as whole numbers.
+        """Return query_id -> chunk_id -> gain: ids as in the run log, gains as before their scaling to whole numbers.
 
         ResultError if its queries are not those of the scores.
         """

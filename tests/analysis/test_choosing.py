@@ -51,8 +51,8 @@ def test_the_truly_best_run_is_among_those_that_may_be_as_good(truth):
     rng = np.random.default_rng(14)
     held, clearly_worse, samples = 0, 0, 60
     for _ in range(samples):
-        found = chosen(draw(rng, truth), FILES)
-        close = {each.run for each in found.close}
+        result = chosen(draw(rng, truth), FILES)
+        close = {candidate.run for candidate in result.close}
         held += "run0" in close
         clearly_worse += "run2" in close
     assert held >= 0.95 * samples
@@ -63,21 +63,21 @@ def test_the_truly_best_run_is_among_those_that_may_be_as_good(truth):
 def test_ties_are_ordered_by_what_a_query_costs():
     """The cheaper of equal runs comes first, and may be as good."""
     values = np.random.default_rng(1).normal(0, 1, 40)
-    found = chosen(np.column_stack([values - 9, values, values]), list(range(40)), costs=[1.0, 900.0, 800.0])
-    assert [each.run for each in found.candidates] == ["run2", "run1", "run0"]
-    assert [each.run for each in found.close] == ["run2", "run1"]
-    assert (found.verdict.others[0].p_adjusted, found.verdict.result) == (1.0, Result.TIED)
-    assert [row.cells[-1] for row in choice_table(found).rows] == ["best", "not significant", "worse"]
+    result = chosen(np.column_stack([values - 9, values, values]), list(range(40)), costs=[1.0, 900.0, 800.0])
+    assert [item.run for item in result.candidates] == ["run2", "run1", "run0"]
+    assert [candidate.run for candidate in result.close] == ["run2", "run1"]
+    assert (result.verdict.others[0].p_adjusted, result.verdict.result) == (1.0, Result.TIED)
+    assert [row.cells[-1] for row in choice_table(result).rows] == ["best", "not significant", "worse"]
 
 
 def test_runs_that_may_be_as_good_are_listed_by_cost_not_by_score():
     """The run to take among equals is the cheapest, which need not have the highest mean."""
     rng = np.random.default_rng(2)
-    found = chosen(rng.normal(0, 1, (40, 3)), list(range(40)), costs=[500.0, 100.0, 300.0])
-    assert len(found.close) == 3
-    assert [each.cost for each in found.close] == [100.0, 300.0, 500.0]
-    assert found.best.mean == max(each.mean for each in found.candidates)
-    assert replace(found, cost_unit="").close == found.close
+    result = chosen(rng.normal(0, 1, (40, 3)), list(range(40)), costs=[500.0, 100.0, 300.0])
+    assert len(result.close) == 3
+    assert [candidate.cost for candidate in result.close] == [100.0, 300.0, 500.0]
+    assert result.best.mean == max(item.mean for item in result.candidates)
+    assert replace(result, cost_unit="").close == result.close
 
 
 def test_stored_runs(tmp_path):
@@ -86,14 +86,14 @@ def test_stored_runs(tmp_path):
     files = [f"f{i // 2}" for i in range(40)]
     shifts = {"a": 0.0, "b": 0.1, "c": 0.09}
     columns = {name: {"ndcg@10": values + shift, "mrr": values} for name, shift in shifts.items()}
-    made = write_runs(tmp_path, columns, files=files, headline_measure="ndcg@10")
-    found = choose(made)
-    assert (found.measure, found.over, found.cost_unit) == ("ndcg@10", "micro", "characters")
-    assert [each.run_id for each in found.candidates] == ["b", "c", "a"]
-    assert found.best.mean == made[1].metrics.micro["ndcg@10"]
-    assert found == choose(made[::-1])
-    record = json.loads(json.dumps(choice_record(found)))
+    runs = write_runs(tmp_path, columns, files=files, headline_measure="ndcg@10")
+    result = choose(runs)
+    assert (result.measure, result.over, result.cost_unit) == ("ndcg@10", "micro", "characters")
+    assert [candidate.run_id for candidate in result.candidates] == ["b", "c", "a"]
+    assert result.best.mean == runs[1].metrics.micro["ndcg@10"]
+    assert result == choose(runs[::-1])
+    record = json.loads(json.dumps(choice_record(result)))
     assert record["verdict"]["result"] == "winner"
-    assert [each["verdict"]["outcome"] for each in record["verdict"]["others"]] == ["better"] * 2
+    assert [rival["verdict"]["outcome"] for rival in record["verdict"]["others"]] == ["better"] * 2
     with pytest.raises(UsageError, match="at least two different runs"):
-        choose(made[:1] * 2)
+        choose(runs[:1] * 2)

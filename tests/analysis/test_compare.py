@@ -31,8 +31,8 @@ def pair(tmp_path, differences, **options):
 
 def only(tmp_path, differences, equivalence=None, **options):
     runs = pair(tmp_path, np.asarray(differences), **options)
-    (found,) = compare(runs, runs[0], equivalence=equivalence)
-    return found
+    (result,) = compare(runs, runs[0], equivalence=equivalence)
+    return result
 
 
 def test_a_clear_difference_is_better_or_worse(tmp_path):
@@ -178,11 +178,11 @@ def test_a_family_spans_all_pairs_and_the_secondary_measures(tmp_path):
     measures = dict(enumerate(("mrr", "hit@5", "hit@9")))
     columns = {name: {measures[j]: rng(i + j).uniform(size=40) for j in measures} for i, name in enumerate("abc")}
     runs = write_runs(tmp_path, columns)
-    found = compare(runs, runs[1])
-    assert [(c.treatment, c.measure) for c in found] == [(name, m) for name in "ac" for m in ("mrr", "hit@5", "hit@9")]
-    assert [c.family for c in found] == [2, 4, 4] * 2
-    assert [c.primary for c in found] == [True, False, False] * 2
-    assert all(c.p_adjusted >= c.micro.p for c in found)
+    result = compare(runs, runs[1])
+    assert [(c.treatment, c.measure) for c in result] == [(name, m) for name in "ac" for m in ("mrr", "hit@5", "hit@9")]
+    assert [c.family for c in result] == [2, 4, 4] * 2
+    assert [c.primary for c in result] == [True, False, False] * 2
+    assert all(c.p_adjusted >= c.micro.p for c in result)
 
 
 def three(tmp_path, **options):
@@ -198,21 +198,21 @@ def three(tmp_path, **options):
 def test_without_a_baseline_every_pair_is_compared(tmp_path):
     """Later minus earlier, Holm over all of them; the numbers of a pair are those it has alone, but for the family."""
     runs = three(tmp_path)
-    found = compare(runs)
+    result = compare(runs)
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     expected = [(*pair, m) for pair in pairs for m in ("mrr", "hit@5")]
-    assert [(c.baseline, c.treatment, c.measure) for c in found] == expected
-    assert {c.family for c in found} == {3}
+    assert [(c.baseline, c.treatment, c.measure) for c in result] == expected
+    assert {c.family for c in result} == {3}
     alone = compare(runs[1:])
-    assert [(c.difference, c.wins, c.losses, c.micro.p) for c in found[4:]] == [
+    assert [(c.difference, c.wins, c.losses, c.micro.p) for c in result[4:]] == [
         (pytest.approx(c.difference), c.wins, c.losses, c.micro.p) for c in alone
     ]
-    for of_measure in (found[::2], found[1::2]):
+    for of_measure in (result[::2], result[1::2]):
         ordered = sorted(c.micro.p for c in of_measure)
         stepped = np.minimum(1, np.maximum.accumulate([(3 - i) * p for i, p in enumerate(ordered)]))
         assert sorted(c.p_adjusted for c in of_measure) == pytest.approx(stepped.tolist())
-    assert found[5].micro.baseline == runs[1].metrics.micro["hit@5"]
-    assert found[5].micro.treatment == runs[2].metrics.micro["hit@5"]
+    assert result[5].micro.baseline == runs[1].metrics.micro["hit@5"]
+    assert result[5].micro.treatment == runs[2].metrics.micro["hit@5"]
 
 
 @pytest.mark.parametrize("n_runs", [2, 3, 4])
@@ -224,7 +224,7 @@ def test_a_measures_name_finds_one_comparison_for_each_pair(tmp_path, n_runs):
     compared = compare(runs)
     of_mrr = compared["MRR"]
     assert len(of_mrr) == n_runs * (n_runs - 1) // 2
-    assert of_mrr == [each for each in compared if each.measure == "mrr"]
+    assert of_mrr == [difference for difference in compared if difference.measure == "mrr"]
     assert str(of_mrr).splitlines() == list(map(repr, of_mrr))
     assert len(compare(runs, runs[0])["mrr"]) == n_runs - 1
     assert "<table>" in of_mrr[:1]._repr_html_()
@@ -251,10 +251,10 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
 def test_many_runs_leave_room_for_a_verdict(tmp_path):
     """Holm over many pairs multiplies the smallest p that draws can give; more are drawn, so that it still passes."""
     columns = {f"r{n}": {"mrr": rng(n).uniform(0.3, 0.4, 120) + 0.05 * n} for n in range(5)}
-    found = compare(write_runs(tmp_path, columns, files=FILES))
-    assert found[0].family == 10
-    assert {c.verdict.outcome for c in found} == {Outcome.BETTER}
-    assert max(c.p_adjusted for c in found) <= 0.01
+    result = compare(write_runs(tmp_path, columns, files=FILES))
+    assert result[0].family == 10
+    assert {c.verdict.outcome for c in result} == {Outcome.BETTER}
+    assert max(c.p_adjusted for c in result) <= 0.01
 
 
 def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
@@ -262,11 +262,11 @@ def test_every_pair_has_a_table_and_a_shaky_verdict_names_its_pair(tmp_path):
     base = rng().uniform(0.3, 0.4, 120)
     moved = rng(5).normal(0.1, 0.01, 120)
     values = {"a": base, "b": base + rng(6).normal(0, 0.001, 120), "c": base + moved}
-    runs = write_runs(tmp_path, {name: {"mrr": each} for name, each in values.items()}, files=FILES, repos=REPOS)
-    found = compare(runs)
-    titles = [" ".join(table.title).partition(":")[0] for table in comparison_tables(found)]
+    runs = write_runs(tmp_path, {name: {"mrr": column} for name, column in values.items()}, files=FILES, repos=REPOS)
+    result = compare(runs)
+    titles = [" ".join(table.title).partition(":")[0] for table in comparison_tables(result)]
     assert titles == ["b minus a", "c minus a", "c minus b"]
-    assert "MRR of c minus a; MRR of c minus b".lower() in comparison_notes(found)[-1].lower()
+    assert "MRR of c minus a; MRR of c minus b".lower() in comparison_notes(result)[-1].lower()
     assert comparison_notes(compare(runs, runs[0]))[-1].lower().endswith("mrr of c")
 
 
@@ -285,10 +285,15 @@ def test_each_pair_has_to_be_comparable(tmp_path):
 def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
     """Beside the first run that it differs from; several are counted, one alone is reported as before."""
     dataset = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1"}
-    elsewhere = {"dataset": dataset, "query_ids": ["q000001", "other"]}
+    other_queries = {"dataset": dataset, "query_ids": ["q000001", "other"]}
     like, deep, other, again = (
         write_run(tmp_path / name, {"mrr": [0.1, 0.2]}, **changed)
-        for name, changed in (("a", {}), ("b", {"k": 7}), ("c", {"k": 7, "protocol": "body", **elsewhere}), ("d", {}))
+        for name, changed in (
+            ("a", {}),
+            ("b", {"k": 7}),
+            ("c", {"k": 7, "protocol": "body", **other_queries}),
+            ("d", {}),
+        )
     )
     with pytest.raises(UsageError) as error:
         compare([like, deep, other, again])
@@ -316,9 +321,9 @@ def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
         names = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "mrr")
         moved = {name: base + shared + source.normal(0, 0.1, 120) for name in names}
         runs = write_runs(tmp_path, {"a": dict.fromkeys(names, base), "b": moved}, files=FILES)
-        found = compare(runs, runs[0])
+        result = compare(runs, runs[0])
         for primary in wrong:
-            wrong[primary] += any(c.p_adjusted < 0.05 for c in found if c.primary is primary)
+            wrong[primary] += any(c.p_adjusted < 0.05 for c in result if c.primary is primary)
     assert max(wrong.values()) / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
 
 

@@ -25,10 +25,10 @@ def run(tmp_path, name="a", shift=0.0, **options):
 
 
 def check(config, scored, baseline=None, latency=None):
-    found = Problems()
+    result = Problems()
     config = GateConfig.model_validate(config)
-    results = check_gates(config, scored, baseline, found, headline="micro", latency=latency or {})
-    found.check()
+    results = check_gates(config, scored, baseline, result, headline="micro", latency=latency or {})
+    result.check()
     return results
 
 
@@ -102,8 +102,8 @@ def test_a_gate_on_few_files_is_decided_with_a_warning(tmp_path):
 def test_latency_limits(tmp_path):
     """Median and p90 as numpy has them."""
     times = {"retrieve": [1.0] * 8 + [10.0, 20.0]}
-    found = check({"latency": [{"median_ms": 1, "p90_ms": 10}]}, run(tmp_path), latency=times)
-    assert [(r.value, r.passed) for r in found] == [(1.0, True), (pytest.approx(11.0), False)]
+    result = check({"latency": [{"median_ms": 1, "p90_ms": 10}]}, run(tmp_path), latency=times)
+    assert [(r.value, r.passed) for r in result] == [(1.0, True), (pytest.approx(11.0), False)]
 
 
 def test_what_the_run_lacks_is_told_at_once(tmp_path):

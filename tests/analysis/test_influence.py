@@ -20,10 +20,10 @@ def test_a_verdict_that_one_file_carries_names_it():
     values = np.array([0.9, 0.8, *[0.02, -0.015] * 6])
     files = ["big", "big", *map(str, range(12))]
     sample = Sample.micro(np.repeat(values, 1), files)
-    found = influence(sample, files, 1, rng)
-    assert found.rests_on == "big"
-    assert found.p >= 0.05
-    assert found.low == pytest.approx(values[2:].mean())
+    result = influence(sample, files, 1, rng)
+    assert result.rests_on == "big"
+    assert result.p >= 0.05
+    assert result.low == pytest.approx(values[2:].mean())
     assert influence(sample, files, 0, rng).rests_on is None
 
 
@@ -31,9 +31,9 @@ def test_a_verdict_among_many_tests_needs_more_without_a_file_too():
     """Nine files that agree have a p of 2 / 2^9, eight 2 / 2^8: that is below 0.05 alone, and not times 10."""
     sample, files = Sample.micro(np.linspace(0.1, 0.2, 9), list(range(9))), list(map(str, range(9)))
     assert influence(sample, files, 1, rng).rests_on is None
-    found = influence(sample, files, 10, rng)
-    assert found.rests_on is not None
-    assert found.p == pytest.approx(10 * 2 / 2**8)
+    result = influence(sample, files, 10, rng)
+    assert result.rests_on is not None
+    assert result.p == pytest.approx(10 * 2 / 2**8)
 
 
 def test_of_files_that_carry_a_verdict_the_one_that_pulls_hardest_is_named_under_any_seed():
@@ -41,9 +41,9 @@ def test_of_files_that_carry_a_verdict_the_one_that_pulls_hardest_is_named_under
     values = np.array([0.302, 0.301, 0.3, *[0.012, -0.01] * 10])
     files = ["b", "a", "c", *map(str, range(20))]
     seeds = [lambda seed=seed: np.random.default_rng(seed) for seed in range(8)]
-    found = [influence(Sample.micro(values, files), files, 3, seed) for seed in seeds]
-    assert {each.rests_on for each in found} == {"b"}
-    assert len({each.p for each in found}) > 1
+    result = [influence(Sample.micro(values, files), files, 3, seed) for seed in seeds]
+    assert {item.rests_on for item in result} == {"b"}
+    assert len({row.p for row in result}) > 1
     values[:2] = 0.302
     assert {influence(Sample.micro(values, files), files, 3, seed).rests_on for seed in seeds} == {"a"}
 
@@ -79,7 +79,7 @@ def test_differences_without_a_file_are_means_of_the_rest():
     expected = []
     for kept in rest.values():
         means = [values[[i for i in kept if repos[i] == repo]] for repo in "rs"]
-        expected.append(np.mean([each.mean() for each in means if each.size]))
+        expected.append(np.mean([mean.mean() for mean in means if mean.size]))
     assert differences_without(macro) == pytest.approx(expected)
 
 
@@ -87,9 +87,9 @@ def test_errors_of_equal_files_are_the_usual_ones():
     """A query a file: the error is that of a mean, with n - 1 degrees of freedom."""
     values = np.random.default_rng(1).normal(0, 1, 30)
     sample = Sample.micro(values, list(range(30)))
-    found = robust_error(sample)
-    assert found.error[0] == pytest.approx(scipy.stats.sem(values))
-    assert found.df == pytest.approx(29)
+    result = robust_error(sample)
+    assert result.error[0] == pytest.approx(scipy.stats.sem(values))
+    assert result.df == pytest.approx(29)
     assert effective_clusters(sample) == pytest.approx(30)
 
 
@@ -112,19 +112,19 @@ def test_new_repositories_are_tested_exactly_and_predicted():
     values = np.repeat(np.linspace(0.1, 0.3, 8), 12)
     repos = [f"r{i}" for i in range(8) for _ in range(12)]
     files = [f"{repo}/{i}" for i, repo in enumerate(repos)]
-    (found,) = new_repositories(values[:, None], files, repos, rng)
-    assert found.p == 2 / 2**8
-    assert found.difference == pytest.approx(0.2)
-    assert found.deviation == pytest.approx(np.std(np.linspace(0.1, 0.3, 8), ddof=1))
-    low, high = found.prediction
+    (result,) = new_repositories(values[:, None], files, repos, rng)
+    assert result.p == 2 / 2**8
+    assert result.difference == pytest.approx(0.2)
+    assert result.deviation == pytest.approx(np.std(np.linspace(0.1, 0.3, 8), ddof=1))
+    low, high = result.prediction
     # No file differs within its repository: a new one is predicted by Student's t.
-    ends = 0.2 + scipy.stats.t.ppf([0.025, 0.975], 7) * found.deviation * np.sqrt(1 + 1 / 8)
+    ends = 0.2 + scipy.stats.t.ppf([0.025, 0.975], 7) * result.deviation * np.sqrt(1 + 1 / 8)
     assert (low, high) == pytest.approx(ends, abs=0.001)
     # No file differs within its repository: both levels are one, and the interval is Student's over the means.
     means = np.linspace(0.1, 0.3, 8)
     students = scipy.stats.t.interval(0.95, 7, means.mean(), scipy.stats.sem(means))
-    assert found.two_level == pytest.approx(students)
-    assert [each.n_files for each in found.repositories] == [12] * 8
+    assert result.two_level == pytest.approx(students)
+    assert [effect.n_files for effect in result.repositories] == [12] * 8
 
 
 def test_a_new_repository_lies_where_it_is_predicted():
@@ -138,24 +138,24 @@ def test_a_new_repository_lies_where_it_is_predicted():
     for _ in range(samples):
         true = 0.05 * draw.normal(size=13)
         values = true[np.arange(216) // 18] + 0.15 * draw.normal(size=72)[files] + 0.2 * draw.normal(size=216)
-        (found,) = new_repositories(values[:, None], files, repos, rng)
-        low, high = found.prediction
-        assert low <= found.two_level[0]
+        (result,) = new_repositories(values[:, None], files, repos, rng)
+        low, high = result.prediction
+        assert low <= result.two_level[0]
         held += low <= true[12] <= high
     assert held / samples > 0.89
 
 
 def test_two_repositories_predict_nothing():
     """One number has no spread."""
-    (found,) = new_repositories(np.array([[0.1], [0.2], [0.3], [0.4]]), list("abcd"), list("rrss"), rng)
-    assert (found.deviation, found.prediction, found.ci, found.two_level) == (None, None, None, None)
+    (result,) = new_repositories(np.array([[0.1], [0.2], [0.3], [0.4]]), list("abcd"), list("rrss"), rng)
+    assert (result.deviation, result.prediction, result.ci, result.two_level) == (None, None, None, None)
 
 
 def test_files_that_vary_widen_the_two_level_interval():
     """Repositories whose means agree by chance: their files' errors bound the interval from below."""
     values = np.tile([0.5, -0.5, 0.4, -0.4], 5)
     repos = [f"r{i // 4}" for i in range(20)]
-    (found,) = new_repositories(values[:, None], list(range(20)), repos, rng)
+    (result,) = new_repositories(values[:, None], list(range(20)), repos, rng)
     half = 2.7764451051977987 * scipy.stats.sem(values[:4]) / np.sqrt(5)
-    assert found.deviation == 0.0
-    assert found.two_level == pytest.approx((-half, half))
+    assert result.deviation == 0.0
+    assert result.two_level == pytest.approx((-half, half))

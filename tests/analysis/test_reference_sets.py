@@ -41,15 +41,15 @@ def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference
     chunkers = {name for name, _ in reference_sets.candidates}
     assert {"fixed", "ast", "recursive", "window", *(row.name for row in CHUNKERS if row.pasted)} == chunkers
     for reference_set in reference_sets.sets:
-        assert {(each.protocol, each.retriever) for each in reference_set.questions} == {
+        assert {(question.protocol, question.retriever) for question in reference_set.questions} == {
             (protocol, retriever) for protocol in ("uses", "docstring", "body") for retriever in ("bm25", "dense")
         }
-        for each in reference_set.questions:
-            known = [mean for mean in each.means if mean is not None]
-            assert len(each.means) == len(reference_sets.candidates) == 21
-            assert len(known) == (21 if each.retriever == "bm25" else 15)
+        for item in reference_set.questions:
+            known = [mean for mean in item.means if mean is not None]
+            assert len(item.means) == len(reference_sets.candidates) == 21
+            assert len(known) == (21 if item.retriever == "bm25" else 15)
             assert sum(known) == pytest.approx(0, abs=1e-3)
-            assert 0.005 <= each.tau < 0.05
+            assert 0.005 <= item.tau < 0.05
 
 
 def test_the_other_set_is_the_mean_of_all(reference_sets):
@@ -61,36 +61,36 @@ def test_the_other_set_is_the_mean_of_all(reference_sets):
 
 def test_a_candidate_that_the_set_has_is_what_was_measured(reference_sets):
     question = reference_sets.of_language("python").questions[0]
-    found = reference_sets.prior("python", question.protocol, question.retriever, KNOWN)
-    at = [reference_sets.candidates.index(each) for each in KNOWN]
-    assert found.mean == pytest.approx([question.means[i] for i in at])
-    assert found.deviation == pytest.approx([question.tau] * 3)
+    result = reference_sets.prior("python", question.protocol, question.retriever, KNOWN)
+    at = [reference_sets.candidates.index(spec) for spec in KNOWN]
+    assert result.mean == pytest.approx([question.means[i] for i in at])
+    assert result.deviation == pytest.approx([question.tau] * 3)
     rows = reference_sets.noise[question.protocol]
-    assert np.diag(found.noise) == pytest.approx([rows[i][i] for i in at])
-    assert found.noise[2, 0] == pytest.approx(rows[at[2]][at[0]])
+    assert np.diag(result.noise) == pytest.approx([rows[i][i] for i in at])
+    assert result.noise[2, 0] == pytest.approx(rows[at[2]][at[0]])
 
 
 def test_an_unknown_chunker_is_one_of_the_known_nobody_knows_which(reference_sets):
     question = next(q for q in reference_sets.of_language("python").questions if q.protocol == "docstring")
-    found = reference_sets.prior("python", "docstring", question.retriever, [("mine", 500), *KNOWN])
+    result = reference_sets.prior("python", "docstring", question.retriever, [("mine", 500), *KNOWN])
     of_size = [mean for mean, (_, size) in zip(question.means, reference_sets.candidates, strict=True) if size == 500]
-    assert found.mean[0] == pytest.approx(np.mean(of_size))
-    assert found.deviation[0] == pytest.approx(np.hypot(question.tau, np.std(of_size)))
-    assert found.deviation[0] > found.deviation[1]
-    assert np.linalg.eigvalsh(found.noise).min() > -1e-9
+    assert result.mean[0] == pytest.approx(np.mean(of_size))
+    assert result.deviation[0] == pytest.approx(np.hypot(question.tau, np.std(of_size)))
+    assert result.deviation[0] > result.deviation[1]
+    assert np.linalg.eigvalsh(result.noise).min() > -1e-9
 
 
 def test_a_candidate_that_the_model_did_not_rank_is_one_of_those_it_did(reference_sets):
     question = next(
         q for q in reference_sets.of_language("python").questions if (q.protocol, q.retriever) == ("uses", "dense")
     )
-    found = reference_sets.prior("python", "uses", "dense", [("langchain", 1000), ("fixed", 1000)])
+    result = reference_sets.prior("python", "uses", "dense", [("langchain", 1000), ("fixed", 1000)])
     pairs = zip(question.means, reference_sets.candidates, strict=True)
     of_size = [mean for mean, (_, size) in pairs if size == 1000 and mean is not None]
-    assert found.mean[0] == pytest.approx(np.mean(of_size))
-    assert found.deviation[0] > found.deviation[1] == pytest.approx(question.tau)
+    assert result.mean[0] == pytest.approx(np.mean(of_size))
+    assert result.deviation[0] > result.deviation[1] == pytest.approx(question.tau)
     at = reference_sets.candidates.index(("langchain", 1000))
-    assert found.noise[0, 0] == pytest.approx(reference_sets.noise["uses"][at][at])
+    assert result.noise[0, 0] == pytest.approx(reference_sets.noise["uses"][at][at])
 
 
 def test_a_size_between_two_is_between_them_and_less_certain(reference_sets):
@@ -108,9 +108,9 @@ def test_a_size_between_two_is_between_them_and_less_certain(reference_sets):
 
 @pytest.mark.parametrize(("protocol", "retriever"), [("context", "bm25"), ("uses", "hybrid")])
 def test_nothing_is_expected_of_a_question_that_no_set_has(reference_sets, protocol, retriever):
-    found = reference_sets.prior("python", protocol, retriever, KNOWN)
-    assert found.mean == pytest.approx([0, 0, 0])
-    assert found.deviation.min() > max(
+    result = reference_sets.prior("python", protocol, retriever, KNOWN)
+    assert result.mean == pytest.approx([0, 0, 0])
+    assert result.deviation.min() > max(
         q.tau for q in reference_sets.of_language("python").questions if q.protocol == "uses"
     )
 

@@ -111,13 +111,13 @@ def test_segments_use_the_protocols_own_mean():
 
 def test_intervals_over_few_clusters_are_named():
     """Which ones, not how many only; what has no interval is not among them."""
-    found = [
+    result = [
         SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=(0.4, 0.6) if n > 5 else None)
         for name, n in (("five", 5), ("few", 19), ("many", 20))
     ]
-    note = few_note(found)
+    note = few_note(result, "file")
     assert [name for name in ("five", "few", "many") if f"by = {name}" in note] == ["few"]
-    assert few_note(found[::2]) == ""
+    assert few_note(result[::2], "file") == ""
 
 
 def test_distribution_says_what_the_mean_hides():

@@ -47,12 +47,12 @@ def test_the_formula_by_hand():
     # diagonal, of which one file beyond the first counts beside 20.
     s2 = 2 * 0.05**2 / 21
     weight = 0.01 / (0.01 + s2)
-    found = shrink(sample, prior, ["a", "b"])
-    assert found.own == pytest.approx([0.15, -0.15])
-    assert found.error**2 == pytest.approx(s2)
-    assert found.weight == pytest.approx([weight] * 2)
-    assert found.score[0] == pytest.approx(-0.01 + weight * 0.16)
-    assert found.covariance[0] == pytest.approx([weight * s2 / 2, -weight * s2 / 2])
+    result = shrink(sample, prior, ["a", "b"])
+    assert result.own == pytest.approx([0.15, -0.15])
+    assert result.error**2 == pytest.approx(s2)
+    assert result.weight == pytest.approx([weight] * 2)
+    assert result.score[0] == pytest.approx(-0.01 + weight * 0.16)
+    assert result.covariance[0] == pytest.approx([weight * s2 / 2, -weight * s2 / 2])
 
 
 def test_the_diagonal_of_the_covariance_is_the_robust_error():
@@ -63,12 +63,12 @@ def test_the_diagonal_of_the_covariance_is_the_robust_error():
 @given(problems())
 def test_a_score_is_between_the_own_mean_and_the_prior(problem):
     table, files, prior = problem
-    found = shrink(Sample.micro(table, files), prior, names_of(table.shape[1]))
-    low, high = np.minimum(found.own, found.prior), np.maximum(found.own, found.prior)
-    assert (found.score >= low - 1e-12).all()
-    assert (found.score <= high + 1e-12).all()
-    assert (found.weight >= 0).all()
-    assert (found.weight <= 1).all()
+    result = shrink(Sample.micro(table, files), prior, names_of(table.shape[1]))
+    low, high = np.minimum(result.own, result.prior), np.maximum(result.own, result.prior)
+    assert (result.score >= low - 1e-12).all()
+    assert (result.score <= high + 1e-12).all()
+    assert (result.weight >= 0).all()
+    assert (result.weight <= 1).all()
 
 
 @given(problems())
@@ -77,11 +77,11 @@ def test_a_decision_has_a_number_for_everything(problem):
     table, files, prior = problem
     decision = decide(shrink(Sample.micro(table, files), prior, names_of(table.shape[1])), rng(), 200)
     names = ("score", "deviation", "expected_loss", "loss_95", "probability")
-    assert np.isfinite([[getattr(each, name) for name in names] for each in decision.candidates]).all()
+    assert np.isfinite([[getattr(element, name) for name in names] for element in decision.candidates]).all()
     assert decision.choice.expected_loss >= 0
     # Means of equal losses in another order differ in the last bit.
-    assert decision.choice.expected_loss <= min(each.expected_loss for each in decision.candidates) + 1e-12
-    assert sum(each.probability for each in decision.candidates) == pytest.approx(1)
+    assert decision.choice.expected_loss <= min(item.expected_loss for item in decision.candidates) + 1e-12
+    assert sum(candidate.probability for candidate in decision.candidates) == pytest.approx(1)
     cheaper = decision.cheaper
     assert cheaper is None or cheaper.score >= decision.choice.score - CLOSE - 1e-9
 
@@ -134,7 +134,7 @@ def test_the_expected_loss_is_that_of_two_normal_candidates():
 def test_candidates_that_score_the_same_are_ordered_by_cost():
     table = np.full((10, 3), 0.4)
     decision = decide(shrink(Sample.micro(table, range(10)), prior_of([0, 0, 0]), names_of(3), [900, 300, None]), rng())
-    assert [each.name for each in decision.candidates] == ["c1", "c0", "c2"]
+    assert [candidate.name for candidate in decision.candidates] == ["c1", "c0", "c2"]
 
 
 @pytest.mark.parametrize(
@@ -183,10 +183,10 @@ def test_questions_weigh_the_same_however_many_retrievers_answer_them():
 
 def test_retrievers_share_their_errors_and_questions_do_not():
     one = shrink(Sample.micro(scores(8, 3), range(8)), prior_of([0.1, 0, 0]), names_of(3))
-    alike, apart = combine([("uses", one), ("uses", one)]), combine([("uses", one), ("docstring", one)])
-    assert alike.covariance == pytest.approx(one.covariance)
+    doubled, apart = combine([("uses", one), ("uses", one)]), combine([("uses", one), ("docstring", one)])
+    assert doubled.covariance == pytest.approx(one.covariance)
     assert apart.covariance == pytest.approx(one.covariance / 2)
-    assert alike.score == pytest.approx(one.score)
+    assert doubled.score == pytest.approx(one.score)
 
 
 def test_candidates_that_one_setting_lacks_are_left_out():

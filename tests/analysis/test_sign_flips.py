@@ -29,10 +29,10 @@ def test_the_interval_holds_the_means_that_the_test_does_not_reject(numerators, 
     weights = sizes / sizes.sum()
     parts = np.array(numerators) / 7 * weights
     assume(beyond_seen(parts / weights) == (np.inf, -np.inf))
-    found = flip_signs(parts[:, None], weights, np.random.default_rng(0))
-    assert found.p[0] == pytest.approx(p_of(0, parts, weights))
-    assert found.error[0] == 0
-    low, high = found.low[0], found.high[0]
+    result = flip_signs(parts[:, None], weights, np.random.default_rng(0))
+    assert result.p[0] == pytest.approx(p_of(0, parts, weights))
+    assert result.error[0] == 0
+    low, high = result.low[0], result.high[0]
     assert low <= parts.sum() + 1e-12
     assert high >= parts.sum() - 1e-12
     for end, outwards in ((low, -1), (high, 1)):
@@ -49,9 +49,9 @@ def test_interval_and_test_never_contradict_each_other(seed, shift):
     sizes = rng.integers(1, 30, 25).astype(float)
     weights = sizes / sizes.sum()
     parts = (rng.normal(shift, 1, (25, 8)) - rng.exponential(0.3, (25, 8))) * weights[:, None]
-    found = flip_signs(parts, weights, rng, first=500, most=2000)
-    outside = (found.low > 0) | (found.high < 0)
-    assert (outside == (found.p < ALPHA)).all()
+    result = flip_signs(parts, weights, rng, first=500, most=2000)
+    outside = (result.low > 0) | (result.high < 0)
+    assert (outside == (result.p < ALPHA)).all()
 
 
 @pytest.mark.slow
@@ -63,9 +63,9 @@ def test_the_verdict_is_the_same_for_eight_seeds():
     parts = (rng.normal(0, 1, (len(sizes), 60)) + np.linspace(0, 0.5, 60)) * weights[:, None]
     verdicts = set()
     for seed in range(8):
-        found = flip_signs(parts, weights, np.random.default_rng(seed))
-        borderline = near_alpha(found.p, found.error)
-        verdicts.add(tuple(np.where(borderline, -1, found.p < ALPHA).tolist()))
+        result = flip_signs(parts, weights, np.random.default_rng(seed))
+        borderline = near_alpha(result.p, result.error)
+        verdicts.add(tuple(np.where(borderline, -1, result.p < ALPHA).tolist()))
     assert len(verdicts) == 1
 
 
@@ -75,10 +75,10 @@ def test_ends_reach_to_what_clusters_that_nobody_saw_may_bring():
         values = np.array([1.0] * (n - len(others)) + others)
         low, high = beyond_seen(values)
         most = scipy.stats.binomtest(len(others), n).proportion_ci(0.95).high
-        assert low == pytest.approx(1 - most * np.mean([1 - each for each in others or [0.0]]))
+        assert low == pytest.approx(1 - most * np.mean([1 - value for value in others or [0.0]]))
         assert high == (-np.inf if others else 1.0)  # no cluster is above: the flips' own end stays
-        found = flip_signs((values / n)[:, None], equal_weights(values), np.random.default_rng(0))
-        assert found.low[0] <= low + 1e-12
+        result = flip_signs((values / n)[:, None], equal_weights(values), np.random.default_rng(0))
+        assert result.low[0] <= low + 1e-12
 
 
 def test_clusters_that_differ_from_each_other_tell_of_all():
@@ -93,8 +93,8 @@ def test_an_interval_of_nearly_perfect_scores_holds_the_truth(n, share):
     """Files whose queries are found or missed together: flips alone hold the true share in 23 to 91 % of these."""
     rng = np.random.default_rng(n)
     hits = (rng.random((n, 400)) < share).astype(float)
-    found = flip_signs(hits / n, np.full(n, 1 / n), rng, first=600, most=600)
-    assert np.mean((found.low <= share + 1e-9) & (found.high >= share - 1e-9)) > 0.92
+    result = flip_signs(hits / n, np.full(n, 1 / n), rng, first=600, most=600)
+    assert np.mean((result.low <= share + 1e-9) & (result.high >= share - 1e-9)) > 0.92
 
 
 @given(st.lists(st.sampled_from([0, 0, 0, 0, 1, -1, 0.5]), min_size=15, max_size=40), st.sampled_from([0, 0.1, -0.1]))
@@ -102,8 +102,8 @@ def test_rare_differences_do_not_let_interval_and_test_contradict_each_other(val
     """Ends that are moved out do not cross 0 where the test tells the mean from it."""
     weights = equal_weights(values)
     parts = (np.array(values) + shift) * weights
-    found = flip_signs(parts[:, None], weights, np.random.default_rng(0), first=500, most=500)
-    assert (found.low[0] > 0 or found.high[0] < 0) == (found.p[0] < ALPHA)
+    result = flip_signs(parts[:, None], weights, np.random.default_rng(0), first=500, most=500)
+    assert (result.low[0] > 0 or result.high[0] < 0) == (result.p[0] < ALPHA)
 
 
 @pytest.mark.parametrize("tests", [1, 2, 3, 6, 21, 200])
@@ -111,8 +111,8 @@ def test_as_many_clusters_as_one_of_several_tests_takes(tests):
     """Clusters that all differ alike pass Holm among so many tests, and one cluster fewer does not."""
     n = fewest_clusters(tests)
     for clusters, passes in ((n, True), (n - 1, False)):
-        found = flip_signs(np.full((clusters, 1), 1 / clusters), np.full(clusters, 1 / clusters), None)
-        assert (found.p[0] * tests < ALPHA) == passes
+        result = flip_signs(np.full((clusters, 1), 1 / clusters), np.full(clusters, 1 / clusters), None)
+        assert (result.p[0] * tests < ALPHA) == passes
 
 
 def test_a_column_does_not_depend_on_its_neighbours():
@@ -122,6 +122,6 @@ def test_a_column_does_not_depend_on_its_neighbours():
     together = flip_signs(parts, weights, np.random.default_rng(1), most=20_000)
     for column in range(4):
         alone = flip_signs(parts[:, [column]], weights, np.random.default_rng(1), most=20_000)
-        ours, theirs = ((each.p, each.low, each.high) for each in (alone, together))
+        ours, theirs = ((flips.p, flips.low, flips.high) for flips in (alone, together))
         # A matrix product of another shape may differ in the last bit.
         assert [end[0] for end in ours] == pytest.approx([end[column] for end in theirs], abs=1e-12)

@@ -111,11 +111,13 @@ def test_many_clusters_are_flipped_block_by_block():
     Whether all sign assignments can be counted is asked without counting them, which would overflow.
     """
     values = rng(14).normal(0.02, 1, 20_000)
-    found = flip_signs(*Sample.micro(column(values), range(20_000)).parts(), rng(), first=600, most=600)
+    result = flip_signs(*Sample.micro(column(values), range(20_000)).parts(), rng(), first=600, most=600)
     half = 1.96 * values.std() / np.sqrt(20_000)
-    assert (found.low[0], found.high[0]) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
+    assert (result.low[0], result.high[0]) == pytest.approx(
+        (values.mean() - half, values.mean() + half), abs=0.15 * half
+    )
     expected = 2 * scipy.stats.norm.sf(abs(values.mean()) / values.std() * np.sqrt(20_000))
-    assert found.p[0] == pytest.approx(expected, abs=0.02)
+    assert result.p[0] == pytest.approx(expected, abs=0.02)
 
 
 def test_more_clusters_than_are_flipped_are_dealt_into_bundles(monkeypatch):
@@ -154,10 +156,10 @@ def test_both_means_of_one_table_are_those_of_each():
     for files in ([f"{i // 4}" for i in range(60)], [f"{i % 7}" for i in range(60)]):
         both = Sample.both(values, files, repos)
         for over, sample in both.items():
-            each = Sample.of(values, files, repos, over)
-            assert (sample.sums == each.sums).all()
-            assert (sample.counts == each.counts).all()
-            assert (sample.groups == each.groups).all()
+            other = Sample.of(values, files, repos, over)
+            assert (sample.sums == other.sums).all()
+            assert (sample.counts == other.counts).all()
+            assert (sample.groups == other.groups).all()
 
 
 def test_detectable_difference_of_single_queries_is_that_of_the_t_test():
@@ -176,8 +178,8 @@ def test_few_clusters_show_the_detectable_difference_in_four_of_five_samples(n_c
     noise = source.normal(0, 1, (n_clusters, samples))
     clusters = range(n_clusters)
     detectable = np.sqrt(np.mean(np.square(minimum_detectable(Sample.micro(noise, clusters), tests=tests))))
-    found = flip_signs(*Sample.micro(noise + detectable, clusters).parts(), rng())
-    assert 0.76 <= np.mean(found.p < 0.05 / tests) <= 0.9
+    result = flip_signs(*Sample.micro(noise + detectable, clusters).parts(), rng())
+    assert 0.76 <= np.mean(result.p < 0.05 / tests) <= 0.9
 
 
 def test_effect_size_is_the_mean_over_the_deviation():
@@ -235,8 +237,8 @@ def test_coverage_of_the_interval(n_clusters):
         files = np.repeat(np.arange(n_clusters), 1 + source.geometric(0.25, n_clusters))
         shared = source.normal(0, 0.1, (n_clusters, 100))[files]
         sample = Sample.micro(0.05 + shared + source.normal(0, 0.2, (len(files), 100)), files.tolist())
-        found = flip_signs(*sample.parts(), source, first=2000, most=2000)
-        hits += int(((found.low <= 0.05) & (found.high >= 0.05)).sum())
+        result = flip_signs(*sample.parts(), source, first=2000, most=2000)
+        hits += int(((result.low <= 0.05) & (result.high >= 0.05)).sum())
     assert 0.93 <= hits / 1500 <= 0.97
 
 
@@ -248,8 +250,8 @@ def test_false_positives_and_power():
     detectable = np.mean([minimum_detectable(Sample.micro(column(v), f.tolist()))[0] for v, f in drawn])
     shown, samples = {}, 500
     for effect in (0.0, detectable):
-        made = (clustered(source, 60, effect) for _ in range(samples))
-        shown[effect] = np.mean([p_of(Sample.micro(column(v), f.tolist()), 999)[0] <= 0.05 for v, f in made])
+        samples_ = (clustered(source, 60, effect) for _ in range(samples))
+        shown[effect] = np.mean([p_of(Sample.micro(column(v), f.tolist()), 999)[0] <= 0.05 for v, f in samples_])
     assert shown[0.0] <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / samples)
     assert 0.74 <= shown[detectable] <= 0.86
 

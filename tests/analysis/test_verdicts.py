@@ -44,8 +44,8 @@ def same(ours, theirs):
     plain = [f.name for f in fields(ours) if f.name not in ("others", "differences")]
     assert [getattr(ours, name) for name in plain] == [getattr(theirs, name) for name in plain]
 
-    def rounded(each):
-        return replace(each, lead=round(each.lead, 9), ci=each.ci and tuple(round(end, 9) for end in each.ci))
+    def rounded(rival):
+        return replace(rival, lead=round(rival.lead, 9), ci=rival.ci and tuple(round(end, 9) for end in rival.ci))
 
     assert [*map(rounded, ours.others)] == [*map(rounded, theirs.others)]
 
@@ -69,9 +69,9 @@ def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headl
         )
         of_compare = answer_to(runs)[1].record
         of_report = choose(runs, compare(runs)).verdict
-        made = [(SizedChunker(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
+        candidates = [(SizedChunker(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
         request = RunRequest(protocol="context", retriever="bm25")
-        of_recommend = evidence_of(request, made, 0.3, "python", read_reference_sets()).verdict
+        of_recommend = evidence_of(request, candidates, 0.3, "python", read_reference_sets()).verdict
         of_leads = choose(runs).verdict
     for theirs in (of_report, of_recommend, of_leads, verdict_on(runs[::-1])):
         same(of_compare, theirs)
@@ -86,13 +86,13 @@ def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
     ahead = np.where(np.array(repos) == "r1", 0.4, 0.0) + rng.normal(0, 0.02, 120)
     columns = {"a": {HEADLINE: base}, "b": {HEADLINE: base + ahead}}
     runs = write_runs(tmp_path, columns, files=files, repos=repos, headline_measure=HEADLINE)
-    found = verdict_on(runs)
-    assert found.result is Result.CARRIED
-    (rival,) = found.others
+    result = verdict_on(runs)
+    assert result.result is Result.CARRIED
+    (rival,) = result.others
     carrier = rival.verdict.carrier
     assert (rival.verdict.outcome, carrier.kind, carrier.name) == (Outcome.CARRIED, "repository", "r1")
     assert rival.p_adjusted < 0.05 <= rival.verdict.carrier.p
-    assert choose(runs).verdict == found
+    assert choose(runs).verdict == result
 
 
 def test_pairs_are_tested_as_their_differences_are():
@@ -109,14 +109,14 @@ def test_pairs_are_tested_as_their_differences_are():
 
         p, n_flips = flip_pairs(parts, weights, pairs, np.random.default_rng(1), undecided=undecided)
         columns = parts[:, pairs[:, 1]] - parts[:, pairs[:, 0]]
-        found = flip_signs(columns, weights, np.random.default_rng(1), undecided=undecided)
-        assert p.tolist() == found.p.tolist()
-        assert n_flips.tolist() == found.n_flips.tolist()
+        result = flip_signs(columns, weights, np.random.default_rng(1), undecided=undecided)
+        assert p.tolist() == result.p.tolist()
+        assert n_flips.tolist() == result.n_flips.tolist()
         assert p[-1] == 1.0
         # Where sums are added up for each column and not for each pair, ends differ in their last bits alone.
         of_pairs = flip_signs(parts, weights, np.random.default_rng(1), pairs=pairs, undecided=undecided)
-        assert of_pairs.p.tolist() == found.p.tolist()
-        for ours, theirs in ((of_pairs.low, found.low), (of_pairs.high, found.high)):
+        assert of_pairs.p.tolist() == result.p.tolist()
+        for ours, theirs in ((of_pairs.low, result.low), (of_pairs.high, result.high)):
             assert ours == pytest.approx(theirs, abs=1e-11)
 
 
@@ -138,11 +138,11 @@ CARRIER = Carrier(kind="file", name="f1", p=0.2)
     ],
 )
 def test_a_pair_is_judged_by_its_p_and_what_carries_it(difference, p, more, outcome, borderline):
-    found = judge(difference, p, **{"lower": False, **more})
-    assert (found.outcome, found.borderline) == (outcome, borderline)
-    assert (found.carrier is not None) == (outcome is Outcome.CARRIED)
-    assert found.reversed().reversed() == found
-    assert found.outcome.is_significant == (outcome in (Outcome.BETTER, Outcome.WORSE))
+    result = judge(difference, p, **{"lower": False, **more})
+    assert (result.outcome, result.borderline) == (outcome, borderline)
+    assert (result.carrier is not None) == (outcome is Outcome.CARRIED)
+    assert result.reversed().reversed() == result
+    assert result.outcome.is_significant == (outcome in (Outcome.BETTER, Outcome.WORSE))
 
 
 FILES = [f"f{i // 2}" for i in range(80)]
@@ -169,12 +169,12 @@ def test_the_result_of_several_runs(tmp_path, shifts, baseline, result, referenc
     """A baseline that is not the best is what the others are held against; one run is compared with nothing."""
     runs = plain_runs(tmp_path, *shifts)
     comparisons = compare(runs, runs[baseline]) if baseline is not None else ()
-    found = verdict_on(runs, comparisons)
-    assert (found.result, found.reference.run_id) == (result, reference)
-    assert len(found.others) == len(runs) - 1
-    means = [each.run.mean for each in found.others]
+    actual = verdict_on(runs, comparisons)
+    assert (actual.result, actual.reference.run_id) == (result, reference)
+    assert len(actual.others) == len(runs) - 1
+    means = [rival.run.mean for rival in actual.others]
     assert means == sorted(means, reverse=True)
-    assert {*found.significantly_worse, *found.close} == {*found.others}
+    assert {*actual.significantly_worse, *actual.close} == {*actual.others}
 
 
 def test_where_every_run_scores_0_nothing_was_found(tmp_path):
@@ -188,9 +188,9 @@ def test_noise_is_not_significant_and_a_lead_is_that_of_the_reference(tmp_path):
     noise = np.array([0.05 if i % 4 < 2 else -0.049 for i in range(80)])
     for name, sign in (("mrr", 1), ("redundancy@10", -1)):
         columns = {"b": {name: base}, "c": {name: base + sign * noise}}
-        found = verdict_on(write_runs(tmp_path / name, columns, files=FILES, headline_measure=name))
-        (rival,) = found.others
-        assert (found.result, found.reference.run_id) == (Result.NOT_SIGNIFICANT, "c")
+        result = verdict_on(write_runs(tmp_path / name, columns, files=FILES, headline_measure=name))
+        (rival,) = result.others
+        assert (result.result, result.reference.run_id) == (Result.NOT_SIGNIFICANT, "c")
         assert rival.lead == pytest.approx(0.0005)
         assert rival.ci[0] < rival.lead < rival.ci[1]
         assert rival.p == rival.p_adjusted > 0.05

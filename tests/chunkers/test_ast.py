@@ -101,13 +101,13 @@ def test_work_grows_with_the_file_and_not_with_its_square() -> None:
 
     def calls(copies: int) -> int:
         text = (function("f", 40) + "class A:\n" + function("g", 9, "    ")) * copies
-        file, made = SourceFile("r", "m.py", text), itertools.count()
-        sys.setprofile(lambda *_: next(made))
+        file, n_calls = SourceFile("r", "m.py", text), itertools.count()
+        sys.setprofile(lambda *_: next(n_calls))
         try:
             AstChunker().chunk(file)
         finally:
             sys.setprofile(None)
-        return next(made)
+        return next(n_calls)
 
     calls(1)  # what is loaded once is not counted
     assert 2_000 < calls(80) < 9 * calls(10)

@@ -48,11 +48,11 @@ def counts_bytes(file, chunks):
     def counted(index):
         return len(file.text[:index].encode())
 
-    return [replace(each, chars=CharSpan(counted(each.chars.start), counted(each.chars.end))) for each in chunks]
+    return [replace(chunk, chars=CharSpan(counted(chunk.chars.start), counted(chunk.chars.end))) for chunk in chunks]
 
 
 def counts_lines_from_one(file, chunks):
-    return [replace(each, lines=LineSpan(each.lines.start + 1, each.lines.end + 1)) for each in chunks]
+    return [replace(chunk, lines=LineSpan(chunk.lines.start + 1, chunk.lines.end + 1)) for chunk in chunks]
 
 
 def backwards(file, chunks):

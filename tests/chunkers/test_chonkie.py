@@ -104,11 +104,11 @@ def test_a_text_that_is_not_a_slice_and_a_failure_name_the_file(monkeypatch, lib
 
 def test_a_file_that_the_package_fails_on_is_tried_once(monkeypatch) -> None:
     """A failure on a long or deep file takes as long as a success, and each run would meet it again."""
-    asked: list[str] = []
+    received: list[str] = []
 
     class Counts(Fails):
         def chunk(self, text: str) -> list[Piece]:
-            asked.append(text)
+            received.append(text)
             return super().chunk(text)
 
     monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: Counts())
@@ -116,4 +116,4 @@ def test_a_file_that_the_package_fails_on_is_tried_once(monkeypatch) -> None:
     for _ in range(3):
         with pytest.raises(ChunkError, match=r"r/a\.py: chonkie failed with RecursionError"):
             ChonkieChunker().chunk(FILE)
-    assert asked == [TEXT]
+    assert received == [TEXT]

@@ -19,9 +19,9 @@ def test_definitions_that_fit_are_whole(language: str) -> None:
     chunks = AstChunker(max_nws=120, min_nws=0).chunk(file)
     assert "".join(chunk.text for chunk in chunks) == text
     fit = [
-        found.lines
-        for found in definitions(file, LANGUAGES[language])
-        if found.kind != "variable" and count_nws(file.line_text(found.lines)) <= 120
+        result.lines
+        for result in definitions(file, LANGUAGES[language])
+        if result.kind != "variable" and count_nws(file.line_text(result.lines)) <= 120
     ]
     assert fit
     assert all(any(chunk.lines.contains(lines) for chunk in chunks) for lines in fit)

@@ -94,7 +94,7 @@ PARTS = [
         ("functions", PARTS),
         ("functions", ["try:\n", LONG, "except E:\n    pass\n"]),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_where_a_text_is_cut(spec: str, chunks: list[str]) -> None:
     assert texts(make_chunker(spec), "".join(chunks)) == chunks

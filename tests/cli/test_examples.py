@@ -64,4 +64,4 @@ def test_the_command_takes_the_line_and_its_help_shows_it(line, tmp_path, monkey
         command, called, words = inner, [*called, words[0]], words[1:]
     command.make_context(called[-1], words)
     shown = called[:1] if line in OF_THE_LIST else called[:2]
-    assert f"repoeval-bench {line}" in [each.strip() for each in bench(*shown, "--help").out.splitlines()]
+    assert f"repoeval-bench {line}" in [item.strip() for item in bench(*shown, "--help").out.splitlines()]

@@ -27,7 +27,7 @@ def options_of(command, *, repeatable):
             yield item, max(item.opts, key=len)
 
 
-COMMAND_LINES = sorted(every_command(), key=lambda each: each[0])
+COMMAND_LINES = sorted(every_command(), key=lambda words: words[0])
 COMMAND_IDS = [" ".join(words) for words, _ in COMMAND_LINES]
 
 

@@ -710,15 +710,17 @@ def test_the_lines_of_a_doc_comment_stay_one_paragraph() -> None:
         ("csharp", "class A {\n", "///", "void f() {} }"),
     ):
         text = f"{head}{marker} Say it in\n{marker} two lines.\n{marker}\n{marker} More.\n{code}\n"
-        (doc,) = [each.doc for each in defined(language, text) if each.name == "f"]
+        (doc,) = [definition.doc for definition in defined(language, text) if definition.name == "f"]
         assert doc
         assert doc.text == "Say it in\ntwo lines.\n\nMore.", language
 
 
 def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None:
     text = "/* plain */\nint f(void);\n\n/** about nothing */\n\nint g(void);\nint x; /** about x */\nint h(void);\n"
-    found = [(each.name, each.doc, each.lines.start, each.above) for each in defined("c", text)]
-    assert found == [("f", None, 1, 0), ("g", None, 5, 5), ("x", None, 6, 6), ("h", None, 7, 7)]
+    result = [
+        (definition.name, definition.doc, definition.lines.start, definition.above) for definition in defined("c", text)
+    ]
+    assert result == [("f", None, 1, 0), ("g", None, 5, 5), ("x", None, 6, 6), ("h", None, 7, 7)]
 
 
 @pytest.mark.parametrize("brace", [" {", "\n{"])
@@ -732,11 +734,14 @@ def test_a_comment_behind_the_brace_is_not_in_the_body(brace: str, comment: str)
 
 def test_a_class_behind_a_macro_is_a_class() -> None:
     text = "class EXPORT A {\n  int m() {\n    return 1;\n  }\n};\nint B {\n}\n"
-    assert [(each.kind, each.qualified) for each in defined("cpp", text)] == [("class", "A"), ("method", "A.m")]
+    assert [(element.kind, element.qualified) for element in defined("cpp", text)] == [
+        ("class", "A"),
+        ("method", "A.m"),
+    ]
     for base in ("B", "std::runtime_error", "B<int>"):
         every = defined("cpp", f"class EXPORT A : public {base} {{\n  int x;\n}};\n")
-        assert ("class", "A") in [(each.kind, each.qualified) for each in every]
-        assert base not in [each.name for each in every]
+        assert ("class", "A") in [(item.kind, item.qualified) for item in every]
+        assert base not in [definition.name for definition in every]
 
 
 @pytest.mark.parametrize(
@@ -769,7 +774,7 @@ def test_line_ends_and_other_text_around_move_nothing(language: str) -> None:
     text = SAMPLES[language][0]
     plain = defined(language, text)
     assert [*map(row, defined(language, text.replace("\n", "\r\n")))] == [*map(row, plain)]
-    assert [each.name for each in defined(language, "\n\n" + text)] == [each.name for each in plain]
+    assert [item.name for item in defined(language, "\n\n" + text)] == [definition.name for definition in plain]
     assert defined(language, "") == ()
     assert defined(language, "\x00\udcff\x00\n") == ()
 

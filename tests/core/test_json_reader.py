@@ -61,8 +61,8 @@ def test_plain_values_are_read_as_they_are():
 def test_lines_are_numbered_without_a_bom_and_blank_ones():
     """A BOM is left out once, CRLF and blank lines are not rows, a line separator within a text is not a line end."""
     raw = b'\xef\xbb\xbf{"a": 1}\r\n\n  \n{"a": "\xe2\x80\xa8"}'
-    found = [(number, line.strip()) for number, line in lines(io.BytesIO(raw))]
-    assert found == [(1, b'{"a": 1}'), (4, '{"a": "\u2028"}'.encode())]
+    result = [(number, line.strip()) for number, line in lines(io.BytesIO(raw))]
+    assert result == [(1, b'{"a": 1}'), (4, '{"a": "\u2028"}'.encode())]
 
 
 def test_a_line_without_an_end_is_not_read_to_its_end():

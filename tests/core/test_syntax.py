@@ -129,7 +129,7 @@ def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:
     reparser = Reparser(grammar)
     reparser.parse(file.text.encode())
     parsed = parse(file, language)
-    bodies = [found["body"][0] for found in parsed.matches("(function_definition body: (block) @body)")][::2]
+    bodies = [result["body"][0] for result in parsed.matches("(function_definition body: (block) @body)")][::2]
     for body in bodies:
         blank = blanked(file, parsed.span(body)).text.encode()
         assert nodes(reparser.parse(blank)) == nodes(Parser(grammar).parse(blank))

@@ -55,8 +55,8 @@ def benchmark(files, limit=None):
 
 
 def test_the_first_paragraph_asks_and_the_function_without_it_answers():
-    found = documented(benchmark({"a.py": PYTHON}))
-    wide, name = found.tasks
+    result = documented(benchmark({"a.py": PYTHON}))
+    wide, name = result.tasks
     assert wide.prompt == "Say how wide the thing is."
     assert [(place.file, place.lines.start, place.lines.end) for place in wide.places] == [
         ("r/a.py", 3, 5),
@@ -70,8 +70,8 @@ def test_the_first_paragraph_asks_and_the_function_without_it_answers():
 
 
 def test_all_docstrings_of_functions_are_blanked_and_lines_keep_their_numbers():
-    found = documented(benchmark({"a.py": PYTHON}))
-    (file,) = found.files["r"]
+    result = documented(benchmark({"a.py": PYTHON}))
+    (file,) = result.files["r"]
     assert file.n_lines == len(PYTHON.splitlines())
     for gone in ("Say how wide", "Not a part", "Too short", "nothing but its docstring", ":param x:"):
         assert gone not in file.text
@@ -127,18 +127,18 @@ def test_what_asks_nothing_is_counted():
 
 
 def test_every_language_with_doc_comments_asks():
-    found = documented(benchmark(CODE))
-    assert {task.prompt.partition(" ")[0] for task in found.tasks} == {
+    result = documented(benchmark(CODE))
+    assert {task.prompt.partition(" ")[0] for task in result.tasks} == {
         *("Add", "Say", "Put", "Run", "FetchOrLoad", "EvictOldest", "Counts")
     }
     # Files take turns.
-    assert len({task.path for task in found.tasks[:4]}) == 4
+    assert len({task.path for task in result.tasks[:4]}) == 4
 
 
 def test_a_limit_leaves_the_first_and_says_of_how_many():
-    found = documented(benchmark(CODE, limit=3))
-    assert (len(found.tasks), found.whole_tasks) == (3, 7)
-    assert found.tasks == documented(benchmark(CODE)).tasks[:3]
+    result = documented(benchmark(CODE, limit=3))
+    assert (len(result.tasks), result.whole_tasks) == (3, 7)
+    assert result.tasks == documented(benchmark(CODE)).tasks[:3]
 
 
 def test_it_is_done_once():
@@ -161,5 +161,5 @@ def test_a_repository_without_docstrings_is_one_sentence():
 
 def test_files_of_other_kinds_are_left_alone():
     text = "# A title of five words here\n"
-    found = documented(replace(benchmark({"a.py": PYTHON, "b.txt": text})))
-    assert found.by_name["r/b.txt"].text == text
+    result = documented(replace(benchmark({"a.py": PYTHON, "b.txt": text})))
+    assert result.by_name["r/b.txt"].text == text

@@ -24,8 +24,8 @@ def free(a,
 
 
 def facts_at(line, text=SOURCE, path="p.py"):
-    asked = task(path=path, body=LineSpan(line, line + 1))
-    return task_facts(benchmark({"r": sources({path: text})}, [asked]))["r/0"]
+    task_ = task(path=path, body=LineSpan(line, line + 1))
+    return task_facts(benchmark({"r": sources({path: text})}, [task_]))["r/0"]
 
 
 @pytest.mark.parametrize("deep", ["x = a" + ".b()" * 30_000, "x = a" + " + a" * 100_000])
@@ -51,10 +51,10 @@ def test_a_chain_of_elif_is_not_nested():
 )
 def test_facts_of_a_task(line, lines, depth, docstring, method):
     """Length, nesting, docstring and whether it is a method, of the function around the place."""
-    found = facts_at(line)
-    assert set(found) == set(FACTS)
-    assert (found["function_lines"], found["nesting_depth"]) == (lines, depth)
-    assert (found["has_docstring"], found["is_method"], found["prompt_lines"]) == (docstring, method, line)
+    result = facts_at(line)
+    assert set(result) == set(FACTS)
+    assert (result["function_lines"], result["nesting_depth"]) == (lines, depth)
+    assert (result["has_docstring"], result["is_method"], result["prompt_lines"]) == (docstring, method, line)
 
 
 def test_facts_of_other_languages_and_of_none():

@@ -26,7 +26,7 @@ def test_all_tasks_and_files_load(real_source):
 @pytest.mark.parametrize("context", ["2k", "4k"])
 def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context):
     benchmark = load_benchmark(real_source, context=context)
-    files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
+    files = {(file.repo, file.path): file for result in benchmark.files.values() for file in result}
     places = {place.task_id: place for place in index.coordinates(TaskSet("function", context, "codex"))}
     exact = 0
     for task in benchmark.tasks:

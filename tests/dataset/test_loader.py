@@ -55,9 +55,9 @@ def test_line_and_api_levels_load_through_the_same_code(tmp_path, level, context
     assert benchmark.name == f"custom-mini-{level}-{context}-{tokenizer}"
     assert {task.level for task in benchmark.tasks} == {level}
     assert len(benchmark.tasks) >= 6
-    files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    for each in benchmark.tasks:
-        assert files[each.repo, each.path].line_text(each.body) == each.ground_truth + "\n"
+    files = {(file.repo, file.path): file for result in benchmark.files.values() for file in result}
+    for item in benchmark.tasks:
+        assert files[item.repo, item.path].line_text(item.body) == item.ground_truth + "\n"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,10 @@ def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
     ("source", "complaint"),
     [
         *((name, f"unknown source '{name}'") for name in ("gihub", "folder-that-is-not-there")),
-        *((each, "is not an address; write it as https:") for each in ("http://", "https://[", "http://host:port/x")),
+        *(
+            (address, "is not an address; write it as https:")
+            for address in ("http://", "https://[", "http://host:port/x")
+        ),
     ],
 )
 def test_a_source_that_is_none_is_a_usage_error(tmp_path, source, complaint):

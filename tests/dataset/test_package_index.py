@@ -27,11 +27,11 @@ WHEEL = index.Wheel(
 
 def places():
     """The coordinates of the small set's tasks; the second one's prompt has no exact range."""
-    found = []
+    result = []
     texts = {(repo, path): text for repo, files in minirepo.REPOSITORIES.items() for path, text in files.items()}
     for number, task in enumerate(parse_tasks(minirepo.jsonl(minirepo.rows()), name="t", level="function")):
         start = texts[task.repo, task.path].index(task.prompt)
-        found.append(
+        result.append(
             index.Coordinates(
                 **{name: getattr(task, name) for name in ("task_id", "path", "context_start", "body")},
                 prompt=None if number == 1 else CharSpan(start, start + len(task.prompt)),
@@ -40,7 +40,7 @@ def places():
                 ground_truth_sha256=sha256_text(task.ground_truth),
             )
         )
-    return found
+    return result
 
 
 @pytest.fixture

@@ -33,21 +33,21 @@ def tasks(draw):
     )
 
 
-def firm(found):
+def firm(parsed):
     """The tasks with their repositories set and their ids unique, in the order given."""
-    return [replace(task, task_id=f"owner_repo/{number}", repo="owner_repo") for number, task in enumerate(found)]
+    return [replace(task, task_id=f"owner_repo/{number}", repo="owner_repo") for number, task in enumerate(parsed)]
 
 
 @given(st.lists(tasks(), min_size=1, max_size=4).map(firm), st.booleans())
-def test_tasks_survive_upstreams_format_with_either_line_end(found, windows):
-    raw = dump_tasks(found)
+def test_tasks_survive_upstreams_format_with_either_line_end(parsed, windows):
+    raw = dump_tasks(parsed)
     raw = raw.replace(b"\n", b"\r\n") if windows else raw
-    assert list(parse_tasks(raw, name="t", level="function")) == found
+    assert list(parse_tasks(raw, name="t", level="function")) == parsed
 
 
 @given(st.lists(tasks(), min_size=1, max_size=4).map(firm), st.data())
-def test_a_row_that_lost_a_field_is_always_named(found, data):
-    rows = [json.loads(line) for line in dump_tasks(found).splitlines()]
+def test_a_row_that_lost_a_field_is_always_named(parsed, data):
+    rows = [json.loads(line) for line in dump_tasks(parsed).splitlines()]
     number = data.draw(st.integers(0, len(rows) - 1))
     field = data.draw(st.sampled_from(["task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"]))
     del rows[number]["metadata"][field]
@@ -66,8 +66,8 @@ def test_line_ends_and_byte_order_marks_do_not_matter(text):
 
 
 @given(st.lists(tasks(), min_size=1, max_size=4).map(firm))
-def test_the_fingerprint_depends_on_content_only(found):
+def test_the_fingerprint_depends_on_content_only(parsed):
     files = {repo: (SourceFile(repo, "a.py", repo),) for repo in ("a", "b")}
     turned = dict(reversed(files.items()))
-    assert fingerprint(found, files) == fingerprint(list(found), turned)
-    assert fingerprint(found, files) != fingerprint(found[1:], files)
+    assert fingerprint(parsed, files) == fingerprint(list(parsed), turned)
+    assert fingerprint(parsed, files) != fingerprint(parsed[1:], files)

@@ -80,17 +80,17 @@ def benchmark(documents=DOCUMENTS, files=FILES):
 
 def test_a_paragraph_asks_for_what_it_links_without_the_links_texts():
     """Roles and backticks link; titles, directives, fences, labels, changes and the documents of tests ask nothing."""
-    asked = questions_of_prose(benchmark())
-    assert [(task.function_name, task.prompt) for task in asked.tasks] == [
+    questions = questions_of_prose(benchmark())
+    assert [(task.function_name, task.prompt) for task in questions.tasks] == [
         ("docs/guide.rst::4", "To see who has to pay whom, call once; gives nobody twice. See the site _."),
         ("docs/guide.rst::7", "A line of text has fields between commas: ."),
         ("docs/guide.rst::8", "Open files again with after that."),
         ("docs/guide.rst::31", "Between two such headings is one more question: ."),
     ]
-    assert [gold_text(asked, task).partition("(")[0].strip() for task in asked.tasks] == [
+    assert [gold_text(questions, task).partition("(")[0].strip() for task in questions.tasks] == [
         "def settle_debts", "def parse_entry", "def read", "def parse_entry",
     ]  # fmt: skip
-    assert asked.unscored == 1
+    assert questions.unscored == 1
 
 
 def test_names_can_be_left_in_and_the_same_paragraphs_ask():
@@ -135,18 +135,18 @@ def test_what_links_a_definition(link, asks):
 
 def test_a_name_that_several_definitions_have_is_no_link():
     again = {**FILES, "shop/other.py": "def parse_entry(text):\n    return text\n"}
-    asked = questions_of_prose(
+    questions = questions_of_prose(
         benchmark({"README.md": GUIDE + "\nOne of them is this one: `ledger.parse_entry`.\n"}, again)
     )
-    assert [task.prompt for task in asked.tasks if "between" in task.prompt] == []
-    assert asked.tasks[-1].prompt == "One of them is this one: ."
+    assert [task.prompt for task in questions.tasks if "between" in task.prompt] == []
+    assert questions.tasks[-1].prompt == "One of them is this one: ."
 
 
 def test_what_most_paragraphs_link_is_no_gold(monkeypatch):
     monkeypatch.setattr(asking, "COMMON_ASKERS", 1)
     documents = {"a.md": "".join(f"Words of paragraph number {i} about `parse_entry`.\n\n" for i in range(3)) + GUIDE}
-    asked = questions_of_prose(benchmark(documents))
-    assert [task.prompt.split()[0] for task in asked.tasks] == ["To", "Open"]
+    questions = questions_of_prose(benchmark(documents))
+    assert [task.prompt.split()[0] for task in questions.tasks] == ["To", "Open"]
 
 
 def test_code_and_comments_of_markdown_ask_nothing():
@@ -187,9 +187,15 @@ It goes on about `parse_entry` for one more paragraph. -->
 
 The last paragraph asks <!-- with a comment --> for `parse_entry` too.
 """
-    asked = questions_of_prose(benchmark({"a.md": text}))
-    assert [task.function_name for task in asked.tasks] == ["a.md::3", "a.md::16", "a.md::29", "a.md::33", "a.md::35"]
-    assert asked.tasks[-1].prompt == "The last paragraph asks for too."
+    questions = questions_of_prose(benchmark({"a.md": text}))
+    assert [task.function_name for task in questions.tasks] == [
+        "a.md::3",
+        "a.md::16",
+        "a.md::29",
+        "a.md::33",
+        "a.md::35",
+    ]
+    assert questions.tasks[-1].prompt == "The last paragraph asks for too."
 
 
 CHANGES = (
@@ -238,8 +244,8 @@ def test_no_text_takes_time_in_proportion_to_its_square(part, name):
     asks = "\n\nFive words are in here `parse_entry` \n\n"
     line = part * (MAX_LINE // len(part))
     texts = [line, f":func:`{line}` `parse_entry`", f"`parse_entry` {part * 20_000}", "\n".join([line] * 20)]
-    asked = questions_of_prose(benchmark({f"{i}{name}": asks + text for i, text in enumerate(texts)}))
-    assert asked.tasks
+    questions = questions_of_prose(benchmark({f"{i}{name}": asks + text for i, text in enumerate(texts)}))
+    assert questions.tasks
 
 
 def test_documents_that_are_large_or_many_or_no_text_are_not_kept(tmp_path, monkeypatch):
@@ -267,10 +273,10 @@ def test_no_document_breaks_it_or_tells_a_name_that_it_asks_for(rng: random.Rand
     links = ("`", "``", ":func:", "~", "parse_entry", "Ledger.settle_debts", "<", ">")
     marks = (*links, "\n", "\n\n", "- ", "```\n", "word ")
     text = "Five words are in here `parse_entry` \n\n" + "".join(rng.choices(marks, k=length))
-    asked = questions_of_prose(benchmark({"a.rst": text, "a.md": text}))
-    for task in asked.tasks:
+    questions = questions_of_prose(benchmark({"a.rst": text, "a.md": text}))
+    for task in questions.tasks:
         assert count_words(task.prompt) >= LEAST
-        gold = gold_text(asked, task)
+        gold = gold_text(questions, task)
         assert not any(f"def {word}(" in gold for word in task.prompt.split())
 
 

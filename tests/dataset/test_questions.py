@@ -47,8 +47,8 @@ def test_questions_take_the_place_of_tasks(code, tmp_path):
 
 
 def test_a_limit_takes_the_first(code, tmp_path):
-    found = ask(code, tmp_path, GOOD, limit=1)
-    assert (len(found.tasks), found.whole_tasks) == (1, 2)
+    result = ask(code, tmp_path, GOOD, limit=1)
+    assert (len(result.tasks), result.whole_tasks) == (1, 2)
 
 
 def test_all_mistakes_are_said_at_once_with_file_and_line(code, tmp_path):
@@ -89,6 +89,6 @@ def test_a_path_of_two_repositories_needs_its_repository(code, tmp_path):
     assert "is a file of code and other; write repository/path" in mistakes(pack, tmp_path, {"query": "q", **place})
     two = {"query": "q", "places": [{**place, "file": f"{repo}/maps/Grid.java"} for repo in ("code", "other")]}
     assert "its places are in code and other" in mistakes(pack, tmp_path, two)
-    found = ask(pack, tmp_path, [{"query": "q", **place, "file": "other/maps/Grid.java"}])
-    assert found.tasks[0].repo == "other"
-    assert set(found.files) == {"code", "other"}
+    result = ask(pack, tmp_path, [{"query": "q", **place, "file": "other/maps/Grid.java"}])
+    assert result.tasks[0].repo == "other"
+    assert set(result.files) == {"code", "other"}

@@ -67,9 +67,9 @@ def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
     benchmark = load_benchmark(str(minirepo.build_mirror(tmp_path / "m")), home=home)
     assert benchmark.name == "custom-mini-function-2k-codex"
     assert benchmark.is_whole
-    (found,) = installed_sets(home, FUNCTION)
-    assert not found.facts.official
-    assert found.facts.licences == {"acme_inventory": "MIT"}
+    (result,) = installed_sets(home, FUNCTION)
+    assert not result.facts.official
+    assert result.facts.licences == {"acme_inventory": "MIT"}
 
 
 def test_without_a_manifest_files_that_are_not_repoevals_are_refused(home, official):
@@ -80,9 +80,9 @@ def test_without_a_manifest_files_that_are_not_repoevals_are_refused(home, offic
 
 @pytest.mark.usefixtures("published")
 def test_an_official_mirror_is_verified_file_by_file(home, official):
-    found = install(home, MirrorFolder(official), FUNCTION)
-    assert found.facts.official
-    assert found.is_complete
+    result = install(home, MirrorFolder(official), FUNCTION)
+    assert result.facts.official
+    assert result.is_complete
 
 
 @pytest.mark.usefixtures("published")
@@ -93,10 +93,10 @@ def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp
     files[f"{wrapper}/acme_inventory/build/new.py"] = b"x = 1\n"
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
     source = MirrorFolder(mirror)
-    found = install(home, source, FUNCTION)
+    result = install(home, source, FUNCTION)
     assert source.left_out == ["acme_inventory/build/new.py"]
-    assert (found.tree / "acme_inventory" / "inventory" / "stock.py").is_file()
-    assert not list(found.root.rglob("new.py"))
+    assert (result.tree / "acme_inventory" / "inventory" / "stock.py").is_file()
+    assert not list(result.root.rglob("new.py"))
 
 
 @pytest.mark.usefixtures("published")
@@ -116,10 +116,10 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
     with pytest.raises(DatasetError, match=complaint):
         install(home, MirrorFolder(mirror), FUNCTION)
-    found = find_set(home, MirrorFolder(mirror).folder, FUNCTION)
-    assert found is not None
-    assert not found.is_complete
-    assert not list(found.root.rglob("*.py"))
+    result = find_set(home, MirrorFolder(mirror).folder, FUNCTION)
+    assert result is not None
+    assert not result.is_complete
+    assert not list(result.root.rglob("*.py"))
 
 
 def test_a_manifest_of_any_size_is_bounded(home, mirror):
@@ -226,9 +226,9 @@ def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
 def test_an_address_serves_a_custom_set_and_is_asked_once(home, mirror):
     with serve(served(mirror)) as site:
         benchmark = load_benchmark(f"{site.url}/", home=home)
-        asked = len(site.requests)
+        before = len(site.requests)
         again = load_benchmark(site.url, home=home)
-        assert len(site.requests) == asked
+        assert len(site.requests) == before
     assert benchmark.name == "custom-mini-function-2k-codex"
     assert again == benchmark
     assert benchmark.fingerprint == load_benchmark(str(mirror), home=home).fingerprint
@@ -252,10 +252,10 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(home, mon
         monkeypatch.setattr(MirrorUrl, "tree_files", interrupted)
         with pytest.raises(KeyboardInterrupt):
             install(home, source, FUNCTION)
-        found = find_set(home, source.folder, FUNCTION)
-        assert found is not None
-        assert not found.is_complete
-        assert not list(found.root.rglob("*.py"))
+        result = find_set(home, source.folder, FUNCTION)
+        assert result is not None
+        assert not result.is_complete
+        assert not list(result.root.rglob("*.py"))
         monkeypatch.setattr(MirrorUrl, "tree_files", real)
         site.requests.clear()
         assert install(home, MirrorUrl(site.url, home), FUNCTION).is_complete
@@ -291,8 +291,8 @@ def upstream(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("published")
 def test_upstream_is_fetched_verified_and_installed(home, upstream):
     upstream.breaks = [500]
-    found = install(home, GitHub(home), FUNCTION)
-    assert found.is_complete
+    result = install(home, GitHub(home), FUNCTION)
+    assert result.is_complete
     assert upstream.requests[:2] == ["/datasets.zip"] * 2
     assert not list(home.rglob("*.zip*"))
     upstream.requests.clear()
@@ -349,7 +349,7 @@ def test_a_set_of_one_repository_keeps_its_folder(tmp_path, home):
 
 def test_of_two_that_fetch_at_the_same_time_one_does_the_work(home, mirror):
     with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: load_benchmark(site.url, home=home), range(4)))
+        result = list(pool.map(lambda _: load_benchmark(site.url, home=home), range(4)))
         archives = [path for path in site.requests if path.endswith(".zip")]
     assert sorted(archives) == ["/datasets.zip", "/function_level.zip"]
-    assert all(benchmark == found[0] for benchmark in found)
+    assert all(benchmark == result[0] for benchmark in result)

@@ -59,15 +59,15 @@ def benchmark(files=FILES, limit=None):
 
 def test_a_name_and_a_docstring_ask_for_what_the_test_calls_without_its_names():
     """The function is gold as a whole, the class by its head; a decorator's calls and a helper's are not the test's."""
-    asked = questions_of_tests(benchmark())
-    settle, parse = asked.tasks
+    questions = questions_of_tests(benchmark())
+    settle, parse = questions.tasks
     assert settle.prompt == "skips names without text. . gives nobody twice."
-    assert gold_text(asked, settle) == "".join(CODE.splitlines(keepends=True)[i] for i in (0, 1, 5, 6, 7))
+    assert gold_text(questions, settle) == "".join(CODE.splitlines(keepends=True)[i] for i in (0, 1, 5, 6, 7))
     assert settle.function_name == "tests/test_ledger.py::test_settle_debts_skips_names_without_text"
     assert parse.prompt == "of text with two commas"
-    assert gold_text(asked, parse).startswith("def parse_entry(text):")
+    assert gold_text(questions, parse).startswith("def parse_entry(text):")
     # A name that is all masked, a helper of the tests, and an attribute that is not called.
-    assert asked.unscored == 3
+    assert questions.unscored == 3
 
 
 def test_names_can_be_left_in_and_the_same_tests_ask():
@@ -95,9 +95,9 @@ def test_a_helper_of_most_tests_is_no_gold(monkeypatch):
     others = "".join(f"def test_that_other_{i}():\n    parse_entry('')\n\n\n" for i in range(9))
     files = {"shop/ledger.py": CODE, "tests/test_x.py": f"from shop.ledger import *\n\n\n{calls}{others}"}
     # Twelve call parse_entry, three open_ledger.
-    asked = questions_of_tests(benchmark(files))
-    assert {gold_text(asked, task) for task in asked.tasks} == {"def open_ledger():\n    return Ledger()\n"}
-    assert len(asked.tasks) == 3
+    questions = questions_of_tests(benchmark(files))
+    assert {gold_text(questions, task) for task in questions.tasks} == {"def open_ledger():\n    return Ledger()\n"}
+    assert len(questions.tasks) == 3
     monkeypatch.setattr(rules, "COMMON_ASKERS", 12)
     assert len(questions_of_tests(benchmark(files)).tasks) > 3
 
@@ -107,8 +107,8 @@ def test_tests_that_ask_the_same_are_one_question():
     again = TESTS.replace('parse_entry("a,b,c") == ["a", "b", "c"]', "open_ledger()").replace(
         "test_parse_entry_of_text", "test_open_ledger_of_text"
     )
-    asked = questions_of_tests(benchmark({**FILES, "tests/test_more.py": again}))
-    (task,) = (task for task in asked.tasks if task.prompt == "of text with two commas")
+    questions = questions_of_tests(benchmark({**FILES, "tests/test_more.py": again}))
+    (task,) = (task for task in questions.tasks if task.prompt == "of text with two commas")
     assert len(task.places) == 2
 
 
@@ -134,16 +134,16 @@ describe("that is no test", () => {
 });
 """,
     }
-    asked = questions_of_tests(benchmark(code))
-    assert [(task.function_name, task.prompt) for task in asked.tasks] == [
+    questions = questions_of_tests(benchmark(code))
+    assert [(task.function_name, task.prompt) for task in questions.tasks] == [
         ("src/ledger.test.ts::skips names without text", "skips names without text"),
         ('src/ledger.test.ts::splits at ${"%i"} commas', 'splits at ${"%i"} commas'),
         ("src/ledger.test.ts::parseEntry keeps what is between", "keeps what is between"),
     ]
-    assert [gold_text(asked, task).splitlines()[0] for task in asked.tasks] == [
+    assert [gold_text(questions, task).splitlines()[0] for task in questions.tasks] == [
         "export class Ledger {", *2 * ("export function parseEntry(text: string) {",)
     ]  # fmt: skip
-    assert asked.unscored == 1
+    assert questions.unscored == 1
 
 
 @pytest.mark.parametrize("files", [{"shop/ledger.py": CODE}, {"tests/test_x.py": "def test_that_one_holds(): pass\n"}])

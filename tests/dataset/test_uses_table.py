@@ -35,7 +35,7 @@ used = st.builds(
 @given(st.dictionaries(st.sampled_from(["r/0", "r/2"]), st.lists(used, max_size=4).map(tuple)))
 def test_a_table_is_read_as_it_was_written(uses):
     read = read_uses(dump_uses(TASKS, uses), TASKS, "uses.tsv")
-    assert read == {each.task_id: uses.get(each.task_id, ()) for each in TASKS}
+    assert read == {task.task_id: uses.get(task.task_id, ()) for task in TASKS}
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ class TestShipped:
     def test_every_definition_is_where_the_table_says(self, real_source):
         benchmark = load_benchmark(real_source)
         files = benchmark.by_name
-        assert sum(bool(each.uses) for each in benchmark.tasks) == 370
-        for asked in benchmark.tasks:
-            for each in asked.uses:
-                text = files[each.definition.file].line_text(each.definition.lines)
-                assert each.definition.name.rpartition(".")[2] in text
-                inside = each.definition.file == asked.file and asked.body.contains(each.definition.lines)
+        assert sum(bool(task.uses) for task in benchmark.tasks) == 370
+        for scored in benchmark.tasks:
+            for use in scored.uses:
+                text = files[use.definition.file].line_text(use.definition.lines)
+                assert use.definition.name.rpartition(".")[2] in text
+                inside = use.definition.file == scored.file and scored.body.contains(use.definition.lines)
                 assert not inside
 
     @pytest.mark.slow
@@ -70,11 +70,11 @@ class TestShipped:
         script = SHIPPED.parents[2] / "scripts" / "build_uses.py"
         command = [sys.executable, script, "--source", real_source, "--output", tmp_path]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        made = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
-        assert made == {name: (SHIPPED.parent / name).read_text("utf-8") for name in made}
-        assert SHIPPED.name in made
+        written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+        assert written == {name: (SHIPPED.parent / name).read_text("utf-8") for name in written}
+        assert SHIPPED.name in written
         # A level that the source does not have is said, and every other one ships.
-        assert done.stdout.count("is not at hand") == len(LEVELS) - len(made)
+        assert done.stdout.count("is not at hand") == len(LEVELS) - len(written)
 
 
 def test_the_table_that_ships_holds_facts_alone():

@@ -84,7 +84,7 @@ def test_what_is_broken_is_named_and_removed(folder, message):
     encoder = CountingEncoder(precision="fp32")
     cache = VectorCache(folder)
     CachedEmbedder(encoder, cache).encode(TEXTS, "document")
-    assert encoder.asked == [TEXTS[0]]
+    assert encoder.encoded == [TEXTS[0]]
     cache.close()
 
 

@@ -62,6 +62,8 @@ def test_near_texts_are_near(encoder):
 def test_hashing_is_the_same_in_every_process():
     """No hash of Python's own is in it: another process has the same bytes; another seed others."""
     code = "from repoeval_bench.embedding.hashing import HashEncoder as H; print(H('hash', dim=16, seed=0).sums(['a b']).tobytes().hex())"
-    elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    in_another_process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
     here, other = (HashEncoder("hash", dim=16, seed=seed).sums(["a b"]).tobytes().hex() for seed in (0, 1))
-    assert elsewhere == here != other
+    assert in_another_process == here != other

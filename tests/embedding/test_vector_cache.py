@@ -30,9 +30,9 @@ def test_each_distinct_text_is_encoded_once(cache):
     encoder = CountingEncoder()
     embedder = CachedEmbedder(encoder, cache)
     first = embedder.encode(["b", "a", "b"], "document")
-    assert encoder.asked == ["b", "a"]
+    assert encoder.encoded == ["b", "a"]
     assert np.array_equal(embedder.encode(["a", "b"], "document"), first[[1, 0]])
-    assert encoder.asked == ["b", "a"]
+    assert encoder.encoded == ["b", "a"]
     assert first.dtype == np.float32
 
 
@@ -41,10 +41,10 @@ def test_prompt_and_identity_are_in_the_key(cache):
     encoder = CountingEncoder()
     CachedEmbedder(encoder, cache).encode(["a"], "document")
     CachedEmbedder(encoder, cache).encode(["a"], "query")
-    assert encoder.asked == ["a", "a"]
+    assert encoder.encoded == ["a", "a"]
     other = CountingEncoder(precision="bf16")
     CachedEmbedder(other, cache).encode(["a"], "document")
-    assert other.asked == ["a"]
+    assert other.encoded == ["a"]
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(cache):
@@ -54,13 +54,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(cache):
         CachedEmbedder(CountingEncoder(fail_after=2), cache).encode(texts, "document")
     encoder = CountingEncoder()
     assert CachedEmbedder(encoder, cache).encode(texts, "document").shape == (3, 3)
-    assert encoder.asked == ["ccc"]
+    assert encoder.encoded == ["ccc"]
 
 
 def rows(cache, columns, kind="vector"):
     """Columns of the entries of one kind, as the database holds them."""
-    found = select(cache.folder, f"SELECT {columns}, tag FROM Cache")
-    return [row for *row, label in found if label[:1] == kind[0].encode()]
+    result = select(cache.folder, f"SELECT {columns}, tag FROM Cache")
+    return [row for *row, label in result if label[:1] == kind[0].encode()]
 
 
 def test_values_are_raw_float32_bytes(cache):
@@ -128,7 +128,7 @@ def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
 
     cache.read = remove_first
     assert np.array_equal(embedder.encode(["a", "bb"], "document"), expected)
-    assert encoder.asked == ["a", "bb", "a", "bb"]
+    assert encoder.encoded == ["a", "bb", "a", "bb"]
 
 
 def test_a_planted_pickle_is_refused_unread(cache, tmp_path):

@@ -24,9 +24,9 @@ def warm_home(tmp_path_factory, mirror):
         for protocol in ("context", "body"):
             succeed("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
 
-    made = made_once(tmp_path_factory, "warm-home", embed)
+    warm = made_once(tmp_path_factory, "warm-home", embed)
     # Tests add vectors of their own, so each process has a copy.
-    return shutil.copytree(made, tmp_path_factory.mktemp("warm-home") / "home")
+    return shutil.copytree(warm, tmp_path_factory.mktemp("warm-home") / "home")
 
 
 @pytest.fixture(scope="session")

@@ -60,9 +60,9 @@ def github():
 
         def do_GET(self):
             assert urlsplit(self.path).path == "/repos/me/mine/issues/7/comments"
-            asked = {name: int(values[0]) for name, values in parse_qs(urlsplit(self.path).query).items()}
-            start = (asked["page"] - 1) * asked["per_page"]
-            self.answer(200, github.comments[start : start + asked["per_page"]])
+            queried = {name: int(values[0]) for name, values in parse_qs(urlsplit(self.path).query).items()}
+            start = (queried["page"] - 1) * queried["per_page"]
+            self.answer(200, github.comments[start : start + queried["per_page"]])
 
         def write(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
@@ -74,7 +74,9 @@ def github():
                 github.comments.append({"id": 1000 + len(github.comments)})
                 result = github.comments[-1]
             else:
-                (result,) = [each for each in github.comments if self.path.endswith(f"/issues/comments/{each['id']}")]
+                (result,) = [
+                    comment for comment in github.comments if self.path.endswith(f"/issues/comments/{comment['id']}")
+                ]
             result["body"] = body
             self.answer(201, result | {"html_url": f"{github.url}/{result['id']}"})
 
@@ -127,8 +129,8 @@ class Runner:
         operators = {"||": lambda a, b: a or b, "&&": lambda a, b: a and b}
         operators |= {"==": lambda a, b: "true" if a == b else "", "!=": lambda a, b: "true" if a != b else ""}
         for operator, decide in operators.items():
-            first, found, rest = expression.partition(operator)
-            if found:
+            first, result, rest = expression.partition(operator)
+            if result:
                 return decide(self.value(first), self.value(rest))
         word = expression.strip()
         return word[1:-1] if word.startswith("'") else self.values[word]
@@ -152,7 +154,7 @@ class Runner:
             output.touch()
             variables = {name: self.filled(text) for name, text in step.get("env", {}).items()}
             done_before = (
-                self.environment / step["name"] / hashlib.sha256(str(self.asked(variables)).encode()).hexdigest()
+                self.environment / step["name"] / hashlib.sha256(str(self.encoded(variables)).encode()).hexdigest()
             )
             # What takes longest is done once for all tests: installing, and each evaluation.
             if step["name"] in ONCE and done_before.exists():
@@ -182,7 +184,7 @@ class Runner:
                     shutil.copytree(self.values[f"steps.{step['id']}.outputs.results"], done_before, dirs_exist_ok=True)
         return 0, printed
 
-    def asked(self, variables):
+    def queried(self, variables):
         """What decides the result of a step, without the folders of one test."""
         return sorted((name, text) for name, text in variables.items() if not text.startswith(str(self.temp)))
 

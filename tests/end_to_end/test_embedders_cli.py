@@ -44,7 +44,7 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, 
     assert there["chunk_tokens"] is None
     (folder,) = (path.parent for path in results.glob("*/manifest.json"))
     embedded = RunView(folder).timings.step("embed")
-    assert embedded.encoded == sum(len(each["input"]) for each in server.seen()[3:])
+    assert embedded.encoded == sum(len(request["input"]) for request in server.seen()[3:])
     used = embedded.usage
     assert used["total_tokens"] == used["prompt_tokens"] > 10 * embedded.encoded
     said = f"{embedded.encoded} texts embedded: {used['prompt_tokens']:,} prompt tokens, "

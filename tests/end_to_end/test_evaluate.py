@@ -128,7 +128,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     exported = json.loads(done.out)
     assert compared.pop("left_out") == {}
     assert {key: exported[key] for key in compared} == compared
-    assert {each["run_id"] for each in compared["choice"]["candidates"]} == set(runs)
+    assert {candidate["run_id"] for candidate in compared["choice"]["candidates"]} == set(runs)
 
 
 def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, folder, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ def run(benchmark, tmp_path_factory):
     """Evaluate a chunker with BM25, once for all tests that ask the same."""
     out = tmp_path_factory.mktemp("results")
     return cache(
-        lambda chunker=AST, **asked: evaluate(benchmark, chunker, retriever="bm25", out=out, few_gold=True, **asked)
+        lambda chunker=AST, **options: evaluate(benchmark, chunker, retriever="bm25", out=out, few_gold=True, **options)
     )
 
 
@@ -50,7 +50,7 @@ def configs(folder):
     """Configuration -> the one file that the data set's card names for it."""
     _, card, _ = (folder / "README.md").read_text("utf-8").split("---\n", 2)
     content = yaml.safe_load(card)
-    results = {each["config_name"]: folder / each["data_files"][0]["path"] for each in content["configs"]}
+    results = {config["config_name"]: folder / config["data_files"][0]["path"] for config in content["configs"]}
     assert all(path.is_file() for path in results.values())
     return {name: str(path.relative_to(folder)) for name, path in results.items()}
 
@@ -58,10 +58,10 @@ def configs(folder):
 def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     """recall@5 recomputed from the exported qrels and the run's ranking is what was stored, in every repository."""
     home = tmp_path / "home"
-    made = evaluate(load_benchmark(mirror, home=home), AST, retriever="bm25", out=tmp_path / "results")
-    succeed("export", "beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
-    rankings = {row["query_id"]: row["topk"] for row in read_rows(made.folder / "retrieved.jsonl.gz")}
-    for repo, means in made.metrics.per_repo.items():
+    exported = evaluate(load_benchmark(mirror, home=home), AST, retriever="bm25", out=tmp_path / "results")
+    succeed("export", "beir", exported.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    rankings = {row["query_id"]: row["topk"] for row in read_rows(exported.folder / "retrieved.jsonl.gz")}
+    for repo, means in exported.metrics.per_repo.items():
         corpus, queries, gold = read(tmp_path / "beir" / repo)
         recalls = [
             len({e["chunk_id"] for e in rankings[q][:5]} & gold[q].keys()) / len(gold[q]) if q in gold else 0.0
@@ -75,7 +75,7 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
             "queries": "queries.jsonl",
             "default": "qrels/test.jsonl",
         }
-    assert {name.rpartition("-")[0] for name in configs(tmp_path / "beir")} == set(made.metrics.per_repo)
+    assert {name.rpartition("-")[0] for name in configs(tmp_path / "beir")} == set(exported.metrics.per_repo)
 
 
 def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
@@ -92,8 +92,8 @@ def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
 
 
 def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(benchmark, run, tmp_path):
-    made = run()
-    done = export_beir([made], benchmark, tmp_path / "pool", pooled=True)
+    exported = run()
+    done = export_beir([exported], benchmark, tmp_path / "pool", pooled=True)
     corpus, queries, qrels = read(tmp_path / "pool")
     assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
     assert configs(tmp_path / "pool")["top_ranked"] == "top_ranked.jsonl"
@@ -109,9 +109,9 @@ def test_the_documents_of_several_runs_stand_side_by_side(benchmark, run, tmp_pa
     runs = [run(AST), run(FIXED)]
     export_beir(runs, benchmark, tmp_path / "both", pooled=True)
     alone = []
-    for made in runs:
-        export_beir([made], benchmark, tmp_path / made.run_id, pooled=True)
-        alone.append(read(tmp_path / made.run_id))
+    for exported in runs:
+        export_beir([exported], benchmark, tmp_path / exported.run_id, pooled=True)
+        alone.append(read(tmp_path / exported.run_id))
     corpus, queries, qrels = read(tmp_path / "both")
     assert corpus == alone[0][0] | alone[1][0]
     assert len(corpus) < len(alone[0][0]) + len(alone[1][0])
@@ -120,8 +120,8 @@ def test_the_documents_of_several_runs_stand_side_by_side(benchmark, run, tmp_pa
 
 
 def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, tmp_path):
-    made = run(exclusion="repocoder", protocol="context")
-    done = export_beir([made], benchmark, tmp_path / "set")
+    exported = run(exclusion="repocoder", protocol="context")
+    done = export_beir([exported], benchmark, tmp_path / "set")
     assert done.restricted > 0
     for name in done.sets:
         corpus, queries, qrels = read(tmp_path / "set" / name)
@@ -145,7 +145,7 @@ def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, run, t
         ([run(AST), run(AST, header="path")], "is embedded with another header or text"),
         ([run(AST, exclusion="body")], "gives queries documents of their own"),
     ):
-        words = (*(made.folder for made in runs), "-o", tmp_path / "x", "--source", mirror)
+        words = (*(exported.folder for exported in runs), "-o", tmp_path / "x", "--source", mirror)
         assert says in one_sentence(bench("export", "beir", *words, home=tmp_path / "home"), 2)
     assert not (tmp_path / "x").exists()
 

@@ -92,9 +92,11 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     succeed("export", "runs", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
     compared = json_of("compare", *runs, "--out", results)["comparisons"]
     rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.differences.csv").read_text())))
-    assert [float(row["difference"]) for row in rows] == [each["difference"] for each in compared]
-    assert [[float(row["ci.low"]), float(row["ci.high"])] for row in rows] == [each["ci"] for each in compared]
-    assert [float(row["macro.difference"]) for row in rows] == [each["macro"]["difference"] for each in compared]
+    assert [float(row["difference"]) for row in rows] == [item["difference"] for item in compared]
+    assert [[float(row["ci.low"]), float(row["ci.high"])] for row in rows] == [
+        difference["ci"] for difference in compared
+    ]
+    assert [float(row["macro.difference"]) for row in rows] == [element["macro"]["difference"] for element in compared]
     chunkers = {row["chunker"] for row in csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text()))}
     assert chunkers == {metrics(results, run)["chunker"] for run in runs}
     assert "differences not printed" in bench("export", "runs", *runs, "--format", "csv", "--out", results).err
@@ -102,7 +104,7 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
         bench("export", "runs", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out
     )
     assert both["runs"] == [metrics(results, run) for run in runs]
-    assert {each["treatment"] for each in both["comparisons"]} == {metrics(results, runs[0])["chunker"]}
+    assert {comparison["treatment"] for comparison in both["comparisons"]} == {metrics(results, runs[0])["chunker"]}
 
 
 def test_plots(results, runs, tmp_path):
@@ -130,9 +132,9 @@ def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_one_run_is_exported_without_differences(results, runs, form):
-    told = succeed("export", "runs", runs[0], "--format", form, "--out", results).out
-    assert "fixed" in told
-    assert "verdict" not in told
+    output = succeed("export", "runs", runs[0], "--format", form, "--out", results).out
+    assert "fixed" in output
+    assert "verdict" not in output
 
 
 def test_what_cannot_be_exported(results, runs):

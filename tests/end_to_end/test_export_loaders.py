@@ -98,8 +98,8 @@ def test_mteb_scores_what_the_run_scored(benchmark, run, tmp_path):
 def test_mteb_ranks_a_pooled_set_within_each_querys_repository(benchmark, run, tmp_path):
     export_beir([run], benchmark, tmp_path / "pool", pooled=True)
     ours = [row["ndcg@10"] for row in run.per_query() if row["n_relevant"]]
-    (found,) = scores_of(tmp_path / "pool").values()
-    assert found["ndcg_at_10"] == pytest.approx(sum(ours) / len(ours), abs=1e-5)
+    (result,) = scores_of(tmp_path / "pool").values()
+    assert result["ndcg_at_10"] == pytest.approx(sum(ours) / len(ours), abs=1e-5)
 
 
 @pytest.mark.usefixtures("offline")

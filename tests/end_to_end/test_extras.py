@@ -88,11 +88,11 @@ def test_a_command_reports_all_that_is_missing(base, mirror, tmp_path, words, se
 
 def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base, code, tmp_path):
     """The usual chunkers and retrievers; one that was typed and is missing is a mistake."""
-    asked = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200")
-    done = succeed(*asked, home=tmp_path / "home")
+    arguments = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200")
+    done = succeed(*arguments, home=tmp_path / "home")
     for missing, extra in (("chunker chonkie needs chonkie", "chonkie"), ("retriever dense needs faiss", "dense")):
         assert f"left out: {missing}; run {install_command(extra)}\n" in done.err
-    typed = bench(*asked, "-c", "fixed", "-c", "chonkie", "--retriever", "dense", home=tmp_path / "home")
+    typed = bench(*arguments, "-c", "fixed", "-c", "chonkie", "--retriever", "dense", home=tmp_path / "home")
     assert (typed.code, typed.out) == (2, "")
     assert "chunker chonkie needs chonkie" in typed.err
     assert f"{install_command('dense')}, or choose bm25, which needs no extra" in typed.err
@@ -101,13 +101,13 @@ def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base
 def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, code, tmp_path):
     """Where faiss was installed for something else; a model that was typed is a mistake."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None if "sentence" in name else name)
-    asked = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
-    done = succeed(*asked, home=tmp_path / "home")
+    arguments = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
+    done = succeed(*arguments, home=tmp_path / "home")
     missing = f"embedder minilm needs sentence_transformers; run {install_command('dense')}"
     assert f"left out: {missing}\n" in done.err
     runs = (tmp_path / "runs").glob("*/manifest.json")
     assert {json.loads(run.read_text())["config"]["retriever"].partition(":")[0] for run in runs} == {"bm25"}
-    typed = bench(*asked, "--embedder", "minilm", home=tmp_path / "home")
+    typed = bench(*arguments, "--embedder", "minilm", home=tmp_path / "home")
     assert (typed.code, missing in typed.err) == (2, True)
 
 

@@ -152,8 +152,8 @@ def test_whatever_a_chunker_raises_ends_its_own_run_alone(ask, importable, tmp_p
     at_the_end = done.err[done.err.index(f"error: {len(kinds)} ") :]
     assert all(KINDS[kind] in at_the_end for kind in kinds)
     assert done.out
-    made = [json.loads(path.read_text())["chunker"] for path in (tmp_path / "out").glob("*/metrics.json")]
-    assert sorted(name.partition(":")[0] for name in made) == ["ast", "fixed"]
+    chunkers = [json.loads(path.read_text())["chunker"] for path in (tmp_path / "out").glob("*/metrics.json")]
+    assert sorted(name.partition(":")[0] for name in chunkers) == ["ast", "fixed"]
 
 
 def test_alone_it_is_the_error(ask):
@@ -203,8 +203,8 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(ask):
     """As where some fail: what the other sizes have made is not lost."""
     done = ask("recommend --sizes 200", *map(ours, REASONS))
     assert done.code == 1
-    told = done.err[done.err.index("error: 2 runs failed; skipped:") :]
-    assert all(reason in told for reason in REASONS.values())
+    message = done.err[done.err.index("error: 2 runs failed; skipped:") :]
+    assert all(reason in message for reason in REASONS.values())
 
 
 @pytest.mark.parametrize("names", [("ast", ours("Breaks"), "fixed"), (ours("Breaks"), "ast", "fixed")])
@@ -236,6 +236,6 @@ def test_where_every_chunker_fails_nothing_is_recommended(ask):
     """One sentence with the reason of each."""
     done = ask("recommend --sizes 200,400", ours("Speechless"), ours("Recurses"))
     assert (done.code, done.out) == (1, "")
-    told = done.err[done.err.index("error: there is nothing to choose from: no chunker is left") :]
-    assert KINDS["Speechless"] in told
-    assert KINDS["Recurses"] in told
+    message = done.err[done.err.index("error: there is nothing to choose from: no chunker is left") :]
+    assert KINDS["Speechless"] in message
+    assert KINDS["Recurses"] in message

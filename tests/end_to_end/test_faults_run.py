@@ -35,13 +35,13 @@ main()
 
 def evaluating(mirror, home, out, *words, **environment):
     """`eval` as a process, started by these words."""
-    asked = ("eval", *ASKED, "--source", mirror, "--out", out)
-    return start(*words, *asked, REPOEVAL_HOME=str(home), **environment)
+    arguments = ("eval", *ASKED, "--source", mirror, "--out", out)
+    return start(*words, *arguments, REPOEVAL_HOME=str(home), **environment)
 
 
-def expected(asked, mirror, warm_home, out):
+def expected(arguments, mirror, warm_home, out):
     """The run's files as a warm cache gives them."""
-    succeed("eval", *asked, "--source", mirror, "--out", out, home=warm_home)
+    succeed("eval", *arguments, "--source", mirror, "--out", out, home=warm_home)
     return content(out)
 
 
@@ -50,19 +50,19 @@ def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, warm_home, tmp_
     """kill -9 loses no batch that was written; then two runs at once, one of them with one thread, give the warm run's bytes."""
     home = tmp_path / "home"
     killed = evaluating(mirror, home, tmp_path / "killed", "-c", SLOW)
-    told = []
-    while sum(line.startswith("end") for line in told) < 3:
-        told.append(killed.stdout.readline())
-        assert told[-1], killed.stderr.read()
+    lines = []
+    while sum(line.startswith("end") for line in lines) < 3:
+        lines.append(killed.stdout.readline())
+        assert lines[-1], killed.stderr.read()
     time.sleep(0.1)
     killed.send_signal(signal.SIGKILL)
-    told += killed.stdout.read().splitlines()
+    lines += killed.stdout.read().splitlines()
     assert killed.wait(timeout=60) == -signal.SIGKILL
-    begun, ended = (sum(int(line.split()[1]) for line in told if line.startswith(word)) for word in ("begin", "end"))
+    begun, ended = (sum(int(line.split()[1]) for line in lines if line.startswith(word)) for word in ("begin", "end"))
     with closing(sqlite3.connect(home / "vectors" / "cache.db")) as database:
         (kept,) = database.execute("SELECT COUNT(*) FROM Cache WHERE length(value) > 1000").fetchone()
     assert 0 < ended <= kept <= begun
-    assert sum(line.startswith("begin") for line in told) - sum(line.startswith("end") for line in told) <= 1
+    assert sum(line.startswith("begin") for line in lines) - sum(line.startswith("end") for line in lines) <= 1
     assert not list((tmp_path / "killed").glob("*/manifest.json"))
 
     import sentence_transformers  # noqa: F401 - so that this process embeds while the other one does

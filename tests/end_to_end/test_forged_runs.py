@@ -50,7 +50,7 @@ def asked_otherwise(folder, **changed):
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
+    ("changes", "named"),
     [
         ({"retriever": "nonsense:foo=1"}, "unknown retriever 'nonsense'"),
         ({"retriever": "bm25:foo=1"}, "foo"),
@@ -68,15 +68,15 @@ def asked_otherwise(folder, **changed):
         ({"retriever": "dense", "embedder": "nonsense:foo=1"}, "unknown embedder 'nonsense'"),
     ],
 )
-def test_a_request_for_what_does_not_exist_is_refused(claimed, verified, asked, named):
+def test_a_request_for_what_does_not_exist_is_refused(claimed, verified, changes, named):
     """Under the id of that very request, in all files; letters that look alike are others."""
-    code, sentence = verified(asked_otherwise(claimed, **asked))
+    code, sentence = verified(asked_otherwise(claimed, **changes))
     assert code == 2
     assert named in sentence
 
 
 @pytest.mark.parametrize(
-    ("asked", "value"),
+    ("changes", "value"),
     [
         ({"pack": "pypi-40@2026-11"}, "config.pack"),
         ({"retriever": "bm25"}, "config.retriever"),
@@ -88,11 +88,11 @@ def test_a_request_for_what_does_not_exist_is_refused(claimed, verified, asked, 
         ({"measures": ["ndcg@10"]}, "micro.recall@5"),
     ],
 )
-def test_a_request_that_contradicts_the_run_is_found(claimed, verified, asked, value):
+def test_a_request_that_contradicts_the_run_is_found(claimed, verified, changes, value):
     """A shipped pack over other data, options left out, a model where none takes part."""
-    code, found = verified(asked_otherwise(claimed, **asked))
+    code, result = verified(asked_otherwise(claimed, **changes))
     assert code == 1
-    assert value in {each["value"] for each in found["differences"]}
+    assert value in {difference["value"] for difference in result["differences"]}
 
 
 def test_a_better_ranking_that_is_honestly_scored_is_found(oracle, two_runs, tmp_path, verified):
@@ -102,18 +102,18 @@ def test_a_better_ranking_that_is_honestly_scored_is_found(oracle, two_runs, tmp
     config = json.loads((two_runs.fixed / "manifest.json").read_text())["config"]
     folder = asked_otherwise(folder, retriever=config["retriever"])
     assert folder.name == two_runs.fixed.name
-    code, found = verified(folder)
+    code, result = verified(folder)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
-    theirs, honest = (RunView(each).ranked() for each in (folder, two_runs.fixed))
-    told = [(each["value"], each["claimed"].split()[0]) for each in found["differences"]]
-    assert told == [
+    assert {difference["file"] for difference in result["differences"]} == {"retrieved.jsonl.gz"}
+    theirs, honest = (RunView(run).ranked() for run in (folder, two_runs.fixed))
+    by_rank = [(item["value"], item["claimed"].split()[0]) for item in result["differences"]]
+    assert by_rank == [
         (f"{query_id} rank {rank} by the request", hits[0][0])
         for query_id, ranking in theirs.items()
         for rank, hits in enumerate(zip(ranking, honest[query_id], strict=True), start=1)
         if hits[0] != hits[1]
     ]
-    assert len(told) == 136
+    assert len(by_rank) == 136
 
 
 def _in_first_row(edit):
@@ -172,9 +172,9 @@ def test_a_query_that_is_left_out_of_every_file_is_found(claimed, verified):
     rows = read_rows(claimed / "per_query.jsonl.gz")
     for name in ("manifest.json", "metrics.json"):
         change(claimed / name, lambda content: content["counts"].update(queries=len(rows)))
-    code, found = verified(claimed)
+    code, result = verified(claimed)
     assert code == 1
-    files = {each["file"] for each in found["differences"]}
+    files = {difference["file"] for difference in result["differences"]}
     assert files >= {"manifest.json", "per_query.jsonl.gz", "retrieved.jsonl.gz"}
 
 
@@ -221,9 +221,9 @@ def test_every_stored_value_that_follows_from_the_data_is_found(claimed, verifie
     for name, edit, _ in STORED.values():
         change(claimed / name, edit)
     change(claimed / "retrieved.jsonl.gz", lambda row: row["topk"][0].update(score=99.5))
-    code, found = verified(claimed)
+    code, result = verified(claimed)
     assert code == 1
-    differences = [(each["file"], each["value"]) for each in found["differences"]]
+    differences = [(difference["file"], difference["value"]) for difference in result["differences"]]
     unseen = [
         what
         for what, (name, _, value) in STORED.items()
@@ -264,8 +264,8 @@ def test_a_part_is_found_again_and_is_not_another_part(mirror, two_runs, tmp_pat
     assert (said.code, "is what it claims" in said.out, " 3 of " in said.out) == (0, True, True)
     for name in ("manifest.json", "metrics.json"):
         change(path.parent / name, lambda content: content["dataset"].update(part={"limit": 4}))
-    code, found = verified(path.parent)
-    assert (code, found["differences"][0]["value"]) == (1, "dataset.fingerprint")
+    code, result = verified(path.parent)
+    assert (code, result["differences"][0]["value"]) == (1, "dataset.fingerprint")
 
 
 def test_what_nobody_can_compute_is_taken_over_and_listed(claimed, verified):
@@ -275,8 +275,8 @@ def test_what_nobody_can_compute_is_taken_over_and_listed(claimed, verified):
     change(claimed / "manifest.json", lambda m: m["code"].update(commit="0" * 40))
     for name in ("manifest.json", "metrics.json"):
         change(claimed / name, lambda content: content["dataset"].update(source="github"))
-    code, found = verified(claimed)
-    assert (code, found["as_stored"]) == (0, list(ALWAYS_AS_STORED))
+    code, result = verified(claimed)
+    assert (code, result["as_stored"]) == (0, list(ALWAYS_AS_STORED))
 
 
 def _faster(row):
@@ -314,8 +314,8 @@ def test_a_record_of_another_run_or_of_other_files_is_none(two_runs, oracle, mir
 
 def _state(out, run_id):
     (board,) = json_of("lab", "leaderboard", "--out", out)["boards"]
-    (found,) = (entry for entry in board["entries"] if entry["run_id"] == run_id)
-    return {"status": found["verification"], "ranking": found["ranking"], "reason": found["reason"]}
+    (result,) = (entry for entry in board["entries"] if entry["run_id"] == run_id)
+    return {"status": result["verification"], "ranking": result["ranking"], "reason": result["reason"]}
 
 
 def _with_mark_of_its_own(folder):

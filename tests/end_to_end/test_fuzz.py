@@ -21,12 +21,12 @@ def fuzz():
 def test_nothing_is_a_traceback_a_hang_or_out_of_range(fuzz, capfd):
     """Task files, logs, gold, TREC, YAML, facts, specs, archives and run folders: accepted or refused in a sentence."""
     counts = fuzz.fuzz(1000, seed=0)
-    bad = {kind: dict(found) for kind, found in counts.items() if found.keys() - {"accepted", "refused"}}
+    bad = {kind: dict(result) for kind, result in counts.items() if result.keys() - {"accepted", "refused"}}
     assert not bad, capfd.readouterr().err
-    for kind, found in counts.items():
-        assert found["accepted"], kind
-        assert found["refused"], kind
-    assert sum(found.total() for found in counts.values()) == 1000
+    for kind, result in counts.items():
+        assert result["accepted"], kind
+        assert result["refused"], kind
+    assert sum(result.total() for result in counts.values()) == 1000
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_nothing_is_a_traceback_a_hang_or_out_of_range(fuzz, capfd):
 def test_what_must_not_be_is_seen(fuzz, monkeypatch, read, what):
     """A reader that raises, that never ends, or that takes what it should not, is counted as that."""
     monkeypatch.setattr(fuzz, "DEADLINE", 0.2)
-    found, _ = fuzz.outcome(fuzz.Kind(1.0, read), random.Random(0), None)
-    assert found == what
+    result, _ = fuzz.outcome(fuzz.Kind(1.0, read), random.Random(0), None)
+    assert result == what
 
 
 def test_a_row_depends_on_its_number_alone(fuzz, capfd):
     """So that one row of a million can be read again by itself."""
     together = fuzz.fuzz(10, seed=5, only="trec")["trec"]
     alone = [fuzz.fuzz(1, seed=5, only="trec", first=number)["trec"] for number in range(10)]
-    assert sum(found["accepted"] for found in alone) == together["accepted"]
+    assert sum(result["accepted"] for result in alone) == together["accepted"]

@@ -92,9 +92,9 @@ def test_where_its_files_are_left_out_already_that_is_not_a_way_out(tmp_path):
     (code / "a.go").write_text(
         "package a\n\n// Sum adds the two numbers that it is given.\nfunc Sum(a, b int) int {\n\treturn a + b\n}\n"
     )
-    asked = ("eval", "-c", "astchunk", "--retriever", "bm25", "--protocol", "docstring", "--source", code)
-    asked += ("--set", "skip_errors", "--out", tmp_path / "out")
-    said = one_sentence(bench(*asked, home=tmp_path / "home"), 1)
+    words = ("eval", "-c", "astchunk", "--retriever", "bm25", "--protocol", "docstring", "--source", code)
+    words += ("--set", "skip_errors", "--out", tmp_path / "out")
+    said = one_sentence(bench(*words, home=tmp_path / "home"), 1)
     assert "gave no chunk for any of 1 file" in said
     assert said.endswith("; use another chunker")
 

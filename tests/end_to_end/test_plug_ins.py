@@ -69,14 +69,14 @@ def test_a_folder_of_ones_own_named_chunkers_is_not_taken_for_ours(tmp_path):
 
 @pytest.mark.parametrize("ends", ["raise ValueError('first\\nsecond')", "raise SystemExit(0)"])
 @pytest.mark.parametrize(
-    ("part", "asked"),
+    ("part", "options"),
     [
         ("retriever", ["--retriever", "py:{}:Fails"]),
         ("reranker", ["--retriever", "rerank:py:{}:Fails,first=bm25"]),
         ("embedder", ["--embedder", "py:{}:Fails"]),
     ],
 )
-def test_a_part_that_fails_is_one_sentence(mirror, tmp_path, monkeypatch, part, asked, ends):
+def test_a_part_that_fails_is_one_sentence(mirror, tmp_path, monkeypatch, part, options, ends):
     """The kind of the exception and the first line of its message; an exit of its own is a failure too."""
     module = f"fails_{part}_{len(ends)}"
     methods = "".join(f"    def {name}(self, *_):\n        {ends}\n" for name in ("search", "score", "encode"))
@@ -84,7 +84,15 @@ def test_a_part_that_fails_is_one_sentence(mirror, tmp_path, monkeypatch, part, 
         f"class Fails:\n    identity = {{'model': 'none'}}\n    def __init__(self, chunks=None): pass\n{methods}"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    words = ["-c", "file", *(word.format(module) for word in asked), "--source", mirror, "--out", tmp_path / "results"]
+    words = [
+        "-c",
+        "file",
+        *(word.format(module) for word in options),
+        "--source",
+        mirror,
+        "--out",
+        tmp_path / "results",
+    ]
     sentence = one_sentence(bench("eval", *words, home=tmp_path / "home"), 1)
     reason = "ValueError: first" if "first" in ends else "SystemExit: 0"
     assert sentence.endswith(f"py:{module}:Fails failed with {reason}; repair the {part}")

@@ -44,9 +44,9 @@ def test_line_measures_equal_brute_force(evaluated, mirror, warm_home, tmp_path,
         mine = dict(nws)
         if protocol.endswith("exclusion=body"):
             mine[file] = [0 if line in task.body else size for line, size in enumerate(nws[file])]
-        own = [each for each in entry["topk"] if each["file"] == file]
+        own = [item for item in entry["topk"] if item["file"] == file]
         assert all(SEEN.get(protocol, lambda *_: True)(task, place) for place in own)
-        chunks = [(each["file"], each["start_line"], each["end_line"], 0) for each in entry["topk"]]
+        chunks = [(element["file"], element["start_line"], element["end_line"], 0) for element in entry["topk"]]
         span = [(file, gold.start, gold.end)]
         scores = rows[entry["query_id"]]["measures"]
         for budget in (250, 500, 1000, 1500, 3000, 6000, 12000):

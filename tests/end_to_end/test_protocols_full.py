@@ -32,7 +32,9 @@ def test_coderags_bm25_row_is_reproduced(real_source, tmp_path):
 def test_bounds_hold_for_every_task(real_source, tmp_path):
     """Three chunkers: BM25 stays between the seeded shuffle and the oracle in every mean."""
     specs = ("-c", "ast", "-c", "fixed", "-c", "chonkie")
-    tables = [evaluate(real_source, tmp_path, *specs, "--retriever", each) for each in ("random", "bm25", "oracle")]
+    tables = [
+        evaluate(real_source, tmp_path, *specs, "--retriever", retriever) for retriever in ("random", "bm25", "oracle")
+    ]
     for low, middle, high in zip(*tables, strict=True):
         for name in ("line_rprec", "line_recall_auc", "ndcg@10", "recall@10", "mrr"):
             assert low["micro"][name] < middle["micro"][name] < high["micro"][name], name

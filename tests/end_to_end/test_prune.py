@@ -50,7 +50,7 @@ def test_all_runs_and_packs_go_and_what_is_the_users_stays(results):
     assert (done["removed"], done["folders"]) == (True, tried["folders"])
     assert sorted(path.name for path in results.iterdir()) == ["mine", "notes.txt", "packs"]
     assert not list((results / "packs").iterdir())
-    assert sum(each["bytes"] for each in done["folders"]) <= before
+    assert sum(folder["bytes"] for folder in done["folders"]) <= before
 
 
 def test_bytes_that_another_run_shares_are_not_freed(recommended):
@@ -92,10 +92,10 @@ def test_nothing_is_removed_without_an_answer_or_where_it_is_not_a_run(results, 
         sentence = one_sentence(bench("runs", "--prune", name, "--yes", "--out", results), 2)
         assert "thesis.tex" in sentence
     (first / "thesis.tex").unlink()
-    elsewhere = shutil.copytree(second, tmp_path / "elsewhere" / second.name)
-    assert f"is not in {results}" in one_sentence(bench("runs", "--prune", elsewhere, "--yes", "--out", results), 2)
-    (results / "linked").symlink_to(elsewhere)
+    outside = shutil.copytree(second, tmp_path / "elsewhere" / second.name)
+    assert f"is not in {results}" in one_sentence(bench("runs", "--prune", outside, "--yes", "--out", results), 2)
+    (results / "linked").symlink_to(outside)
     assert "is a link" in one_sentence(bench("runs", "--prune", results / "linked", "--yes", "--out", results), 2)
     assert "is not a finished run" in one_sentence(bench("runs", "--prune", "mine", "--yes", "--out", results), 2)
     assert size(results) >= before
-    assert elsewhere.exists()
+    assert outside.exists()

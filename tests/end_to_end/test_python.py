@@ -26,7 +26,7 @@ class Unnamed:
 
 
 @pytest.fixture(scope="module")
-def made(benchmark, warm_home, tmp_path_factory):
+def stored_runs(benchmark, warm_home, tmp_path_factory):
     """A function's run and one of `ast`, and where they are stored."""
     out = tmp_path_factory.mktemp("python") / "results"
     options = {"retriever": "bm25", "out": out, "home": warm_home}
@@ -43,9 +43,9 @@ def test_a_folder_is_a_benchmark(mirror, benchmark, tmp_path):
         evaluate(code, "ast", retriever="bm25", out=tmp_path / "out")
 
 
-def test_a_function_is_a_chunker(made, benchmark):
+def test_a_function_is_a_chunker(stored_runs, benchmark):
     """Its spec is where it is defined; it goes to other processes."""
-    (own, _), _ = made
+    (own, _), _ = stored_runs
     assert own.metrics.chunker == f"py:{__name__}:halves"
     assert own.counts.chunks > 0
     assert pickle.loads(pickle.dumps(halves)) is halves
@@ -69,20 +69,20 @@ def test_what_is_not_a_chunker_is_one_sentence(benchmark, given, sentence, tmp_p
 def test_one_measure_is_one_text(benchmark, warm_home, tmp_path):
     """`ndcg@10` is not split into letters, where runs are made, compared or scored."""
     options = {"retriever": "bm25", "measures": "ndcg@10", "out": tmp_path, "home": warm_home}
-    runs = [evaluate(benchmark, each, **options) for each in ("ast:max_nws=400", "fixed:max_nws=400")]
-    assert [each.measure for each in compare(runs, measures="nDCG@10")] == ["ndcg@10"]
+    runs = [evaluate(benchmark, spec, **options) for spec in ("ast:max_nws=400", "fixed:max_nws=400")]
+    assert [comparison.measure for comparison in compare(runs, measures="nDCG@10")] == ["ndcg@10"]
     assert score_run({"q": [("a", 1.0)]}, {"q": {"a": 1}}, "ndcg@10").values["ndcg@10"].tolist() == [1.0]
 
 
-def test_runs_are_named_by_object_id_chunker_or_path(made):
+def test_runs_are_named_by_object_id_chunker_or_path(stored_runs):
     """All are the same comparison; a measure's name finds its own, under any of its names."""
-    runs, out = made
+    runs, out = stored_runs
     result = compare(runs)
     for names in ([f"py:{__name__}:halves", "ast"], [str(runs[0].folder), runs[1].run_id], [runs[0].folder, runs[1]]):
         assert compare(names, out=out) == result
     assert choose(["ast", runs[0].run_id], out=out) == choose([runs[1], runs[0]])
-    assert result["nDCG@10"] == [next(each for each in result if each.measure == "ndcg@10")]
-    assert [each.measure for each in result["lines found"]] == ["line_recall_auc"]
+    assert result["nDCG@10"] == [next(row for row in result if row.measure == "ndcg@10")]
+    assert [comparison.measure for comparison in result["lines found"]] == ["line_recall_auc"]
     assert result[0].primary
     with pytest.raises(UsageError, match="is not among the compared measures"):
         result["rbp"]
@@ -90,24 +90,24 @@ def test_runs_are_named_by_object_id_chunker_or_path(made):
         compare("ast", out=out)
 
 
-def test_what_is_shown_is_short(made, benchmark):
+def test_what_is_shown_is_short(stored_runs, benchmark):
     """One line each, and a table in a notebook, in which markup of a name is text."""
-    runs, _ = made
+    runs, _ = stored_runs
     compared = compare(runs)
-    for each in (benchmark, runs[0], compared[0], choose(runs)):
-        assert len(repr(each)) < 300
-        assert "\n" not in repr(each)
+    for item in (benchmark, runs[0], compared[0], choose(runs)):
+        assert len(repr(item)) < 300
+        assert "\n" not in repr(item)
     assert "tasks" in repr(benchmark)
     assert compared[0].verdict.outcome in repr(compared[0])
-    for each in (benchmark, runs[0], compared, choose(runs)):
-        assert "<table>" in each._repr_html_()
+    for record in (benchmark, runs[0], compared, choose(runs)):
+        assert "<table>" in record._repr_html_()
     assert compared[0].verdict.outcome in compared._repr_html_()
 
 
-def test_queries_are_rows_and_frames(made):
+def test_queries_are_rows_and_frames(stored_runs):
     """A dict for each query; the frame has the same columns and values; a library that is missing is one sentence."""
-    rows = made[0][0].per_query()
-    assert len(rows) == made[0][0].counts.queries
+    rows = stored_runs[0][0].per_query()
+    assert len(rows) == stored_runs[0][0].counts.queries
     assert {"query_id", "repo", "ndcg@10"} <= rows[0].keys()
     for library in ("pandas", "polars"):
         pytest.importorskip(library)
@@ -116,19 +116,19 @@ def test_queries_are_rows_and_frames(made):
         assert list(frame["ndcg@10"]) == [row["ndcg@10"] for row in rows]
 
 
-def test_a_missing_library_is_one_sentence(made, monkeypatch):
+def test_a_missing_library_is_one_sentence(stored_runs, monkeypatch):
     """With the command that installs it."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
-    for call in (made[0][0].per_query().to_pandas, made[0][0].per_query().to_polars):
+    for call in (stored_runs[0][0].per_query().to_pandas, stored_runs[0][0].per_query().to_polars):
         with pytest.raises(UsageError, match=rf"a data frame needs \w+; run {re.escape(install_command('frames'))}"):
             call()
 
 
-def test_a_plot_is_a_matplotlib_figure(made):
+def test_a_plot_is_a_matplotlib_figure(stored_runs):
     """By its name; an unknown one is a sentence that offers the nearest."""
     from matplotlib.figure import Figure
 
-    assert isinstance(plot(made[0]), Figure)
-    assert isinstance(plot(made[0], "recall-over-k"), Figure)
+    assert isinstance(plot(stored_runs[0]), Figure)
+    assert isinstance(plot(stored_runs[0], "recall-over-k"), Figure)
     with pytest.raises(UsageError, match="unknown figure 'recall-over'; did you mean 'recall-over-k'"):
-        plot(made[0], "recall-over")
+        plot(stored_runs[0], "recall-over")

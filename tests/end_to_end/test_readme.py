@@ -100,7 +100,7 @@ def check_printed(shown, done):
     """Each line of a block is among those of a command that has ended."""
     assert done.code == 0, done.err
     printed = done.out.splitlines()
-    missing = [line for line in shown.splitlines() if not any(same_but_for_rounding(line, each) for each in printed)]
+    missing = [line for line in shown.splitlines() if not any(same_but_for_rounding(line, item) for item in printed)]
     assert not missing, "\n".join(missing)
 
 

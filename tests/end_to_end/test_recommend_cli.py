@@ -39,28 +39,28 @@ def pack(answered):
 
 def test_a_folder_becomes_a_pack_and_an_answer(answered):
     """Four candidates by expected loss, the first one chosen; the page and the pack are there."""
-    out, found = answered
-    candidates = found["candidates"]
+    out, result = answered
+    candidates = result["candidates"]
     sizes = {(f"{name} at {size}", size) for name in ("fixed", "ast") for size in (200, 400)}
     assert {(candidate["name"], candidate["size"]) for candidate in candidates} == sizes
-    assert found["choice"] == candidates[0]
-    assert found["language"] == "python"
+    assert result["choice"] == candidates[0]
+    assert result["language"] == "python"
     assert min(candidate["expected_loss"] for candidate in candidates) == candidates[0]["expected_loss"] >= 0
     assert all(candidate["expected_loss"] <= candidate["loss_95"] for candidate in candidates)
     assert sum(candidate["probability"] for candidate in candidates) == pytest.approx(1)
-    assert [each["protocol"] for each in found["evidence"]] == ["docstring"]
-    assert found["too_few_queries"].keys() <= {"uses"}
+    assert [evidence["protocol"] for evidence in result["evidence"]] == ["docstring"]
+    assert result["too_few_queries"].keys() <= {"uses"}
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
-    assert found["choice"]["name"].partition(" at ")[0] in head
+    assert result["choice"]["name"].partition(" at ")[0] in head
     assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
 
 
 def test_every_framework_has_a_line_to_paste(answered):
     """Of those that are not measured too, with what it is expected to cost; the choice's own comes first."""
-    _, found = answered
-    setups = found["setups"]
+    _, result = answered
+    setups = result["setups"]
     assert setups[0]["framework"] == "repoeval-bench"
     assert {setup["framework"] for setup in setups[1:]} == {"chonkie", "LangChain", "LlamaIndex"}
     assert [setup["measured"] for setup in setups] == [True, False, False, False]
@@ -71,21 +71,21 @@ def test_every_framework_has_a_line_to_paste(answered):
 
 def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered, pack):
     """It finds the same pack and the same runs; the line names the pack, and makes the run of the choice."""
-    out, found = answered
+    out, result = answered
     done = succeed("recommend", code, *NARROW, "--out", out, home=out / "home")
     words = " ".join(done.out.split())
-    assert all(paragraph in words for paragraph in found["answer"])
+    assert all(paragraph in words for paragraph in result["answer"])
     assert f"page: repoeval-bench report --out {out}" in done.out
-    assert found["source"] == str(pack)
+    assert result["source"] == str(pack)
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
-    assert json_of(*words, home=out / "home")["run_id"] == found["evidence"][0]["runs"][found["choice"]["name"]]
+    assert json_of(*words, home=out / "home")["run_id"] == result["evidence"][0]["runs"][result["choice"]["name"]]
 
 
 def test_one_purpose_asks_one_question(code, answered):
     out, _ = answered
-    asked = bench("recommend", code, *NARROW, "--for", "search", "--json", "--out", out, home=out / "home")
-    assert [row["protocol"] for row in json.loads(asked.out)["evidence"]] == ["docstring"]
+    arguments = bench("recommend", code, *NARROW, "--for", "search", "--json", "--out", out, home=out / "home")
+    assert [row["protocol"] for row in json.loads(arguments.out)["evidence"]] == ["docstring"]
     wrong = bench("recommend", code, *NARROW, "--for", "serch", "--out", out, home=out / "home")
     assert "did you mean 'search'" in one_sentence(wrong, 2)
 
@@ -93,8 +93,8 @@ def test_one_purpose_asks_one_question(code, answered):
 def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
     """Without --source it is said where the pack is."""
     out, _ = answered
-    told = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
-    assert told.endswith(f"name its folder with --source, such as {pack}")
+    message = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
+    assert message.endswith(f"name its folder with --source, such as {pack}")
     succeed("verify", "latest", "--out", out, "--source", pack, home=out / "home")
 
 
@@ -102,44 +102,44 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     """Nothing begins after the limit; the answer rests on what was finished, the middle size first."""
     out, _ = answered
     ticks = iter([0.0, 1.0, 31.0, 61.0])
-    asked = BOTH | {"sizes": (200, 400), "protocols": ("body",), "out": out}
-    found = recommend(load_benchmark(pack), **asked, time_limit=1.0, clock=lambda: next(ticks))
-    (late,) = found.skipped
+    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body",), "out": out}
+    result = recommend(load_benchmark(pack), **arguments, time_limit=1.0, clock=lambda: next(ticks))
+    (late,) = result.skipped
     assert all(part in late for part in ("body by bm25", "fixed at 200", "ast at 200"))
-    assert {found.candidates[label].size for label in found.evidence[0].means} == {400}
+    assert {result.candidates[label].size for label in result.evidence[0].means} == {400}
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
-    assert so_far == f"so far: {found.choice.label} (by body and bm25 alone, of 2 runs)"
+    assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
 
 
 def test_only_so_many_tasks_are_asked(answered, pack):
     """A part of each protocol's tasks, spread over the files and the same each time; the others are named."""
     out, _ = answered
-    asked = BOTH | {"sizes": (200,), "tasks": 8, "out": out}
-    found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
-    for (protocol, every), line in zip((("docstring", 36), ("body", 24)), found.skipped, strict=True):
+    arguments = BOTH | {"sizes": (200,), "tasks": 8, "out": out}
+    result = recommend(load_benchmark(pack), protocols=("docstring", "body"), **arguments)
+    for (protocol, every), line in zip((("docstring", 36), ("body", 24)), result.skipped, strict=True):
         assert all(part in line for part in (f"{every - 8} of {every} tasks of {protocol}", f"--tasks {every}"))
-    assert found.few == {"docstring": 8, "body": 8}
-    for run in found.runs:
+    assert result.few == {"docstring": 8, "body": 8}
+    for run in result.runs:
         assert len(run.scores) == 8
         assert len(set(run.scores.gold_files)) == 8
         every = run.metrics.dataset.part.sample.of
         assert run.metrics.dataset.label.startswith(f"pack-project-function-2k-code · 8 of {every} tasks")
         assert verify(run, str(pack)).differences == ()
-    assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked).runs == found.runs
+    assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **arguments).runs == result.runs
 
 
 def test_a_notebook_shows_every_candidate(answered, pack):
     out, _ = answered
-    asked = BOTH | {"sizes": (200,), "out": out}
-    found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
-    page = found._repr_html_()
-    for each in found.evidence:
-        for label, mean in each.means.items():
+    arguments = BOTH | {"sizes": (200,), "out": out}
+    result = recommend(load_benchmark(pack), protocols=("docstring", "body"), **arguments)
+    page = result._repr_html_()
+    for evidence in result.evidence:
+        for label, mean in evidence.means.items():
             assert f"<td>{label}</td>" in page
             assert f"{mean:.4f}" in page
-    assert repr(found)[1:-1] in page
-    assert found.choice.label == found.decision.choice.name
+    assert repr(result)[1:-1] in page
+    assert result.choice.label == result.decision.choice.name
 
 
 @pytest.mark.parametrize(
@@ -181,11 +181,13 @@ def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words,
 
 def test_questions_of_a_file_are_answered(code, tmp_path):
     """They are asked of the pack that is made of the folder."""
-    asked = tmp_path / "questions.jsonl"
+    arguments = tmp_path / "questions.jsonl"
     names = [line[4:].split("(")[0] for line in (code / "part_0.py").read_text().splitlines() if line[:4] == "def "]
     rows = [{"query": name, "file": "part_0.py", "start_line": 1, "end_line": 3} for name in names]
-    write_rows(asked, rows)
-    done = succeed("recommend", code, *NARROW, "--queries", asked, "--out", tmp_path / "out", home=tmp_path / "home")
+    write_rows(arguments, rows)
+    done = succeed(
+        "recommend", code, *NARROW, "--queries", arguments, "--out", tmp_path / "out", home=tmp_path / "home"
+    )
     assert done.out.startswith("Too little code to choose a chunker by: 3 queries of questions.")
 
 
@@ -195,15 +197,15 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
     benchmark = load_benchmark(pack)
     sizes = [count_nws(file.text) for held in benchmark.files.values() for file in held]
     options = BOTH | {"protocols": ("body",), "out": out}
-    found = recommend(benchmark, sizes=(200, 99_999_998, 99_999_999), **options)
-    (evidence,) = found.evidence
+    result = recommend(benchmark, sizes=(200, 99_999_998, 99_999_999), **options)
+    (evidence,) = result.evidence
     assert set(evidence.means) == {f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))}
-    assert found.skipped == tuple(
+    assert result.skipped == tuple(
         f"size {size}: no file has more than {max(sizes):,} characters; tried at {max(sizes):,}, where each "
         f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
         for size in ("99,999,998", "99,999,999")
     )
-    largest = [run for label, run in evidence.runs.items() if found.candidates[label].size == max(sizes)]
+    largest = [run for label, run in evidence.runs.items() if result.candidates[label].size == max(sizes)]
     assert {run.counts.chunks for run in largest} == {12}
     exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
-    assert (exact.skipped, set(exact.runs)) == ((), set(found.runs))
+    assert (exact.skipped, set(exact.runs)) == ((), set(result.runs))

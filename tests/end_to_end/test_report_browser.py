@@ -56,14 +56,14 @@ def page(runs, tmp_path_factory):
     return path
 
 
-def each(browser, selector, what):
+def values_of(browser, selector, what):
     """A value of each element, as JavaScript says it."""
     script = f"return [...document.querySelectorAll(arguments[0])].map((e) => {what})"
     return browser.execute_script(script, selector)
 
 
 def texts(browser, selector):
-    return each(browser, selector, "e.innerText")
+    return values_of(browser, selector, "e.innerText")
 
 
 def test_it_opens_without_an_error_or_a_request(browser, page):
@@ -79,7 +79,7 @@ def test_numbers_are_those_of_metrics_json(browser, page, runs):
     visit(browser, page)
     unfold(browser)
     pairs = "[...e.querySelectorAll('td')].map((cell) => [cell.dataset.column, [cell.dataset.value, cell.innerText]])"
-    cells = each(browser, "#scores tbody tr", f"Object.fromEntries({pairs})")
+    cells = values_of(browser, "#scores tbody tr", f"Object.fromEntries({pairs})")
     best_first = sorted(runs, key=lambda run: run.metrics.micro["line_recall_auc"], reverse=True)
     for run, row in zip(best_first, cells, strict=True):
         stored = json.loads((run.folder / "metrics.json").read_text())["micro"]
@@ -101,13 +101,13 @@ def test_columns_sort_by_mouse_and_by_keyboard(browser, page):
     button = browser.find_element("css selector", "#scores thead th:nth-child(2) button")
 
     def order():
-        return [float(value) for value in each(browser, "#scores tbody td:nth-child(2)", "e.dataset.value")]
+        return [float(value) for value in values_of(browser, "#scores tbody td:nth-child(2)", "e.dataset.value")]
 
     button.click()
     assert order() == sorted(order(), reverse=True)
     button.send_keys(Keys.ENTER)
     assert order() == sorted(order())
-    assert each(browser, "#scores thead th:nth-child(2)", "e.ariaSort") == ["ascending"]
+    assert values_of(browser, "#scores thead th:nth-child(2)", "e.ariaSort") == ["ascending"]
 
 
 def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
@@ -119,7 +119,7 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     scored = [run.scores for run in runs]
     values = [run.values["line_recall_auc"] for run in scored]
     worst = min(map(sum, zip(*values, strict=True)))
-    ids = each(browser, "#q-list button", "e.dataset.query")
+    ids = values_of(browser, "#q-list button", "e.dataset.query")
     assert len(ids) == len(scored[0])
     assert sum(column[scored[0].query_ids.index(ids[0])] for column in values) == worst
     Select(browser.find_element("id", "q-repo")).select_by_value("northwind_textkit")
@@ -132,7 +132,7 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
         for i, query_id in enumerate(scored[0].query_ids)
         if round(values[1][i], 4) > max(round(values[0][i], 4), round(values[2][i], 4))
     ]
-    assert sorted(each(browser, "#q-list button", "e.dataset.query")) == sorted(won)
+    assert sorted(values_of(browser, "#q-list button", "e.dataset.query")) == sorted(won)
     Select(browser.find_element("id", "q-wins")).select_by_value("")
     browser.find_element("id", "q-search").send_keys("wrap.py paragraph")
     assert 0 < len(texts(browser, "#q-list button")) < len(ids)
@@ -155,22 +155,22 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     query = next(q for q in inside.queries.values() if q.file.endswith("stock.py") and q.gold[0][2] - q.gold[0][1] > 20)
     visit(browser, page, part=f"#query={query.query_id.replace('/', '%2F')}")
     assert browser.find_element("css selector", "#q-detail h3").text == query.query_id
-    gold = each(browser, "#q-detail .lines .gold .no", "Number(e.textContent)")
+    gold = values_of(browser, "#q-detail .lines .gold .no", "Number(e.textContent)")
     assert gold == [line + 1 for line in range(*query.gold[0][1:])]
-    shown = each(browser, "#q-detail .lines .l", "e.textContent.slice(e.firstChild.textContent.length)")
+    shown = values_of(browser, "#q-detail .lines .l", "e.textContent.slice(e.firstChild.textContent.length)")
     assert shown == inside.sources[query.file].text.splitlines()
     ranked = runs[1].ranked_ids()[query.query_id]
-    wanted = [
+    expected = [
         f"lines {chunk.lines.start + 1}\u2013{chunk.lines.end}, "
         + (f"rank {ranked.index(chunk.chunk_id) + 1}" if chunk.chunk_id in ranked else "not retrieved")
         + (", relevant" if chunk.chunk_id in runs[1].qrels()[query.query_id] else "")
         for chunk in inside.chunks[query.file]
     ]
-    titles = each(browser, "#q-detail .lane:nth-child(2) .chunk", "e.title")
-    assert [title.partition(": ")[2] for title in titles] == wanted
+    titles = values_of(browser, "#q-detail .lane:nth-child(2) .chunk", "e.title")
+    assert [title.partition(": ")[2] for title in titles] == expected
     text = {row.query_id: row.query for row in runs[1].log_rows()}[query.query_id]
-    assert each(browser, "#q-detail del", "e.textContent") == [text[query.read[1] :]]
-    assert each(browser, "#q-detail .query-text", "e.textContent") == [text]
+    assert values_of(browser, "#q-detail del", "e.textContent") == [text[query.read[1] :]]
+    assert values_of(browser, "#q-detail .query-text", "e.textContent") == [text]
 
 
 def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, runs):
@@ -208,11 +208,11 @@ def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):
     visit(browser, page)
     ends = browser.execute_script(
         "return ['#h-answer', '#ranking-plot', '#ranking', '#verdict > summary']"
-        ".map((each) => document.querySelector(each).getBoundingClientRect().bottom)"
+        ".map((part) => document.querySelector(part).getBoundingClientRect().bottom)"
     )
     assert max(ends) < 900
     folded = (
-        "return [...document.querySelectorAll('main > details')].filter((each) => !each.open).map((each) => each.id)"
+        "return [...document.querySelectorAll('main > details')].filter((part) => !part.open).map((part) => part.id)"
     )
     parts = browser.execute_script(folded)
     assert {"verdict", "all-scores", "curves", "segments", "queries", "misses", "artefacts"} == set(parts)
@@ -242,9 +242,9 @@ def test_a_table_that_goes_on_says_so(browser, page):
     unfold(browser)
     classes = "return document.querySelector('#scores').parentElement.className"
     wait = WebDriverWait(browser, 5)
-    wait.until(lambda each: {"wide", "beyond"} <= set(each.execute_script(classes).split()))
+    wait.until(lambda driver: {"wide", "beyond"} <= set(driver.execute_script(classes).split()))
     browser.execute_script("document.querySelector('#scores').parentElement.scrollLeft = 1e6")
-    wait.until(lambda each: "beyond" not in each.execute_script(classes).split())
+    wait.until(lambda driver: "beyond" not in driver.execute_script(classes).split())
     assert "wide" in browser.execute_script(classes).split()
 
 

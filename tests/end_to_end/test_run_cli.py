@@ -35,7 +35,7 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, mirro
     done = run(FILE, "--json")
     assert done.code == 0, done.err
     result = json.loads(done.out)
-    combinations = [(each["protocol"], each["retriever"]) for each in result]
+    combinations = [(item["protocol"], item["retriever"]) for item in result]
     assert combinations == list(product(("context", "body"), ("bm25", "random")))
     # What the file names first is what `report` shows when it is not told runs.
     remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
@@ -47,7 +47,7 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, mirro
     compared = json_of("compare", *arguments, "--out", tmp_path / "results", home=home)
     assert compared == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
     assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
-    assert {each["embedder"] for each in result} == {"none"}
+    assert {row["embedder"] for row in result} == {"none"}
 
 
 def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):

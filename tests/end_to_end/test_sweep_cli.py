@@ -31,10 +31,10 @@ def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, t
     assert second.startswith("protocol context · embedder none · retriever bm25:k1=1.2")
     assert re.search(r" chunker +mean characters  chunks  nDCG@10", done.out)
     rows = [re.findall(r"max_nws=(\d+),.*overlap=(\d).* (\d+\.\d) ", line) for line in table]
-    (_, _, small), (_, _, large), (_, _, small_repeated), (_, _, large_repeated) = found = [
+    (_, _, small), (_, _, large), (_, _, small_repeated), (_, _, large_repeated) = result = [
         row for (row,) in filter(None, rows)
     ]
-    assert [row[:2] for row in found] == [("16", "0"), ("32", "0"), ("16", "3"), ("32", "3")]
+    assert [row[:2] for row in result] == [("16", "0"), ("32", "0"), ("16", "3"), ("32", "3")]
     assert float(small) < float(small_repeated)  # what is repeated makes chunks larger
     assert float(large) < float(large_repeated)
 
@@ -49,7 +49,7 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "pieces"),
     [
         (("-c", "fixed", "--sizes", "0"), ["--sizes 0: give whole numbers above 0, such as --sizes 500,1000"]),
         (("-c", "asst", "--sizes", "10", "--set", "gold=bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
@@ -63,9 +63,9 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
         (("-c", "ast", "-c", "ast:max_nws=800", "--sizes", "500"), ["is named twice"]),
     ],
 )
-def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(arguments, told):
+def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(arguments, pieces):
     """Matched sizes, documents without a chunker, chunkers without a size, the same size twice: one sentence each."""
     first, *more = one_sentence(bench("sweep", *arguments, *BM25), 2).split("\n  ")
     result = more or [first]
-    assert len(result) == len(told), result
-    assert [piece for piece in told if not any(piece in sentence for sentence in result)] == []
+    assert len(result) == len(pieces), result
+    assert [piece for piece in pieces if not any(piece in sentence for sentence in result)] == []

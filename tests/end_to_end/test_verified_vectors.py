@@ -22,10 +22,10 @@ def rewritten(folder, query, scores):
     """Give the first `len(scores)` chunks of a query these scores."""
     rows = read_rows(folder / "retrieved.jsonl.gz")
     topk = next(row["topk"] for row in rows if row["query_id"] == query)
-    given = [(score, each) for score, each in zip(scores, topk, strict=False)]
-    given += [(each["score"], each) for each in topk[len(scores) :]]
-    given.sort(key=lambda each: (each[0], each[1]["chunk_id"]), reverse=True)
-    topk[:] = [each | {"rank": rank, "score": score} for rank, (score, each) in enumerate(given, start=1)]
+    given = [(score, entry) for score, entry in zip(scores, topk, strict=False)]
+    given += [(entry["score"], entry) for entry in topk[len(scores) :]]
+    given.sort(key=lambda entry: (entry[0], entry[1]["chunk_id"]), reverse=True)
+    topk[:] = [entry | {"rank": rank, "score": score} for rank, (score, entry) in enumerate(given, start=1)]
     write_rows(folder / "retrieved.jsonl.gz", rows)
 
 
@@ -50,21 +50,21 @@ def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_pat
     row = read_rows(folder / "retrieved.jsonl.gz")[0]
     rewritten(folder, row["query_id"], [round(row["topk"][0]["score"] + moved, 7)])
     done = bench("verify", folder, "--source", mirror, "--json", home=home)
-    found = json.loads(done.out)
-    assert (found["ranking"], found["tolerance"]) == ("recomputed", ROUNDED)
-    assert (done.code == 0, found["holds"]) == (holds, holds), found["differences"][:4]
-    assert found["moved"] == pytest.approx(max(moved, 0.0), abs=1e-7) or moved < 0
+    result = json.loads(done.out)
+    assert (result["ranking"], result["tolerance"]) == ("recomputed", ROUNDED)
+    assert (done.code == 0, result["holds"]) == (holds, holds), result["differences"][:4]
+    assert result["moved"] == pytest.approx(max(moved, 0.0), abs=1e-7) or moved < 0
     if not holds:
-        assert {each["file"] for each in found["differences"]} >= {"retrieved.jsonl.gz"}
-        assert any(each["value"].endswith("rank 1 by the request") for each in found["differences"])
+        assert {difference["file"] for difference in result["differences"]} >= {"retrieved.jsonl.gz"}
+        assert any(item["value"].endswith("rank 1 by the request") for item in result["differences"])
 
 
 @pytest.mark.parametrize("retriever", ["hybrid", "rerank:overlap,first=dense"])
 def test_ranks_that_follow_from_vectors_have_a_wider_tolerance(mirror, home, tmp_path, retriever):
     words = (*CHUNKER, "--embedder", "hash", "--retriever", retriever, "--source", mirror, "--out", tmp_path)
     succeed("eval", *words, home=home)
-    found = json_of("verify", "latest", "--out", tmp_path, "--source", mirror, home=home)
-    assert (found["holds"], found["ranking"], found["tolerance"]) == (True, "recomputed", FUSED)
+    result = json_of("verify", "latest", "--out", tmp_path, "--source", mirror, home=home)
+    assert (result["holds"], result["ranking"], result["tolerance"]) == (True, "recomputed", FUSED)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_ranks_that_follow_from_vectors_have_a_wider_tolerance(mirror, home, tmp
 )
 def test_what_a_model_computes_in_decides_the_tolerance(retriever, precision, tolerance):
     """Half precision is another on another processor; where nothing is embedded, no precision is read."""
-    asked = RunConfig.model_validate_json(json.dumps(config(embedder_identity={"precision": precision})))
-    assert tolerance_of(choose_retriever(retriever), asked) == tolerance
+    run_config = RunConfig.model_validate_json(json.dumps(config(embedder_identity={"precision": precision})))
+    assert tolerance_of(choose_retriever(retriever), run_config) == tolerance
 
 
 def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
@@ -93,23 +93,23 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
     named = json.loads((folder / "manifest.json").read_text())["config"]["embedder"]
     server.seen()
     done = bench("verify", folder, *out, "--json", home=tmp_path / "ours", OPENAI_API_KEY=KEY)
-    found = json.loads(done.out)
-    assert (done.code, found["ranking"], found["as_stored"][0]) == (0, "as stored", "the ranking with its scores")
-    assert named in found["reason"]
+    result = json.loads(done.out)
+    assert (done.code, result["ranking"], result["as_stored"][0]) == (0, "as stored", "the ranking with its scores")
+    assert named in result["reason"]
     assert server.seen() == []
     add = ("lab", "add", folder, "--source", mirror, "--out", tmp_path / "board")
     assert bench(*add, home=tmp_path / "ours").out.endswith(": verified, ranking as stored\n")
     shown = json_of("lab", "leaderboard", "--out", tmp_path / "board")
     assert shown["boards"][0]["entries"][0]["ranking"] == "as stored"
     done = bench("verify", folder, *out, "--allow", named, "--json", home=tmp_path / "ours", OPENAI_API_KEY=KEY)
-    found = json.loads(done.out)
-    assert (done.code, found["ranking"], found["reason"]) == (0, "recomputed", "")
+    result = json.loads(done.out)
+    assert (done.code, result["ranking"], result["reason"]) == (0, "recomputed", "")
     assert server.seen() != []
 
 
 def test_a_model_that_is_not_here_leaves_the_ranking_as_stored(hashed, mirror, home, tmp_path, monkeypatch):
     """The reason is the sentence that running it gives, and token counts are taken over with the ranking."""
     monkeypatch.setattr(replay, "make_embedder", Mock(side_effect=UsageError("faiss is not installed")))
-    found = json_of("verify", hashed, "--source", mirror, home=home)
-    assert (found["holds"], found["ranking"], found["reason"]) == (True, "as stored", "faiss is not installed")
-    assert any("tokens" in each for each in found["as_stored"])
+    result = json_of("verify", hashed, "--source", mirror, home=home)
+    assert (result["holds"], result["ranking"], result["reason"]) == (True, "as stored", "faiss is not installed")
+    assert any("tokens" in value for value in result["as_stored"])

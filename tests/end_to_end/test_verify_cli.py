@@ -101,8 +101,8 @@ def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, verify, mirro
 
 def test_the_source_of_data_of_ones_own_has_to_be_named(claimed, two_runs):
     """Nothing is fetched, as no source that is taken by itself has such data."""
-    told = one_sentence(bench("verify", claimed, "--source", "auto", home=two_runs.home), 2)
-    assert "is custom-mini-function-2k-codex; name its folder with --source" in told
+    message = one_sentence(bench("verify", claimed, "--source", "auto", home=two_runs.home), 2)
+    assert "is custom-mini-function-2k-codex; name its folder with --source" in message
 
 
 def test_an_imported_run_is_refused(verify, tmp_path):
@@ -113,7 +113,7 @@ def test_an_imported_run_is_refused(verify, tmp_path):
 
 @pytest.mark.full_data
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         ("--protocol", "coderag"),
         ("-c", "fixed", "--protocol", "uses"),
@@ -122,8 +122,8 @@ def test_an_imported_run_is_refused(verify, tmp_path):
     ],
     ids=" ".join,
 )
-def test_real_data_is_found_again(real_source, tmp_path, asked):
+def test_real_data_is_found_again(real_source, tmp_path, options):
     """Of a run over a part of the tasks, or over those that have gold, the very same tasks."""
-    succeed("eval", *asked, "--retriever", "bm25", "--source", real_source, "--out", tmp_path)
+    succeed("eval", *options, "--retriever", "bm25", "--source", real_source, "--out", tmp_path)
     done = bench("verify", "latest", "--out", tmp_path, "--source", real_source)
     assert done.code == 0, done.out

@@ -90,8 +90,8 @@ def installed(site, tmp_path, mirror, downloads):
             words, settings = [known.get(word, word) for word in command], {"cwd": tmp_path, "env": environment}
             return subprocess.run(words, **settings, capture_output=True, text=True, timeout=300, check=False)
 
-        made = done(result, *words)
-        assert made.returncode == 0, made.stderr
+        printed = done(result, *words)
+        assert printed.returncode == 0, printed.stderr
         return call, done
 
     return install
@@ -121,8 +121,8 @@ def test_installers_of_commands_take_the_wheel(installed, site, tmp_path, mirror
     if hint[-1] == "repoeval-bench":  # for one call
         command = hint
     else:
-        made = done(*hint)
-        assert made.returncode == 0, made.stderr
+        printed = done(*hint)
+        assert printed.returncode == 0, printed.stderr
     ranked = done(*command, *run, "semchunk")
     assert "3 of 18 tasks" in ranked.stdout, ranked.stderr
 

@@ -85,7 +85,7 @@ def test_a_ranking_that_is_numbered_once_scores_as_its_pairs_do():
     best = {query_id: ranking[:2] for query_id, ranking in rankings.items()}
     for gains in ({"a": 1, "c": 2}, {"b": 3}, {"x": 1}):
         qrels = dict.fromkeys(rankings, gains)
-        ours, theirs = (score_run(each, qrels).values for each in (numbered(rankings, 2), best))
+        ours, theirs = (score_run(item, qrels).values for item in (numbered(rankings, 2), best))
         assert ours.keys() == theirs.keys()
         assert all(ours[name].tolist() == theirs[name].tolist() for name in ours)
     for wrong in ([("a", 2.0), ("a", 1.0)], [("a", NAN)]):
@@ -154,9 +154,9 @@ def test_an_input_without_an_entry_is_named(measure, piece):
 def test_lines_outside_a_file_are_an_error():
     """A span beyond the file's lines, and a file without lines, are named."""
     gold, nws = (Place("f", LineSpan(0, 1)),), {"f": [1, 1]}
-    beyond, elsewhere = ChunkPlace("f", LineSpan(1, 3)), ChunkPlace("g", LineSpan(0, 1))
+    beyond, other_file = ChunkPlace("f", LineSpan(1, 3)), ChunkPlace("g", LineSpan(0, 1))
     assert "pass the file's 2 lines" in sentence(MetricError, read_lines, [[beyond]], [gold], nws)
-    assert "no file 'g'" in sentence(MetricError, read_lines, [[elsewhere]], [gold], nws)
+    assert "no file 'g'" in sentence(MetricError, read_lines, [[other_file]], [gold], nws)
     assert "no file 'g'" in sentence(MetricError, read_lines, [[]], [(*gold, Place("g", LineSpan(0, 1)))], nws)
 
 

@@ -123,16 +123,16 @@ def test_definitions_are_read_as_lines_are(seed):
     context = replace(context, definitions=definitions)
     budgets = (1, 100, 250, 700, 3000)
     names = [f"definition_recall@{budget}" for budget in budgets]
-    found = score_run(run, {query: {} for query in run}, [*names, "definition_recall_auc"], context)
-    for at, query in enumerate(found.query_ids):
+    result = score_run(run, {query: {} for query in run}, [*names, "definition_recall_auc"], context)
+    for at, query in enumerate(result.query_ids):
         for budget, name in zip(budgets, names, strict=True):
-            assert found.values[name][at] == pytest.approx(definitions_read(context, run, query, budget)), (
+            assert result.values[name][at] == pytest.approx(definitions_read(context, run, query, budget)), (
                 query,
                 budget,
             )
         points = [(0, 0.0), *((budget, definitions_read(context, run, query, budget)) for budget in BUDGETS)]
         area = sum((b - a) * (x + y) / 2 for (a, x), (b, y) in pairwise(points)) / BUDGETS[-1]
-        assert found.values["definition_recall_auc"][at] == pytest.approx(area)
-    ceilings = score_ceilings({query: {} for query in run}, [*names, "definition_recall_auc"], context, observed=found)
-    for name, values in found.values.items():
+        assert result.values["definition_recall_auc"][at] == pytest.approx(area)
+    ceilings = score_ceilings({query: {} for query in run}, [*names, "definition_recall_auc"], context, observed=result)
+    for name, values in result.values.items():
         assert (values <= ceilings.values[name] + 1e-12).all()

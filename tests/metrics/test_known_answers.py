@@ -88,8 +88,8 @@ def lines(order, *names):
 def test_lines_are_charged_whole_and_each_time_they_are_met():
     """10 + 20 for `top`, 5 + 20 + 30 + 40 for `rest`: the line met twice is paid twice and collected once."""
     recalls = {29: 0, 30: 1 / 3, 84: 1 / 3, 85: 2 / 3, 124: 2 / 3, 125: 1}
-    found = lines(["top", "rest"], *(f"line_recall@{budget}" for budget in recalls))
-    assert found == pytest.approx([*recalls.values()])
+    result = lines(["top", "rest"], *(f"line_recall@{budget}" for budget in recalls))
+    assert result == pytest.approx([*recalls.values()])
 
 
 def test_gold_may_be_in_several_files():

@@ -30,21 +30,21 @@ def levenshtein(a, b):
 @given(TEXT, TEXT)
 def test_edit_similarity_is_repocoders(text, truth):
     """As its code has it: stripped lines that are not blank, as many as the truth has, joined by line ends."""
-    wanted = [line.strip() for line in truth.splitlines() if line.strip()]
-    given_ = [line.strip() for line in text.splitlines() if line.strip()][: len(wanted)]
-    a, b = "\n".join(wanted), "\n".join(given_)
-    found = scored(text, truth)
+    true_lines = [line.strip() for line in truth.splitlines() if line.strip()]
+    given_ = [line.strip() for line in text.splitlines() if line.strip()][: len(true_lines)]
+    a, b = "\n".join(true_lines), "\n".join(given_)
+    result = scored(text, truth)
     longest = max(len(a), len(b))
-    assert found["edit_similarity"] == pytest.approx(1 - levenshtein(a, b) / longest if longest else 1)
-    assert found["exact_match"] == (wanted == given_)
+    assert result["edit_similarity"] == pytest.approx(1 - levenshtein(a, b) / longest if longest else 1)
+    assert result["exact_match"] == (true_lines == given_)
 
 
 @given(TEXT)
 def test_the_truth_itself_has_the_best_scores(truth):
     """And so has the truth with anything behind it."""
     for text in (truth, truth + "\nmore = 1\n"):
-        found = scored(text, truth)
-        assert found["edit_similarity"] == found["exact_match"] == 1
+        result = scored(text, truth)
+        assert result["edit_similarity"] == result["exact_match"] == 1
 
 
 def test_identifiers_are_compared_as_sets():

@@ -50,11 +50,13 @@ def test_negative_grades_of_a_qrels_file_score_as_trec_eval_scores_them(seed, tm
     """
     run, qrels = tied_run(seed)
     rng = np.random.default_rng(seed)
-    qrels = {q: {c: int(rng.choice([grade, grade, -1, -2])) for c, grade in each.items()} for q, each in qrels.items()}
-    qrels = {q: each for q, each in qrels.items() if max(each.values()) >= 0}
-    assert any(grade < 0 for each in qrels.values() for grade in each.values())
+    qrels = {
+        q: {c: int(rng.choice([grade, grade, -1, -2])) for c, grade in gains.items()} for q, gains in qrels.items()
+    }
+    qrels = {q: gains for q, gains in qrels.items() if max(gains.values()) >= 0}
+    assert any(grade < 0 for gains in qrels.values() for grade in gains.values())
     path = tmp_path / "qrels.trec"
-    path.write_text("".join(f"{q} 0 {c} {grade}\n" for q, each in qrels.items() for c, grade in each.items()))
+    path.write_text("".join(f"{q} 0 {c} {grade}\n" for q, gains in qrels.items() for c, grade in gains.items()))
     theirs = pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)
     check(score_run(run, read_qrels(path), NAMES), theirs, NAMES)
 

@@ -37,7 +37,7 @@ def module(leaf: str) -> str:
 @pytest.fixture(scope="module")
 def without(tmp_path_factory):
     """Make a copy of the package without some leaves; a function that runs a command of this Python there."""
-    made = {}
+    copies = {}
 
     def copy(leaves):
         here = tmp_path_factory.mktemp("without")
@@ -55,7 +55,7 @@ def without(tmp_path_factory):
         return here
 
     def run(leaves, *words, code=0):
-        here = made.get(leaves) or made.setdefault(leaves, copy(leaves))
+        here = copies.get(leaves) or copies.setdefault(leaves, copy(leaves))
         variables = {"PYTHONPATH": str(here), "REPOEVAL_HOME": str(here / "home"), "REPOEVAL_SOURCE": None}
         done = python("-m", *words, cwd=here, **variables)
         assert done.code == code, done.out + done.err

@@ -62,15 +62,15 @@ ORDER = ("p1", "p0", "q0", "p9", "p8", "q1")
 
 
 def scores(*measures):
-    _, found = judged("uses", measures)
+    _, result = judged("uses", measures)
     run = {"r/0": tuple((chunk_id(name), -float(at)) for at, name in enumerate(ORDER))}
-    observed = score_run(run, found.qrels, measures, found.context)
-    ceilings = score_ceilings(found.qrels, measures, found.context, observed=observed)
+    observed = score_run(run, result.qrels, measures, result.context)
+    ceilings = score_ceilings(result.qrels, measures, result.context, observed=observed)
     return list(observed.mean().values()), list(ceilings.mean().values())
 
 
 def test_gold_is_what_the_prompt_does_not_show():
-    planned, found = judged("uses")
+    planned, result = judged("uses")
     (task,) = planned.benchmark.tasks
     assert planned.benchmark.unscored == 1
     assert planned.queries[0].text == "\n".join(HAND_LINES[14:34]) + "\n"
@@ -80,7 +80,7 @@ def test_gold_is_what_the_prompt_does_not_show():
         Place("r/p.py", LineSpan(89, 92)),
     )
     gains = {"p0": 2, "p8": 1, "p9": 1, "q0": 1, "q1": 1}
-    assert found.qrels["r/0"] == {chunk_id(name): gain for name, gain in gains.items()}
+    assert result.qrels["r/0"] == {chunk_id(name): gain for name, gain in gains.items()}
 
 
 @pytest.mark.parametrize(
@@ -99,21 +99,21 @@ def test_lines_that_the_prompt_shows_cost_nothing_and_do_not_count():
     second line ends the last.
     """
     budgets = {5: 0, 6: 1 / 4, 12: 2 / 4, 98: 2 / 4, 99: 3 / 4, 104: 3 / 4, 105: 1}
-    found, _ = scores(*(f"definition_recall@{budget}" for budget in budgets))
-    assert found == pytest.approx(list(budgets.values()))
+    result, _ = scores(*(f"definition_recall@{budget}" for budget in budgets))
+    assert result == pytest.approx(list(budgets.values()))
 
 
 def test_lines_are_counted_over_the_union():
-    found, _ = scores("line_recall@42", "line_recall@45", "line_recall@105")
-    assert found == pytest.approx([6 / 10, 7 / 10, 1])
+    result, _ = scores("line_recall@42", "line_recall@45", "line_recall@105")
+    assert result == pytest.approx([6 / 10, 7 / 10, 1])
 
 
 def test_chunks_gain_by_their_definitions():
     gains = (0, 2, 1, 1, 1, 1)
     dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
     ideal = sum(gain / log2(rank + 1) for rank, gain in enumerate(sorted(gains, reverse=True), start=1))
-    found, ceiling = scores("ndcg@10")
-    assert (found, ceiling) == (pytest.approx([dcg / ideal]), pytest.approx([1.0]))
+    result, ceiling = scores("ndcg@10")
+    assert (result, ceiling) == (pytest.approx([dcg / ideal]), pytest.approx([1.0]))
 
 
 def test_ceilings_read_most_definitions_per_nws():
@@ -127,22 +127,22 @@ def test_ceilings_read_most_definitions_per_nws():
 
 
 def test_hidden_leaves_out_the_chunks_over_prompt_and_hole():
-    planned, found = judged("uses+exclusion=hidden")
+    planned, result = judged("uses+exclusion=hidden")
     assert not planned.corpus.own
-    starts = {chunk.lines.start for chunk in planned.corpus.chunks["r"] if chunk.chunk_id in found.excluded["r/0"]}
+    starts = {chunk.lines.start for chunk in planned.corpus.chunks["r"] if chunk.chunk_id in result.excluded["r/0"]}
     assert starts == {0, 10, 20, 30}
-    assert sorted(found.qrels["r/0"].values()) == [1, 1, 1, 1]
+    assert sorted(result.qrels["r/0"].values()) == [1, 1, 1, 1]
     # The two that are in hidden chunks still count.
-    assert len(found.context.definitions["r/0"]) == 4
+    assert len(result.context.definitions["r/0"]) == 4
 
 
 def test_another_gold_is_one_definition():
-    _, found = judged("context+relevance=definitions")
-    assert set(found.qrels["r/0"].values()) == {1.0}
+    _, result = judged("context+relevance=definitions")
+    assert set(result.qrels["r/0"].values()) == {1.0}
     run = {
         "r/0": tuple((chunk.chunk_id, -float(at)) for at, chunk in enumerate(judged("context")[0].corpus.chunks["r"]))
     }
-    value = score_run(run, {"r/0": {}}, ["definition_recall@107", "definition_recall@108"], found.context)
+    value = score_run(run, {"r/0": {}}, ["definition_recall@107", "definition_recall@108"], result.context)
     # The context ends with line 36, which ends at 3 x 36 nws.
     assert list(value.mean().values()) == [0.0, 1.0]
 

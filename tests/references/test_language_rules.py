@@ -36,7 +36,7 @@ def test_no_branch_asks_for_a_language_by_its_name():
         if isinstance(node, ast.Constant) and node.value in (NAMES | endings)
     ]
     # What reads Python says whose rules it has.
-    assert [each.partition(":")[0] for each in named] == ["python_names.py"], named
+    assert [use.partition(":")[0] for use in named] == ["python_names.py"], named
 
 
 @pytest.mark.parametrize("family", sorted(RULES))

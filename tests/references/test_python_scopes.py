@@ -74,8 +74,8 @@ def test_the_names_of_a_class_are_not_seen_from_a_comprehension_in_it():
 def test_of_what_is_tried_and_done_instead_the_first_in_the_file_is_meant(first):
     module = f"try:\n    import nothing\n    {first}\nexcept ImportError:\n    def fast(): return 2\n"
     module += "else:\n    def fast(): return 3\n"
-    (found,) = uses({"a.py": module, "task.py": "from a import fast\nfast\n"}, "task.py", 1, 2).used
-    assert found.definition.lines == LineSpan(2, 3)
+    (result,) = uses({"a.py": module, "task.py": "from a import fast\nfast\n"}, "task.py", 1, 2).used
+    assert result.definition.lines == LineSpan(2, 3)
 
 
 STARS = {
@@ -107,8 +107,8 @@ def test_a_name_that_a_star_import_does_not_give_is_that_of_the_next():
         "pkg/n.py": "def helper(): return 2\n",
         "task.py": "from pkg import helper\nhelper\n",
     }
-    (found,) = uses(files, "task.py", 1, 2).used
-    assert found.definition.file == "r/pkg/n.py"
+    (result,) = uses(files, "task.py", 1, 2).used
+    assert result.definition.file == "r/pkg/n.py"
 
 
 READ = sorted(Path(asyncio.__file__).parent.glob("*.py"))
@@ -119,8 +119,8 @@ READ = sorted(Path(asyncio.__file__).parent.glob("*.py"))
 def test_each_scope_binds_the_names_that_python_itself_finds(path):
     """Python's own table of symbols: functions, classes, lambdas and comprehensions with what is local to each."""
     file = SourceFile("r", "a.py", path.read_text(encoding="utf-8"))
-    scopes = [each for each in read_module(file).scopes.values() if each.parent is not None]
-    assert Counter(bound(each) for each in scopes) == Counter(tables(symtable.symtable(file.text, "a.py", "exec")))
+    scopes = [item for item in read_module(file).scopes.values() if item.parent is not None]
+    assert Counter(bound(scope) for scope in scopes) == Counter(tables(symtable.symtable(file.text, "a.py", "exec")))
 
 
 @pytest.mark.parametrize("pattern", ["{'a': 1, **name}", "[1, *name]", "A(x=name)", "{'a': [name]}", "(1 | 2) as name"])
@@ -139,8 +139,8 @@ def bound(scope):
 def tables(table):
     """The same of each table of symbols in another, without what Python adds itself."""
     for inner in table.get_children():
-        found = {unmangled(each.get_name()) for each in inner.get_symbols() if each.is_local()}
-        yield inner.get_name(), frozenset(found - {".0", "__class__"})
+        result = {unmangled(symbol.get_name()) for symbol in inner.get_symbols() if symbol.is_local()}
+        yield inner.get_name(), frozenset(result - {".0", "__class__"})
         yield from tables(inner)
 
 

@@ -196,12 +196,12 @@ def resolve(files):
 
 
 def test_what_resolves_to_nothing_is_counted_and_told_by_name_alone():
-    found = resolve(TYPESCRIPT)
+    result = resolve(TYPESCRIPT)
     # `z` and its member are another package's; `x.roundedTotal` is the only definition of a compound name.
-    assert [(u.definition.name, u.tier) for u in found.used if u.tier != "imported"] == [
+    assert [(u.definition.name, u.tier) for u in result.used if u.tier != "imported"] == [
         ("roundedTotal", "distinctive")
     ]
-    assert found.without == {"third party": 2, "unresolved": 1}
+    assert result.without == {"third party": 2, "unresolved": 1}
 
 
 RULES = {
@@ -377,15 +377,15 @@ EVERY = {**CASES, **RULES}
 @pytest.mark.parametrize("case", EVERY)
 def test_what_a_name_is_led_to(case):
     files, expected, *without = EVERY[case]
-    found = resolve(files)
-    used = [each for each in found.used if each.tier == "imported"]
-    assert {f"{each.definition.file[2:]} {each.definition.name}" for each in used} == expected
+    result = resolve(files)
+    used = [use for use in result.used if use.tier == "imported"]
+    assert {f"{item.definition.file[2:]} {item.definition.name}" for item in used} == expected
     if without:
-        assert len(found.used) == len(used)
-        assert without[0] in (None, found.without)
-    for each in used:
-        header = files[each.definition.file[2:]].split("\n")[each.definition.lines.start]
-        assert each.definition.kind != "class" or not header.startswith("impl")
+        assert len(result.used) == len(used)
+        assert without[0] in (None, result.without)
+    for element in used:
+        header = files[element.definition.file[2:]].split("\n")[element.definition.lines.start]
+        assert element.definition.kind != "class" or not header.startswith("impl")
 
 
 NOT_BY_NAME = {
@@ -418,8 +418,8 @@ NOT_BY_NAME = {
 
 @pytest.mark.parametrize(("lib", "task"), NOT_BY_NAME.values(), ids=NOT_BY_NAME)
 def test_what_a_name_alone_does_not_tell(lib, task):
-    found = resolve({"lib.ts": lib, "task.ts": task})
-    assert "distinctive" not in {each.tier for each in found.used}
+    result = resolve({"lib.ts": lib, "task.ts": task})
+    assert "distinctive" not in {use.tier for use in result.used}
 
 
 MIXED = {
@@ -436,11 +436,11 @@ MIXED = {
 @pytest.mark.parametrize("paths", [sorted(MIXED), sorted(MIXED, reverse=True)])
 def test_files_of_other_languages_beside_a_file_are_not_its_own(paths):
     """Nor does what was asked before change an answer."""
-    found = {}
+    result = {}
     with Resolver(sources({path: MIXED[path] for path in paths})) as resolver:
         for path in paths:
             marked = [number for number, line in enumerate(MIXED[path].split("\n")) if "HOLE" in line]
             used = resolver.uses(path, LineSpan(marked[0], marked[-1] + 1)).used if marked else ()
-            found[path] = {each.definition.name for each in used}
-    assert found.pop("a/task.ts") == {"count", "Rest", "Rest.y"}
-    assert not any(found.values())
+            result[path] = {use.definition.name for use in used}
+    assert result.pop("a/task.ts") == {"count", "Rest", "Rest.y"}
+    assert not any(result.values())

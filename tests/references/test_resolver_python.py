@@ -110,9 +110,9 @@ def uses(body, head="", *, before="def written(a, item: Item, basket: Basket):\n
     text = head + before + "".join(f"    {line}\n" for line in body.split("\n"))
     start = len((head + before).splitlines())
     files = {**FILES, **more, "shop/task.py": text}
-    found = written.uses(files, "shop/task.py", start, len(text.splitlines()))
-    assert found is not None
-    return found
+    result = written.uses(files, "shop/task.py", start, len(text.splitlines()))
+    assert result is not None
+    return result
 
 
 CASES = {
@@ -162,32 +162,32 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_lines_use(case):
     body, head, expected = CASES[case]
-    found = uses(body, head)
+    actual = uses(body, head)
     result = {
-        each.definition.file.removeprefix("r/shop/").removesuffix(".py") + "." + each.definition.name
-        for each in found.used
+        use.definition.file.removeprefix("r/shop/").removesuffix(".py") + "." + use.definition.name
+        for use in actual.used
     }
     assert result == expected
 
 
-def lines_of(found):
-    return {each.definition.name: (each.definition.lines.start + 1, each.definition.lines.end) for each in found.used}
+def lines_of(resolution):
+    return {use.definition.name: (use.definition.lines.start + 1, use.definition.lines.end) for use in resolution.used}
 
 
 def test_gold_lines_are_header_and_docstring_or_the_statement():
-    found = lines_of(uses("item.colour; item.stock; core.rate; core.exchange_rate(1); item.price.plus; core.LIMIT"))
+    result = lines_of(uses("item.colour; item.stock; core.rate; core.exchange_rate(1); item.price.plus; core.LIMIT"))
     # Decorators, signature and docstring; of a class-level name its statement; the first of several sites.
-    assert found["rate"] == (11, 18)
-    assert found["Price.plus"] == (4, 7)
-    assert found["Item.colour"] == (18, 18)
-    assert found["Item.stock"] == (29, 29)
-    assert found["LIMIT"] == (10, 10)
+    assert result["rate"] == (11, 18)
+    assert result["Price.plus"] == (4, 7)
+    assert result["Item.colour"] == (18, 18)
+    assert result["Item.stock"] == (29, 29)
+    assert result["LIMIT"] == (10, 10)
 
 
 def test_at_most_twelve_lines_that_are_not_blank_are_gold():
     doc = "def long():\n    '''One.\n\n" + "".join(f"    line {n}\n" for n in range(20)) + "    '''\n"
-    found = uses("long()", "from shop.long import long\n", **{"shop/long.py": doc})
-    assert lines_of(found)["long"] == (1, 13)
+    result = uses("long()", "from shop.long import long\n", **{"shop/long.py": doc})
+    assert lines_of(result)["long"] == (1, 13)
 
 
 def test_what_is_written_and_what_it_defines_are_left_out():
@@ -195,8 +195,8 @@ def test_what_is_written_and_what_it_defines_are_left_out():
     assert not uses(body).used
     # A site in the hole is none; the other site of the attribute is.
     before = "class Own(Item):\n  def other(self):\n    self.depth = 1\n  def written(self):\n"
-    found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before)
-    assert names(found) == {"Own.depth", "Item.colour"}
+    result = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before)
+    assert names(result) == {"Own.depth", "Item.colour"}
 
 
 OWN = """\
@@ -251,8 +251,8 @@ OWN_CASES = {
 def test_what_the_classes_around_a_hole_have(case):
     body, expected = OWN_CASES[case]
     body = "".join(f"    {line}\n" for line in body.splitlines())
-    found = uses(body, before=OWN)
-    assert names(found, certain=True) == expected
+    result = uses(body, before=OWN)
+    assert names(result, certain=True) == expected
 
 
 HELD = {
@@ -312,17 +312,17 @@ HELD_CASES = {
 @pytest.mark.parametrize("case", HELD_CASES)
 def test_what_is_held_by_a_value(case):
     body, expected = HELD_CASES[case]
-    found = uses(body, "from shop.held import *\n", **HELD)
-    assert names(found, certain=True) == expected
+    result = uses(body, "from shop.held import *\n", **HELD)
+    assert names(result, certain=True) == expected
 
 
 @pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
 def test_line_ends_that_python_does_not_count_move_nothing(end):
     module = f"\f\nLIMIT = 1\n\f\nNOTE = '''a{end}b'''  # {end}\n\fdef far():\n    return 'é{end}', LIMIT\n"
     head = f"from shop.odd import far\nimport shop.odd\n# {end}\n"
-    found = uses(f"x = '{end}'; far()\nshop.odd.LIMIT", head, **{"shop/odd.py": module})
+    result = uses(f"x = '{end}'; far()\nshop.odd.LIMIT", head, **{"shop/odd.py": module})
     lines = module.splitlines()
-    kept = {each.definition.name: each.definition.lines for each in found.used}
+    kept = {use.definition.name: use.definition.lines for use in result.used}
     assert {name: [lines[at] for at in where] for name, where in kept.items()} == {
         "LIMIT": ["LIMIT = 1"],
         "far": ["def far():"],
@@ -331,8 +331,8 @@ def test_line_ends_that_python_does_not_count_move_nothing(end):
 
 @pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
 def test_any_file_with_such_line_ends_is_read(text):
-    found = written.uses({"a.py": text}, "a.py", 0, SourceFile("r", "a.py", text).n_lines)
-    assert found is None or found.names == text.count("x") + text.count("y")
+    result = written.uses({"a.py": text}, "a.py", 0, SourceFile("r", "a.py", text).n_lines)
+    assert result is None or result.names == text.count("x") + text.count("y")
 
 
 DEEP = {
@@ -346,21 +346,21 @@ DEEP = {
 @pytest.mark.parametrize("case", DEEP)
 def test_deep_code_is_read_or_counted_as_unread(case):
     text = f"from shop.core import Item\nfrom shop import core\n{DEEP[case]}\n"
-    found = written.uses({**FILES, "shop/task.py": text}, "shop/task.py", 2, text.count("\n"))
-    assert found is None or "Item" in names(found)
-    assert found or case == "annotation"
+    result = written.uses({**FILES, "shop/task.py": text}, "shop/task.py", 2, text.count("\n"))
+    assert result is None or "Item" in names(result)
+    assert result or case == "annotation"
 
 
 def test_names_without_a_definition_are_counted_by_reason():
-    found = uses("np.a\nlen\na.whatever\nmissing_name", "import numpy as np\n")
-    assert not found.used
-    assert found.without == {"third party": 2, "builtin": 1, "dynamic": 1, "unresolved": 1}
-    assert found.names == 6
+    result = uses("np.a\nlen\na.whatever\nmissing_name", "import numpy as np\n")
+    assert not result.used
+    assert result.without == {"third party": 2, "builtin": 1, "dynamic": 1, "unresolved": 1}
+    assert result.names == 6
 
 
 def test_a_tier_says_how_a_name_was_resolved():
-    found = uses("a.discounted_total()\na.late()\nitem.colour")
-    assert {each.definition.name: each.tier for each in found.used} == {
+    result = uses("a.discounted_total()\na.late()\nitem.colour")
+    assert {use.definition.name: use.tier for use in result.used} == {
         "Basket.discounted_total": "distinctive",
         "Item.colour": "imported",
     }
@@ -396,9 +396,9 @@ SHADOWS = {
 def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(code):
     head = "from pkg import shown, build\nfrom pkg.a import hidden\nfrom pkg.b import Box, Alias\n"
     files = TANGLED | {"task.py": f"{head}def written(x, of: Alias):\n    {code}\n"}
-    found = written.uses(files, "task.py", 4, 5)
-    assert names(found) == set(SHADOWS[code].split())
-    assert "r/other/a.py" not in {each.definition.file for each in found.used}
+    result = written.uses(files, "task.py", 4, 5)
+    assert names(result) == set(SHADOWS[code].split())
+    assert "r/other/a.py" not in {use.definition.file for use in result.used}
 
 
 def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):

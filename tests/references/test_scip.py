@@ -35,10 +35,10 @@ def test_a_name_is_what_the_index_says(tmp_path):
 @pytest.mark.parametrize(("encoding", "column"), [(0, 10), (3, 10), (2, 11), (1, 14)])
 def test_columns_are_counted_as_the_document_says(tmp_path, encoding, column):
     """The two letters of the text are three units of UTF-16 and six bytes."""
-    found = uses(
+    result = uses(
         tmp_path, DEFINED, document("b.py", occurrence((1, column, 1, column + 1), "s C#x."), encoding=encoding)
     )
-    assert ("C.x", "resolved") in found
+    assert ("C.x", "resolved") in result
 
 
 def test_a_local_symbol_is_of_one_file(tmp_path):

@@ -124,6 +124,6 @@ def test_types_that_lead_in_circles_end():
 
 def test_a_line_that_is_nested_as_deeply_as_it_is_long_is_read_by_name():
     files = {"a.ts": "export const far = 1\n", "b.ts": 'import {far} from "./a"\nx = far' + ".y()" * 600 + "\n"}
-    found = uses(files, "b.ts", 1, 2)
-    assert found.names == 602
-    assert names(found) == {"far"}
+    result = uses(files, "b.ts", 1, 2)
+    assert result.names == 602
+    assert names(result) == {"far"}

@@ -282,8 +282,8 @@ def test_java_tells_fields_methods_and_their_overloads_apart():
     )
     for code, line in (("size", 1), ("size()", 2), ("size(1)", 3)):
         for at in ("", "own.", "this."):
-            (found,) = uses({"Task.java": text.replace("{}", f"f({at}{code});")}, "Task.java", 5, 6).used
-            assert (found.definition.name, found.definition.lines.start) == ("Task.size", line)
+            (result,) = uses({"Task.java": text.replace("{}", f"f({at}{code});")}, "Task.java", 5, 6).used
+            assert (result.definition.name, result.definition.lines.start) == ("Task.size", line)
 
 
 def test_java_imports_members_by_the_class_that_has_them():
@@ -310,10 +310,10 @@ def test_others(shop, path, head, body, expected):
 def test_a_local_is_looked_for_so_far_above_and_no_farther():
     """Each step up a tree begins at its root, so in code that is nested deeply they are counted."""
     head = "package shop\n\nfunc written() {\n\tx := NewItem(1)\n"
-    for deep, found in ((10, {"Item.Price"}), (200, set())):
+    for deep, result in ((10, {"Item.Price"}), (200, set())):
         text = head + "{\n" * deep + "\tx.Price\n" + "}\n" * deep + "}\n"
         line = text.split("\n").index("\tx.Price")
-        assert names(uses({"shop.go": GO_SHOP, "task.go": text}, "task.go", line, line + 1)) == found
+        assert names(uses({"shop.go": GO_SHOP, "task.go": text}, "task.go", line, line + 1)) == result
 
 
 ELSEWHERE = {
@@ -354,9 +354,9 @@ ELSEWHERE = {
 @pytest.mark.parametrize("case", ELSEWHERE)
 def test_a_type_of_elsewhere_is_not_the_one_of_its_name_here(case):
     """What it is looked up in is none of these files; the type here is found by its own name."""
-    path, text, foreign, own, wanted = ELSEWHERE[case]
+    path, text, foreign, own, method = ELSEWHERE[case]
     at = text[: text.index("{}")].count("\n")
-    for line, expected in ((foreign, set()), (own, {wanted})):
+    for line, expected in ((foreign, set()), (own, {method})):
         assert names(uses({path: text.replace("{}", line)}, path, at, at + 1)) == expected
 
 
@@ -375,6 +375,6 @@ def test_a_type_of_a_module_of_rust_is_found_there():
     shapes = "pub struct Round { r: i32 }\nimpl Round {\n    pub fn turn(&self) -> i32 { 1 }\n"
     shapes += "    pub fn make() -> Round { Round { r: 1 } }\n}\n"
     text = "mod shapes;\nstruct Round { own: i32 }\nfn f(a: shapes::Round, b: crate::shapes::Round) {\n{}\n}\n"
-    for line, wanted in (("a.turn();", "turn"), ("b.turn();", "turn"), ("let c = shapes::Round::make();", "make")):
+    for line, method in (("a.turn();", "turn"), ("b.turn();", "turn"), ("let c = shapes::Round::make();", "make")):
         files = {"src/lib.rs": text.replace("{}", line), "src/shapes.rs": shapes}
-        assert names(uses(files, "src/lib.rs", 3, 4)) == {f"Round.{wanted}"}
+        assert names(uses(files, "src/lib.rs", 3, 4)) == {f"Round.{method}"}

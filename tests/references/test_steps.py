@@ -43,25 +43,25 @@ def python_returns(parts):
 
 
 def python_stars(parts):
-    files = {f"{name}.py": "".join(f"from {each} import *\n" for each in of) or "x = 1\n" for name, of in parts}
+    files = {f"{name}.py": "".join(f"from {item} import *\n" for item in of) or "x = 1\n" for name, of in parts}
     return files, "b.py", f"from {parts[-1][0]} import missing\nmissing\n"
 
 
 def python_imports(parts):
-    files = {f"{name}.py": "".join(f"from {each} import missing\n" for each in of) or "x = 1\n" for name, of in parts}
+    files = {f"{name}.py": "".join(f"from {item} import missing\n" for item in of) or "x = 1\n" for name, of in parts}
     return files, "b.py", f"from {parts[-1][0]} import missing\nmissing\n"
 
 
 def c_typedefs(parts, ending="c"):
     text = "".join(
-        f"typedef struct {name} {{ int x{name}; }} {name};\n" + "".join(f"typedef {each} {name};\n" for each in of)
+        f"typedef struct {name} {{ int x{name}; }} {name};\n" + "".join(f"typedef {item} {name};\n" for item in of)
         for name, of in parts
     )
     return {"a.h": text}, f"b.{ending}", f'#include "a.h"\nvoid f({parts[-1][0]} *v) {{ v->missing; }}\n'
 
 
 def c_includes(parts):
-    files = {f"{name}.h": "".join(f'#include "{each}.h"\n' for each in of) + f"int x{name};\n" for name, of in parts}
+    files = {f"{name}.h": "".join(f'#include "{item}.h"\n' for item in of) + f"int x{name};\n" for name, of in parts}
     return files, "b.c", f'#include "{parts[-1][0]}.h"\nvoid f(void) {{ missing(); }}\n'
 
 
@@ -83,7 +83,7 @@ def go_embeds(parts):
 
 
 def go_aliases(parts):
-    text = "package a\n" + "".join(f"type {name} = {each}\n" for name, of in parts for each in of or ["int"])
+    text = "package a\n" + "".join(f"type {name} = {item}\n" for name, of in parts for item in of or ["int"])
     return {"a.go": text}, "b.go", f"package a\nfunc f(v {parts[-1][0]}) {{ v.Missing() }}\n"
 
 
@@ -146,7 +146,7 @@ def javascript_inherits(parts):
 
 
 def rust_aliases(parts):
-    text = "".join(f"pub type {name} = {each};\n" for name, of in parts for each in of or ["u32"])
+    text = "".join(f"pub type {name} = {item};\n" for name, of in parts for item in of or ["u32"])
     return {"src/lib.rs": text}, "src/b.rs", f"use crate::{parts[-1][0]};\nfn f(v: {parts[-1][0]}) {{ v.missing(); }}\n"
 
 
@@ -195,7 +195,7 @@ def test_a_task_of_too_many_steps_is_unread_and_the_next_is_not():
     with Resolver(sources({"a.py": text})) as resolver:
         resolver.steps.most = 30
         assert resolver.uses("a.py", LineSpan(5, 25)) is None
-        assert {each.definition.name for each in resolver.uses("a.py", LineSpan(5, 6)).used} == {"A.far"}
+        assert {use.definition.name for use in resolver.uses("a.py", LineSpan(5, 6)).used} == {"A.far"}
         resolver.steps.most = MOST
         assert resolver.uses("a.py", LineSpan(5, 25)).names == 40
 

@@ -13,7 +13,7 @@ from support.runs import edit, write_carried_pair, write_run, write_runs
 FILES = [f"f{i // 2}.py" for i in range(40)]
 
 
-def made(tmp_path, name, value, **changed):
+def stored_run(tmp_path, name, value, **changed):
     """A run of 40 queries in 20 files."""
     values = {"ndcg@10": [value + 0.001 * (i % 3) for i in range(40)], "mrr": [0.5] * 40}
     return write_run(tmp_path / name, values, files=FILES, chunker=f"fixed:max_nws={name}", **changed)
@@ -21,7 +21,7 @@ def made(tmp_path, name, value, **changed):
 
 def test_letters_name_the_runs_that_a_mean_is_better_than(tmp_path):
     """In LaTeX and Markdown; a column in which all are equal has neither letters nor a single best."""
-    runs = [made(tmp_path, "100", 0.2), made(tmp_path, "200", 0.8), made(tmp_path, "300", 0.5)]
+    runs = [stored_run(tmp_path, "100", 0.2), stored_run(tmp_path, "200", 0.8), stored_run(tmp_path, "300", 0.5)]
     comparisons = compare(runs, measures=["ndcg@10", "mrr"])
     table = paper_table(runs, comparisons, ["ndcg@10", "mrr"])
     text = latex([table])
@@ -33,7 +33,7 @@ def test_letters_name_the_runs_that_a_mean_is_better_than(tmp_path):
 
 def test_against_a_baseline_only_its_differences_are_marked(tmp_path):
     """The worse side of a pair has no letter: the better one names it."""
-    runs = [made(tmp_path, "100", 0.2), made(tmp_path, "200", 0.8), made(tmp_path, "300", 0.5)]
+    runs = [stored_run(tmp_path, "100", 0.2), stored_run(tmp_path, "200", 0.8), stored_run(tmp_path, "300", 0.5)]
     marks = re.findall(r"textsuperscript\{(\w+)\}", latex([paper_table(runs, compare(runs, runs[2]), ["ndcg@10"])]))
     assert marks == ["c", "a"]
 
@@ -41,7 +41,7 @@ def test_against_a_baseline_only_its_differences_are_marked(tmp_path):
 @pytest.mark.parametrize(("low", "high"), [(-0.5, -0.2), (-0.3, 0.1), (9.0, 10.0), (99.9994, 100.2)])
 def test_the_best_is_the_greatest_number_not_the_last_text(tmp_path, low, high):
     """Of negative means, and of means with more digits; the measure is an imported one's of any range."""
-    runs = [made(tmp_path, "100", low), made(tmp_path, "200", high)]
+    runs = [stored_run(tmp_path, "100", low), stored_run(tmp_path, "200", high)]
     text = latex([paper_table(runs, [], ["ndcg@10"])])
     assert re.findall(r"textbf\{([^}]*)\}", text.replace("$-$", "-")) == [f"{runs[1].metrics.micro['ndcg@10']:.3f}"]
 
@@ -70,7 +70,7 @@ def test_a_lead_that_one_file_carries_has_no_letter_and_says_so(tmp_path):
 
 def test_more_runs_than_letters_are_refused(tmp_path):
     """26 rows can be named by letters."""
-    run = made(tmp_path, "100", 0.2)
+    run = stored_run(tmp_path, "100", 0.2)
     with pytest.raises(UsageError, match="26"):
         paper_table([run] * 27, [], ["ndcg@10"])
 

@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</script><img onerror=x>$x^2$ & "q"\x07'
 
 
-def made(folder, chunker, shift=0.0, **more):
+def stored_run(folder, chunker, shift=0.0, **more):
     """A run of twelve queries in six files of two repositories, with line recall at two budgets."""
     base = np.linspace(0.1, 0.7, 12) + shift
     return write_run(
@@ -40,7 +40,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     chunkers = {"fixed:max_nws=900": 900, "ast:max_nws=900": 700, HOSTILE: 1500}
     return [
-        made(folder / str(i), chunker, i / 20, chunk_nws={"mean": float(mean), "median": mean, "p95": 2 * mean})
+        stored_run(folder / str(i), chunker, i / 20, chunk_nws={"mean": float(mean), "median": mean, "p95": 2 * mean})
         for i, (chunker, mean) in enumerate(chunkers.items())
     ]
 
@@ -76,7 +76,7 @@ def test_every_figure_is_there_and_of_its_own_name(drawn):
 def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
     """No style sheet, no script, no address; every id is unique on the page and every reference finds its own."""
     pages = [svg(figure, themed=True) for figure in drawn]
-    ids = [found for page in pages for found in re.findall(r'\bid="([^"]+)"', page)]
+    ids = [result for page in pages for result in re.findall(r'\bid="([^"]+)"', page)]
     assert len(set(ids)) == len(ids)
     for figure, page in zip(drawn, pages, strict=True):
         root = ET.fromstring(page)
@@ -139,7 +139,7 @@ def test_a_chunker_keeps_its_colour(runs):
 
 def test_names_take_no_room_from_the_plot(tmp_path):
     """Five runs with long names: the axes are as high as with one, and the legend is within the figure."""
-    many = [made(tmp_path / str(i), f"py:a.module.with.a.long.name{i}:Cutter") for i in range(5)]
+    many = [stored_run(tmp_path / str(i), f"py:a.module.with.a.long.name{i}:Cutter") for i in range(5)]
     heights = []
     for runs in (many[:1], many):
         drawing = figures(runs)[0].drawn
@@ -152,7 +152,7 @@ def test_names_take_no_room_from_the_plot(tmp_path):
 
 def test_runs_of_different_questions_are_refused(runs, tmp_path):
     with pytest.raises(UsageError, match="protocol"):
-        figures([runs[0], made(tmp_path / "other", "ast", protocol="body")])
+        figures([runs[0], stored_run(tmp_path / "other", "ast", protocol="body")])
 
 
 # Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.

@@ -35,7 +35,7 @@ def runs_of(folder, means, spread=0.05, queries=40, files=40):
 def concluded(*runs, retrievers=("bm25",), protocols=("uses",)):
     """The recommendation of these runs, a list of them for each protocol by each retriever, or one for all."""
     questions = [(protocol, retriever) for protocol in protocols for retriever in retrievers]
-    made = [
+    pairs_of_questions = [
         [
             (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
             for name, run in zip(NAMES, of_question, strict=False)
@@ -45,16 +45,16 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",)):
     reference_sets = read_reference_sets()
     evidence = [
         evidence_of(RunRequest(protocol=protocol, retriever=retriever), pairs, 0.3, "python", reference_sets)
-        for (protocol, retriever), pairs in zip(questions, made, strict=True)
+        for (protocol, retriever), pairs in zip(questions, pairs_of_questions, strict=True)
     ]
-    candidates = {candidate.label: candidate for candidate, _ in made[0]}
+    candidates = {candidate.label: candidate for candidate, _ in pairs_of_questions[0]}
     nothing = {"skipped": (), "n_failed": 0, "runs": ()}
     return conclude("data", "python", evidence, reference_sets=reference_sets, candidates=candidates, **nothing)
 
 
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
-    found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
-    use, measured, *rest = answer_lines(found)
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
+    use, measured, *rest = answer_lines(result)
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("Measured on 40 files: it finds 90 % of the definitions that code needs and 90 % of")
     assert "Against the truly best candidate it is expected to lose" in measured
@@ -62,27 +62,29 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
         "The choice is significantly better than 2 of the 2 others in uses bm25 and 2 in docstring bm25. "
         "What other repositories show weighs more than these files."
     )
-    assert found.choice.name == "ast"
-    assert found.decision.choice.expected_loss < 0.005
+    assert result.choice.name == "ast"
+    assert result.decision.choice.expected_loss < 0.005
 
 
 def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp_path):
     """By expected loss, under their names, with the Python to paste; not by the means of its first question."""
     by_words = runs_of(tmp_path / "words", {"a": 0.52, "b": 0.5, "c": 0.3})
     by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.9, "c": 0.3})
-    found = concluded(by_words, by_model, protocols=("uses", "docstring"))
-    page = report_page(by_words, "page.html", answer=found)
-    assert f'class="verdict">{answer_lines(found)[0]}</h2>' in page
+    result = concluded(by_words, by_model, protocols=("uses", "docstring"))
+    page = report_page(by_words, "page.html", answer=result)
+    assert f'class="verdict">{answer_lines(result)[0]}</h2>' in page
     table = page[page.index('id="ranking"') : page.index("</table>", page.index('id="ranking"'))]
     names = re.findall(r'class="key"></span>([^<]*)<', table)
-    assert names == [each.name for each in found.decision.candidates]
+    assert names == [candidate.name for candidate in result.decision.candidates]
     assert names == ["ast at 500", "fixed at 500", "recursive at 500"]
-    scores = [float(each) for each in re.findall(r'<td data-value="([^"]*)">0', table)]
+    scores = [float(value) for value in re.findall(r'<td data-value="([^"]*)">0', table)]
     assert scores == pytest.approx([0.7, 0.51, 0.3], abs=0.05)
     assert "make_chunker(&#34;ast:max_nws=500&#34;)" in page
-    behind = found.decision.candidate("recursive at 500").to_choice
-    assert behind[0] < found.decision.candidate("recursive at 500").score - found.decision.choice.score < behind[1] < 0
-    assert found.decision.choice.to_choice == (0, 0)
+    behind = result.decision.candidate("recursive at 500").to_choice
+    assert (
+        behind[0] < result.decision.candidate("recursive at 500").score - result.decision.choice.score < behind[1] < 0
+    )
+    assert result.decision.choice.to_choice == (0, 0)
 
 
 def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path):
@@ -113,9 +115,9 @@ def test_files_with_a_common_question_are_counted_and_tell_less(tmp_path):
 
 
 def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
-    found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
-    assert (found.decision, found.choice, found.setups, found.few) == (None, None, (), {"uses": 19})
-    assert answer_lines(found) == [
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
+    assert (result.decision, result.choice, result.setups, result.few) == (None, None, (), {"uses": 19})
+    assert answer_lines(result) == [
         "Too little code to choose a chunker by: 19 queries of uses. At least 20 are needed; add code, or questions of "
         "your own with --queries."
     ]
@@ -124,9 +126,9 @@ def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
 def test_retrievers_that_would_choose_otherwise_are_named(tmp_path):
     by_words = runs_of(tmp_path / "words", {"a": 0.9, "b": 0.5})
     by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.85})
-    found = concluded(by_words, by_model, retrievers=("bm25", "dense"))
-    assert found.by_retriever == {"bm25": "fixed at 500", "dense": "ast at 500"}
-    assert any("BM25 alone would choose fixed at 500" in line for line in answer_lines(found))
+    result = concluded(by_words, by_model, retrievers=("bm25", "dense"))
+    assert result.by_retriever == {"bm25": "fixed at 500", "dense": "ast at 500"}
+    assert any("BM25 alone would choose fixed at 500" in line for line in answer_lines(result))
 
 
 def test_sizes_are_named_in_the_unit_of_the_chunker():
@@ -146,9 +148,9 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     for some in (runs, runs[:1]):
         assert verdict(some).record.result is Result.NOTHING_FOUND
         assert "found" in verdict(some).text
-    found = choose(runs)
-    assert choice_sentences(found) == [verdict(runs).text]
-    assert [row.cells[-1] for row in choice_table(found).rows] == ["found nothing"] * 2
-    assert "no run found anything" in repr(found)
+    result = choose(runs)
+    assert choice_sentences(result) == [verdict(runs).text]
+    assert [row.cells[-1] for row in choice_table(result).rows] == ["found nothing"] * 2
+    assert "no run found anything" in repr(result)
     rows = paper_table(runs, compare(runs), ["ndcg@10"]).rows
     assert not any(cell.best for row in rows for cell in row.cells if isinstance(cell, ScoreCell))

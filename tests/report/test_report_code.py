@@ -17,14 +17,14 @@ def runs(text):
 def test_colours_cover_the_text_and_name_its_parts():
     """Runs add up to the text in UTF-16 units; keyword, name, docstring and comment are distinguished."""
     lines = SOURCE.splitlines()
-    found = runs(syntax(lines, "a/b.py"))
-    assert sum(length for _, length in found) == units("\n".join(lines))
+    result = runs(syntax(lines, "a/b.py"))
+    assert sum(length for _, length in result) == units("\n".join(lines))
     text, at, parts = "\n".join(lines).encode("utf-16-le"), 0, []
-    for letter, length in found:
+    for letter, length in result:
         parts.append((letter, text[2 * at : 2 * (at + length)].decode("utf-16-le")))
         at += length
-    for wanted in (("k", "def"), ("f", "greet"), ("k", "return"), ("c", "# \U0001f600 done")):
-        assert wanted in parts
+    for part_ in (("k", "def"), ("f", "greet"), ("k", "return"), ("c", "# \U0001f600 done")):
+        assert part_ in parts
     assert any(letter == "s" and "Say hello." in part for letter, part in parts)
 
 

@@ -36,42 +36,42 @@ def test_it_is_one_word_that_unpacks_to_what_was_packed():
 
 def test_every_query_has_its_hits_its_relevant_ones_and_its_text(of):
     """Top hits are the log's first, marked by the judgements; the text is the query's, as lines of the file or itself."""
-    run, found = of()
+    run, result = of()
     qrels, rows = run.qrels(), {row.query_id: row for row in run.log_rows()}
-    assert [query["id"] for query in found["queries"]] == list(run.scores.query_ids)
-    for query in found["queries"]:
+    assert [query["id"] for query in result["queries"]] == list(run.scores.query_ids)
+    for query in result["queries"]:
         logged = rows[query["id"]].topk[:TOP]
         (top,) = query["top"]
         for (file, start, end, relevant, _), entry in zip(top, logged, strict=True):
-            assert (found["files"][file]["name"], start, end) == (entry.file, entry.start_line, entry.end_line)
+            assert (result["files"][file]["name"], start, end) == (entry.file, entry.start_line, entry.end_line)
             assert relevant == (entry.chunk_id in qrels[query["id"]])
         lines = query["text"]
         if lines and isinstance(lines[0], int):
-            lines = found["files"][query["file"]]["text"].split("\n")[slice(*lines)]
+            lines = result["files"][query["file"]]["text"].split("\n")[slice(*lines)]
         assert lines == rows[query["id"]].query.splitlines()
         assert "read" not in query
 
 
 def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
     """One number a chunk: twice its rank, and one where it is relevant."""
-    run, found = of()
+    run, result = of()
     qrels, ranked = run.qrels(), run.ranked_ids()
-    for query in found["queries"]:
-        file = found["files"][query["file"]]["name"]
+    for query in result["queries"]:
+        file = result["files"][query["file"]]["name"]
         chunks = run.inspection.chunks[file]
-        assert found["chunks"][0][query["file"]] == [end for c in chunks for end in (c.lines.start, c.lines.end)]
-        wanted = [
+        assert result["chunks"][0][query["file"]] == [end for c in chunks for end in (c.lines.start, c.lines.end)]
+        expected = [
             2 * (ranked[query["id"]].index(c.chunk_id) + 1 if c.chunk_id in ranked[query["id"]] else 0)
             + (c.chunk_id in qrels[query["id"]])
             for c in chunks
         ]
-        assert query["ranks"] == [wanted]
+        assert query["ranks"] == [expected]
 
 
 def test_a_query_with_chunks_of_its_own_brings_them(of):
     """Where the body is blanked for each query, its lanes are its own."""
-    run, found = of("context+exclusion=body")
-    for query in found["queries"]:
+    run, result = of("context+exclusion=body")
+    for query in result["queries"]:
         own = run.inspection.own[query["id"]]
         assert query["own"] == [[end for c in own for end in (c.lines.start, c.lines.end)]]
         assert len(query["ranks"][0]) == len(own)
@@ -80,8 +80,8 @@ def test_a_query_with_chunks_of_its_own_brings_them(of):
 
 def test_lanes_carry_no_ranks_where_a_baselines_chunks_are_ranked(of):
     """Under linemap a chunk that was not retrieved is none that was missed."""
-    _, found = of("linemap")
-    assert all(query["ranks"] == [None] for query in found["queries"])
+    _, result = of("linemap")
+    assert all(query["ranks"] == [None] for query in result["queries"])
 
 
 def test_the_bm25_run_beside_is_over_the_same_chunks(benchmark, tmp_path):

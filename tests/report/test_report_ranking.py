@@ -19,7 +19,7 @@ NAMES = ("b", "c", "d")
 
 
 @pytest.fixture
-def made(tmp_path):
+def stored_runs(tmp_path):
     """Three runs, the best in the middle: `c` far ahead of `b`, and no more than noise ahead of `d`."""
     base = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
     noisy = [value + 0.2 + (0.05 if i % 4 < 2 else -0.06) for i, value in enumerate(base)]
@@ -30,47 +30,54 @@ def made(tmp_path):
     ]
 
 
-def test_the_best_run_is_first_and_the_others_follow_by_their_score(made):
+def test_the_best_run_is_first_and_the_others_follow_by_their_score(stored_runs):
     """Scores and differences are those of compare; ten chunks of mean size are what a query reads."""
-    found = verdict(made).record
-    head = ranking(page_runs(made), found)
+    result = verdict(stored_runs).record
+    head = ranking(page_runs(stored_runs), result)
     assert [row.run for row in head.rows] == [1, 2, 0]
-    assert [row.score for row in head.rows] == [made[row.run].metrics.micro["ndcg@10"] for row in head.rows]
-    by_name = {each.treatment: each.difference for each in compare(made, made[1]) if each.measure == "ndcg@10"}
+    assert [row.score for row in head.rows] == [stored_runs[row.run].metrics.micro["ndcg@10"] for row in head.rows]
+    by_name = {
+        comparison.treatment: comparison.difference
+        for comparison in compare(stored_runs, stored_runs[1])
+        if comparison.measure == "ndcg@10"
+    }
     assert [row.difference for row in head.rows] == [None, by_name["d"], by_name["b"]]
     assert [row.outcome for row in head.rows] == ["best", "not significant", "worse"]
     assert (head.unit, [row.cost for row in head.rows]) == ("characters", [1200.0, 800.0, 1000.0])
 
 
-def test_the_page_has_the_ranking_in_its_order_and_one_plot(made):
+def test_the_page_has_the_ranking_in_its_order_and_one_plot(stored_runs):
     """A row for each run, best first, and the plot's words hold each difference."""
-    page = report_page(made, "report.html")
+    page = report_page(stored_runs, "report.html")
     table = page[page.index('id="ranking"') : page.index("</table>", page.index('id="ranking"'))]
     assert re.findall(r'<tr class="run(\d)">', table) == ["1", "2", "0"]
     assert page.count('id="ranking-plot"') == 1
-    found = verdict(made).record
-    for each in found.differences:
-        if each.measure == "ndcg@10":
-            assert f"{each.treatment}: {each.difference:+.4f} [{each.ci[0]:+.4f}, {each.ci[1]:+.4f}]" in page
+    result = verdict(stored_runs).record
+    for difference in result.differences:
+        if difference.measure == "ndcg@10":
+            assert (
+                f"{difference.treatment}: {difference.difference:+.4f} [{difference.ci[0]:+.4f}, {difference.ci[1]:+.4f}]"
+                in page
+            )
 
 
-def test_one_run_has_no_plot_of_differences(made):
-    page = report_page(made[:1], "report.html")
+def test_one_run_has_no_plot_of_differences(stored_runs):
+    page = report_page(stored_runs[:1], "report.html")
     assert 'id="ranking"' in page
     assert 'id="ranking-plot"' not in page
-    (row,) = ranking(page_runs(made[:1]), verdict(made[:1]).record).rows
+    (row,) = ranking(page_runs(stored_runs[:1]), verdict(stored_runs[:1]).record).rows
     assert (row.difference, row.outcome, row.cost) == (None, "", 1000.0)
 
 
-def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(made):
+def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(stored_runs):
     """A winner is chosen; where others may be as good they are named, and of many the number."""
-    names = {run.run_id: name for run, name in zip(made, NAMES, strict=True)}
-    winner = advice(verdict(made[:2]).record, names)
+    names = {run.run_id: name for run, name in zip(stored_runs, NAMES, strict=True)}
+    winner = advice(verdict(stored_runs[:2]).record, names)
     assert winner.startswith("Choose c: ")
-    close = verdict(made[1:]).record
+    close = verdict(stored_runs[1:]).record
     assert close.result is Result.NOT_SIGNIFICANT
-    for found in (close, verdict(made).record):
-        said = advice(found, names)
+    for result in (close, verdict(stored_runs).record):
+        said = advice(result, names)
         assert not said.startswith("Choose")
         assert " c is first" in said
         assert " d may be as good" in said
@@ -80,15 +87,15 @@ def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(made):
 
 
 @pytest.mark.slow
-def test_one_repository_has_no_columns_and_figures_of_its_own(made, tmp_path):
+def test_one_repository_has_no_columns_and_figures_of_its_own(stored_runs, tmp_path):
     """What would repeat the whole is left out; with a second repository it is there."""
-    columns = {f"two-{name}": run.scores.values for name, run in zip(NAMES, made, strict=True)}
+    columns = {f"two-{name}": run.scores.values for name, run in zip(NAMES, stored_runs, strict=True)}
     two = write_runs(tmp_path, columns, files=FILES, repos=[f"r{i // 10}" for i in range(80)])
-    for runs, several in ((made, False), (two, True)):
-        found = verdict(runs)
+    for runs, several in ((stored_runs, False), (two, True)):
+        result = verdict(runs)
         page = report_page(runs, "report.html")
         assert ("one new repository</button>" in page) is several
-        order = [found.reference, *({*range(len(runs))} - {found.reference})]
+        order = [result.reference, *({*range(len(runs))} - {result.reference})]
         segment_table, _ = segments(page_runs(runs), "ndcg@10", order)
         by_repository = [row for row in segment_table.rows if row.cells[0].startswith("repo = ")]
         assert len(by_repository) == (8 if several else 0)

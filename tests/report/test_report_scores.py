@@ -13,7 +13,7 @@ BM25 = {"chunker": "fixed:max_nws=9", "retriever": "bm25:k1=1.2", "embedder": "n
 
 
 @pytest.fixture
-def made(tmp_path):
+def stored_runs(tmp_path):
     """Runs by what they differ in, with latencies."""
 
     def make(*changes):
@@ -26,9 +26,9 @@ def made(tmp_path):
     return make
 
 
-def test_a_column_is_a_measure_that_was_scored_or_the_time_of_a_search(made):
+def test_a_column_is_a_measure_that_was_scored_or_the_time_of_a_search(stored_runs):
     """Nothing is scored for the page: what eval did not score has no column."""
-    runs = page_runs(made(DENSE, BM25))
+    runs = page_runs(stored_runs(DENSE, BM25))
     table = page_table(table_of(score_columns(runs, "retriever"), runs, "page"))
     assert [head["key"] for head in table["heads"]] == ["", "ndcg@10", "search"]
     assert [row[2].value for row in table["rows"]] == [1.0, 2.0]
@@ -45,16 +45,16 @@ def test_a_column_is_a_measure_that_was_scored_or_the_time_of_a_search(made):
         ((DENSE,), "chunker", ["fixed"]),
     ],
 )
-def test_runs_are_called_by_what_they_differ_in(made, changes, kind, short):
+def test_runs_are_called_by_what_they_differ_in(stored_runs, changes, kind, short):
     """An embedder that one of two retrievers does not use is not a difference of its own."""
-    runs = page_runs(made(*changes))
+    runs = page_runs(stored_runs(*changes))
     assert kind_of(runs) == kind
     assert [run.short for run in runs] == short
 
 
-def test_a_page_over_two_retrievers_names_their_chunker(made):
+def test_a_page_over_two_retrievers_names_their_chunker(stored_runs):
     """The heading says what differs, the line under it the chunker that both share, the column what the names are."""
-    page = report_page(made(DENSE, BM25), "report.html")
+    page = report_page(stored_runs(DENSE, BM25), "report.html")
     assert "<h1>dense vs bm25</h1>" in page
     assert "chunker fixed:max_nws=9</p>" in page
     assert '<button type="button">retriever</button>' in page

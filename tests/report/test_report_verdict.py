@@ -23,13 +23,15 @@ from support.runs import write_carried_pair, write_run, write_runs
 FILES = [f"f{i // 2}" for i in range(80)]
 
 
-def made(folder, values, **changed):
+def stored_run(folder, values, **changed):
     return write_run(folder, {"ndcg@10": values}, files=FILES, **changed)
 
 
 def leads(differences):
     """Column -> cell of the one primary difference."""
-    table = leads_table([each for each in differences if each.primary], lambda each: each.treatment, "run")
+    table = leads_table(
+        [difference for difference in differences if difference.primary], lambda difference: difference.treatment, "run"
+    )
     (row,) = table.rows
     return dict(zip((column.name for column in table.columns), row.cells, strict=True))
 
@@ -43,27 +45,29 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     """Who, under what, by how much over each, and how sure that is; the test is in the notes."""
     better = [value + 0.2 + 0.001 * (i % 5) for i, value in enumerate(plain)]
     worse = [value - 0.1 - 0.001 * (i % 3) for i, value in enumerate(plain)]
-    found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", better), made(tmp_path / "d", worse)])
-    assert (found.record.result, found.reference) == (Result.WINNER, 1)
-    assert [(each.run.name, round(each.lead, 3)) for each in found.record.others] == [("b", 0.202), ("d", 0.303)]
+    result = verdict(
+        [stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", better), stored_run(tmp_path / "d", worse)]
+    )
+    assert (result.record.result, result.reference) == (Result.WINNER, 1)
+    assert [(rival.run.name, round(rival.lead, 3)) for rival in result.record.others] == [("b", 0.202), ("d", 0.303)]
     for piece in ("c wins under protocol context with nDCG@10 0.561", "0.202 [", "0.303 [", "p at most 0.0002"):
-        assert piece in found.text
-    assert any("sign-flip test of the micro mean over 40 files with 80 queries" in note for note in found.notes)
+        assert piece in result.text
+    assert any("sign-flip test of the micro mean over 40 files with 80 queries" in note for note in result.notes)
 
 
 def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
     """The highest mean is named as that, with its lead and p."""
     noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
-    found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", noisy)])
-    assert found.record.result is Result.NOT_SIGNIFICANT
-    assert found.text.startswith("No significant difference under protocol context: c is first with nDCG@10")
-    assert "ahead of b (p = " in found.text
+    result = verdict([stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", noisy)])
+    assert result.record.result is Result.NOT_SIGNIFICANT
+    assert result.text.startswith("No significant difference under protocol context: c is first with nDCG@10")
+    assert "ahead of b (p = " in result.text
 
 
 def test_an_end_just_below_zero_keeps_its_sign(tmp_path, plain):
     """In the sentence as in the table: an interval with zero in it is not told as one above it."""
     noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
-    run, other = made(tmp_path / "b", plain), made(tmp_path / "c", noisy)
+    run, other = stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", noisy)
     (pair,) = compare([run, other], run)
     near = replace(pair, micro=replace(pair.micro, ci=(-0.0004, 0.0104)))
     assert "[-0.000, 0.010]" in verdict([run, other], [near]).text
@@ -101,7 +105,7 @@ def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
 @pytest.mark.parametrize(("failed", "said"), [(1, "1 other run failed and is"), (2, "2 other runs failed and are")])
 def test_runs_that_failed_are_spoken_of(tmp_path, plain, failed, said):
     """Who gave several is not told to give a second one; that some failed is a note."""
-    runs = [made(tmp_path / "b", plain), made(tmp_path / "c", [value + 0.05 for value in plain])]
+    runs = [stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", [value + 0.05 for value in plain])]
     for some in (runs, runs[:1]):
         assert f"{said} not compared" in verdict(some, failed=failed).notes
     assert "give a second one" in verdict(runs[:1]).text
@@ -112,7 +116,7 @@ def test_runs_that_failed_are_spoken_of(tmp_path, plain, failed, said):
 def test_sizes_that_differ_are_minded(tmp_path, plain):
     """Size alone moves scores: more than 5 % between means is said, less is not."""
     sizes = [{"mean": mean, "median": 1, "p95": 1} for mean in (100.0, 104.0, 120.0)]
-    runs = [made(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
+    runs = [stored_run(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
     assert not any("size alone" in line for line in verdict(runs[:2]).notes)
     assert any("b 100, c 104, d 120" in line for line in verdict(runs).notes)
 
@@ -121,7 +125,7 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
 def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean, advised):
     """Matched sizes are within 5 % of a target, so two of them may be 1.05 / 0.95 apart."""
     runs = [
-        made(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": size, "median": 1, "p95": 1})
+        stored_run(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": size, "median": 1, "p95": 1})
         for name, spec, size in (("b", "ast:max_nws=1500", 100.0), ("c", "fixed:max_nws=900", mean))
     ]
     (note,) = (line for line in verdict(runs).notes if "size alone" in line)
@@ -143,7 +147,7 @@ def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean
 def test_a_size_is_matched_where_there_is_one(tmp_path, plain, chunkers, said):
     """One chunker without a size can be what the others are set to; of several nothing is promised."""
     runs = [
-        made(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": mean, "median": 1, "p95": 1})
+        stored_run(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": mean, "median": 1, "p95": 1})
         for name, spec, mean in zip("bcd", chunkers, (100.0, 120.0, 140.0), strict=False)
     ]
     assert any(line.startswith("mean chunk: ") and line.endswith(said) for line in verdict(runs).notes)
@@ -151,9 +155,9 @@ def test_a_size_is_matched_where_there_is_one(tmp_path, plain, chunkers, said):
 
 def test_equal_means_have_no_first_among_them(tmp_path, plain):
     """A tie is called one, without a lead of nothing."""
-    found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", list(plain))])
-    assert found.record.result is Result.TIED
-    assert found.text == "No winner under protocol context: b and c are both first with nDCG@10 0.359."
+    result = verdict([stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", list(plain))])
+    assert result.record.result is Result.TIED
+    assert result.text == "No winner under protocol context: b and c are both first with nDCG@10 0.359."
 
 
 @pytest.mark.parametrize(
@@ -172,20 +176,20 @@ def test_the_verdict_fits_four_lines(tmp_path, plain, n, step, length):
 def test_a_lead_that_one_file_carries_names_it(tmp_path):
     """It is not a win: the sentences, the page's table and the choice name the file."""
     runs = write_carried_pair(tmp_path)
-    found = verdict(runs)
-    (rival,) = found.record.others
-    assert (found.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f30")
+    result = verdict(runs)
+    (rival,) = result.record.others
+    assert (result.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f30")
     assert rival.verdict.carrier.p == pytest.approx(0.05, abs=0.01)
     assert rival.p_adjusted == pytest.approx(0.0302, abs=1e-4)
-    assert "comes from one file, repo/f30" in found.text
-    cells = leads(found.record.differences)
+    assert "comes from one file, repo/f30" in result.text
+    cells = leads(result.record.differences)
     assert (cells["run"], cells["verdict"]) == ("b", "from one file, repo/f30")
     lead = np.subtract(*(run.metrics.micro["ndcg@10"] for run in runs))
     assert cells["on these repositories"].value == pytest.approx(lead)
     assert cells["one file left out"][1].startswith("without repo/f30: p 0.05")
     assert (cells["one repository left out"], "on new repositories" in cells) == (None, False)
     choice = choose(runs)
-    assert [against_best(each, choice) for each in choice.candidates] == ["best", "from one file"]
+    assert [against_best(candidate, choice) for candidate in choice.candidates] == ["best", "from one file"]
     assert any("repo/f30" in note for note in choice_table(choice).notes)
 
 
@@ -198,10 +202,10 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
     assert (compared.verdict.outcome, compared.wins, compared.losses) == (Outcome.BETTER, 80, 0)
     assert compared.difference < 0
     assert compared.reversed().verdict.outcome is Outcome.WORSE
-    found = verdict(runs)
-    assert found.record.result is Result.WINNER
-    assert found.text.startswith("c wins under protocol context with redundancy@10 0.258: it is 0.101 [")
-    rows = answer_table(runs, found).rows
+    result = verdict(runs)
+    assert result.record.result is Result.WINNER
+    assert result.text.startswith("c wins under protocol context with redundancy@10 0.258: it is 0.101 [")
+    rows = answer_table(runs, result).rows
     assert [(row.cells[1], row.emphasis) for row in rows] == [(("c",), "strong"), (("b",), "worse")]
     choice = choose(runs)
     assert (choice.best.run, choice.best.mean) == ("c", pytest.approx(np.mean(less)))
@@ -210,7 +214,7 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
 def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     """Only beside an interval without 0, and only if more than one test was made; so is one that is near the limit."""
     better = [value + 0.1 + 0.001 * (i % 3) for i, value in enumerate(plain)]
-    runs = [made(tmp_path / "b", plain), made(tmp_path / "c", better)]
+    runs = [stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", better)]
     (clear,) = compare(runs)
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])
@@ -224,7 +228,7 @@ def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
     """On these repositories and on new ones, as compare has it, figure by figure."""
     better = [value + 0.1 + 0.01 * (i % 5) + 0.05 * (i // 10) for i, value in enumerate(plain)]
     settings = {"headline_measure": "ndcg@10", "repos": [f"r{i // 10}" for i in range(80)]}
-    runs = [made(tmp_path / "b", plain, **settings), made(tmp_path / "c", better, **settings)]
+    runs = [stored_run(tmp_path / "b", plain, **settings), stored_run(tmp_path / "c", better, **settings)]
     (compared,) = compare(runs[::-1])
     cells, new = leads(verdict(runs).record.differences), compared.on_new_repositories
     assert cells["on these repositories"] == Estimate(compared.difference, compared.ci)
@@ -241,8 +245,8 @@ def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):
     """The paragraph says what the table says of it, and that only the files that were seen are known."""
     near = [value + 0.001 * (-1) ** (i // 2) for i, value in enumerate(plain)]
-    runs = [made(tmp_path / "b", plain), made(tmp_path / "c", near)]
-    found = verdict(runs, compare(runs, equivalence=0.05))
-    assert [outcome_name(each.verdict) for each in found.record.others] == ["equal within 0.05"]
-    assert any("knows only the files that were seen" in note for note in found.notes)
+    runs = [stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", near)]
+    result = verdict(runs, compare(runs, equivalence=0.05))
+    assert [outcome_name(rival.verdict) for rival in result.record.others] == ["equal within 0.05"]
+    assert any("knows only the files that were seen" in note for note in result.notes)
     assert not any("knows only" in note for note in verdict(runs).notes)

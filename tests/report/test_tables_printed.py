@@ -194,8 +194,8 @@ def test_a_list_of_records_within_a_record_is_columns_by_their_names():
 def test_a_column_is_one_entry_for_every_form(printed):
     """Terminal, Markdown, LaTeX, page, CSV: each writes it as it shows a number, the last two in full precision."""
     columns = [
-        Column(name="run", value=lambda each: each[0]),
-        number("score, 95 % CI", lambda each: Estimate(each[1], (0.25, 0.75)), ".2f", key="score", interval=True),
+        Column(name="run", value=lambda row: row[0]),
+        number("score, 95 % CI", lambda row: Estimate(row[1], (0.25, 0.75)), ".2f", key="score", interval=True),
     ]
     table = table_of(columns, [("ast", 1 / 3)])
     shown = "0.33 [0.25, 0.75]"

@@ -116,9 +116,9 @@ def test_every_line_is_read_once_where_it_is_first_brought(ranking):
         expected += new
         headers += place.header_nws if new else 0
         read.update(new)
-    found = list(each_line_once(ranking))
-    assert [(place.file, line) for place in found for line in place.lines] == expected
-    assert sum(place.header_nws for place in found) == headers
+    result = list(each_line_once(ranking))
+    assert [(place.file, line) for place in result for line in place.lines] == expected
+    assert sum(place.header_nws for place in result) == headers
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_lines_that_a_query_may_not_see_are_not_brought(hidden, expected):
     place = ChunkPlace("a", LineSpan(6, 9), 4)
     assert as_read(known, "q", "c", place) == ChunkPlace("a", LineSpan(*expected), 4)
     assert as_read(known, "other", "c", place).lines == LineSpan(2, 15)
-    elsewhere = ChunkPlace("b", LineSpan(6, 9), 4)
-    assert as_read(known, "q", "c", elsewhere).lines == LineSpan(2, 15)
+    other_file = ChunkPlace("b", LineSpan(6, 9), 4)
+    assert as_read(known, "q", "c", other_file).lines == LineSpan(2, 15)
 
 
 LINES = {"a": [10] * 20}
@@ -143,8 +143,8 @@ PLACES = {"far": ChunkPlace("a", LineSpan(0, 2)), "near": ChunkPlace("a", LineSp
 
 def recall(budget, **brought):
     known = Context(places=PLACES, gold=GOLD, line_nws=LINES, **brought)
-    ((found,),) = score_run(HITS, {"q": {"near": 1.0}}, [f"line_recall@{budget}"], known).values.values()
-    return float(found)
+    ((result,),) = score_run(HITS, {"q": {"near": 1.0}}, [f"line_recall@{budget}"], known).values.values()
+    return float(result)
 
 
 def test_what_is_brought_is_found_and_paid_for():

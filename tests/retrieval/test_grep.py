@@ -32,7 +32,7 @@ def lines(*files):
     )
 
 
-def found(text, chunks, own=(), excluded=None, k=1000, **options):
+def grep(text, chunks, own=(), excluded=None, k=1000, **options):
     retriever = GrepRetriever({"r": chunks}, {"q": own}, **{"rank": "lines", "keywords": 8, "hits": 200, **options})
     return retriever.search([Query("q", "r", text)], k, excluded).rankings["q"]
 
@@ -56,14 +56,14 @@ def test_the_lines_are_those_that_a_tool_lists(tool, question):
     ).stdout
     theirs = {(path, int(number)) for path, number, _ in (row.split(":", 2) for row in listed.splitlines())}
     chunks = lines(*(SourceFile("r", path, Path(path).read_text("utf-8")) for path in paths))
-    ranking = found(question, chunks, k=10**6, keywords=100, hits=10**6)
+    ranking = grep(question, chunks, k=10**6, keywords=100, hits=10**6)
     assert {place(chunk_id, chunks) for chunk_id, _ in ranking} == theirs
     assert bool(theirs) == (question != "zebra crossing")
 
 
 def test_a_line_scores_the_weights_of_its_keywords():
     file = SourceFile("r", "a.py", "load_Session(path)\nsession = 1\nother = 2\npath = 3\n")
-    ranking = found("the session's Path of it", chunks := lines(file))
+    ranking = grep("the session's Path of it", chunks := lines(file))
     weight = math.log(1 + 4 / 2)
     assert [place(name, chunks)[1] for name, _ in ranking] == [1, 4, 2]
     assert [score for _, score in ranking[1:]] == [pytest.approx(weight, abs=1e-5)] * 2
@@ -72,8 +72,8 @@ def test_a_line_scores_the_weights_of_its_keywords():
 
 def test_the_rarest_words_are_taken_and_the_first_hits_count():
     file = SourceFile("r", "a.py", "common rare\ncommon\ncommon\n")
-    assert len(found("common rare", lines(file), keywords=1)) == 1
-    (first, second) = found("common", lines(file), hits=2)
+    assert len(grep("common rare", lines(file), keywords=1)) == 1
+    (first, second) = grep("common", lines(file), hits=2)
     assert {place(name, lines(file))[1] for name, _ in (first, second)} == {1, 2}
 
 
@@ -81,7 +81,7 @@ def test_files_are_ranked_by_the_keywords_that_any_of_their_lines_holds():
     both = SourceFile("r", "a.py", "alpha\nx\nbeta\n")
     one = SourceFile("r", "b.py", "alpha\n" * 5)
     chunks = lines(both, one)
-    places = [place(name, chunks) for name, _ in found("alpha beta", chunks, rank="files")]
+    places = [place(name, chunks) for name, _ in grep("alpha beta", chunks, rank="files")]
     assert [path for path, _ in places] == ["a.py"] * 2 + ["b.py"] * 5
     assert places[0] == ("a.py", 3)
 
@@ -91,7 +91,7 @@ def test_what_a_query_may_not_see_neither_counts_nor_is_listed():
     chunks = lines(file)
     hidden = {"q": frozenset({chunks[0].chunk_id})}
     own = lines(SourceFile("r", "a.py", "\nalpha gamma\n"))
-    ranking = found("alpha gamma", chunks, own, hidden)
+    ranking = grep("alpha gamma", chunks, own, hidden)
     assert chunks[0].chunk_id not in dict(ranking)
     assert dict(ranking)[own[0].chunk_id] == pytest.approx(math.log(1 + 3 / 2) + math.log(1 + 3 / 1), abs=1e-5)
 
@@ -104,7 +104,7 @@ def test_what_a_query_may_not_see_neither_counts_nor_is_listed():
 def test_exactly_the_lines_with_a_keyword_are_listed_once(text, question, rank):
     files = [SourceFile("r", f"{name}.py", "\n".join(text[name::2]) + "\n") for name in (0, 1)]
     chunks = lines(*files)
-    ranking = found(" ".join(question), chunks, rank=rank)
+    ranking = grep(" ".join(question), chunks, rank=rank)
     holding = {chunk.chunk_id for chunk in chunks if any(word in chunk.text for word in question)}
     assert {name for name, _ in ranking} == holding
     assert len(ranking) == len(holding)

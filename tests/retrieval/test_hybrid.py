@@ -25,7 +25,9 @@ class Fixed:
             for q in queries
         }
         return Run(
-            tag="fixed", rankings={name: each[:k] for name, each in kept.items()}, latency_ms=dict.fromkeys(kept, 1.5)
+            tag="fixed",
+            rankings={name: ranking[:k] for name, ranking in kept.items()},
+            latency_ms=dict.fromkeys(kept, 1.5),
         )
 
 

@@ -78,7 +78,7 @@ def test_a_score_that_moved_by_more_is_another_ranking(scored, data):
     ranking = rank(scored, len(scored))
     at = data.draw(st.integers(0, len(ranking) - 1))
     chunk_id, score = ranking[at]
-    others = [each for each in ranking if each[0] != chunk_id]
+    others = [entry for entry in ranking if entry[0] != chunk_id]
     assert differing_ranks(ranking, rank([*others, (chunk_id, score - 0.3)], 99), 0.1) != []
     assert differing_ranks(ranking, tuple(others), 0.1) != []
     assert differing_ranks(tuple(others), ranking, 0.1) != []

@@ -106,10 +106,10 @@ def test_a_cut_pair_is_read_as_the_whole_one(folder, words):
             cut = beginnings(*whole, room)
             read = [
                 tokenizer(*pair, truncation="longest_first", max_length=limit, verbose=False)["input_ids"]
-                for pair in ([each.text for each in whole], cut)
+                for pair in ([entry.text for entry in whole], cut)
             ]
             assert read[0] == read[1]
-            shortened += sum(map(len, cut)) < sum(len(each.text) for each in whole)
+            shortened += sum(map(len, cut)) < sum(len(item.text) for item in whole)
     assert shortened > 15
 
 
@@ -130,10 +130,10 @@ class Counting:
 
     def __init__(self, **identity):
         self.identity = {"model": "fake", **identity}
-        self.asked = []
+        self.scored = []
 
     def score(self, query, texts):
-        self.asked += [(query, text) for text in texts]
+        self.scored += [(query, text) for text in texts]
         return [(np.float32(len(query) / (1 + len(text))).item(), len((query + text).split())) for text in texts]
 
 
@@ -150,12 +150,12 @@ def test_each_distinct_pair_is_scored_once(cache):
     inner = Counting()
     first = CachedScorer(inner, cache)
     scores = first.score("q", texts)
-    assert inner.asked == [("q", "a"), ("q", "a b c d e"), ("q", "")]
+    assert inner.scored == [("q", "a"), ("q", "a b c d e"), ("q", "")]
     assert scores == [score for score, _ in Counting().score("q", texts)]
     again = CachedScorer(inner, cache)
     assert again.score("q", texts[::-1]) == scores[::-1]
     assert again.pairs == first.pairs == (4, 1)
-    assert (len(inner.asked), first.n_cached, again.n_cached) == (3, 0, 4)
+    assert (len(inner.scored), first.n_cached, again.n_cached) == (3, 0, 4)
 
 
 def test_query_text_and_identity_are_in_the_key(cache):
@@ -164,7 +164,7 @@ def test_query_text_and_identity_are_in_the_key(cache):
         scorer = CachedScorer(inner, cache)
         for query, text in (("ab", "c"), ("a", "bc"), ("c", "ab"), ("\ud800", "\udfff")):
             scorer.score(query, [text])
-        assert len(inner.asked) == 4
+        assert len(inner.scored) == 4
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_cache_that_cannot_be_written_keeps_no_score(cache, notices):
     scorer = CachedScorer(inner, with_no_right)
     for _ in range(2):
         assert scorer.score("q", ["a", "c", "b"])[::2] == expected
-    assert inner.asked == [("q", "c")]
+    assert inner.scored == [("q", "c")]
     (line,) = notices
     assert "is read-only, so nothing new is kept in it; the scores of fake that it lacks" in line
     with_no_right.close()
@@ -202,9 +202,9 @@ def test_a_query_whose_scores_were_at_hand_has_no_time(cache):
     """What reading the pairs takes is not known then, of that query alone."""
     chunks = corpus(TEXTS)
     for queries, timed in ((["q"], {"q"}), (["q", "p"], {"p"}), (["q", "p"], set())):
-        asked = [Query(name, "r", f"{QUERY} {name}") for name in queries]
+        given_queries = [Query(name, "r", f"{QUERY} {name}") for name in queries]
         retriever = RerankRetriever(bm25(chunks), CachedScorer(Counting(), cache), chunks, {}, 3)
-        run = retriever.search(asked, 9)
+        run = retriever.search(given_queries, 9)
         assert run.rerank_ms.keys() == timed
         assert run.latency_ms.keys() == set(queries)
         assert run.pairs[0] == 3 * len(queries)

@@ -126,8 +126,8 @@ def test_bm25_weighs_terms_over_the_pool():
 def test_jaccard_equals_the_sets_by_hand(seed):
     """Shared over united sets of tokens, for every chunk, tokens of the query that no chunk has counted too."""
     chunks = corpus(seed)
-    asked = "def def total unseen"
-    scores = dict(JaccardRetriever(chunks, {}, tokenizer="words").search([Query("q", "r", asked)], 99).rankings["q"])
+    words = "def def total unseen"
+    scores = dict(JaccardRetriever(chunks, {}, tokenizer="words").search([Query("q", "r", words)], 99).rankings["q"])
     for chunk in chunks["r"]:
-        q, c = set(asked.split()), set(chunk.text.split())
+        q, c = set(words.split()), set(chunk.text.split())
         assert scores[chunk.chunk_id] == pytest.approx(len(q & c) / len(q | c), abs=1e-5)

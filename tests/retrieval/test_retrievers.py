@@ -96,12 +96,12 @@ def test_bm25_scores_are_those_of_bm25s(seed):
     rng = random.Random(seed)
     vocabulary = [f"w{i}" for i in range(30)]
     texts = [" ".join(rng.choices(vocabulary, k=rng.randint(1, 20))) for _ in range(rng.randint(1, 15))]
-    asked = rng.choices([*vocabulary, "unseen"], k=rng.randint(1, 30))
+    query_words = rng.choices([*vocabulary, "unseen"], k=rng.randint(1, 30))
     index = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
     index.index([text.split() for text in texts], show_progress=False)
-    known = [term for term in asked if term in index.vocab_dict]
+    known = [term for term in query_words if term in index.vocab_dict]
     theirs = index.get_scores(known) if known else [0.0] * len(texts)
-    run = Bm25Retriever(corpus(texts), {}, k1=0.9, b=0.4, tokenizer="words").search([query(" ".join(asked))], 99)
+    run = Bm25Retriever(corpus(texts), {}, k1=0.9, b=0.4, tokenizer="words").search([query(" ".join(query_words))], 99)
     ours = dict(run.rankings["q"])
     for chunk, score in zip(corpus(texts)["r"], theirs, strict=True):
         assert ours[chunk.chunk_id] == pytest.approx(float(score), abs=2e-5)
@@ -249,11 +249,11 @@ def test_bm25_can_leave_headers_out():
     """A term of the header alone is found, or with header=skip is not."""
     file = SourceFile("r", "f.py", "x = 1")
     chunks = {"r": (Chunk.cut(file, CharSpan(0, 5), "title\n"),)}
-    found = {}
+    result = {}
     for spec in ("bm25", "bm25:header=skip"):
         retriever = choose_retriever(spec).build(chunks)
-        ((_, found[spec]),) = retriever.search([query("title")], 1).rankings["q"]
-    assert found["bm25"] > 0 == found["bm25:header=skip"]
+        ((_, result[spec]),) = retriever.search([query("title")], 1).rankings["q"]
+    assert result["bm25"] > 0 == result["bm25:header=skip"]
     assert choose_retriever("bm25:header=skip").spec == "bm25:k1=1.2,b=0.75,tokenizer=code,header=skip"
 
 

@@ -22,7 +22,7 @@ def unit(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def made(n, seed=0, *, tied=False):
+def random_vectors(n, seed=0, *, tied=False):
     """Unit rows; `tied` makes a third of them copies of others, and some differ from others by about 1e-6."""
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((n, DIM))
@@ -32,8 +32,8 @@ def made(n, seed=0, *, tied=False):
     return unit(rows)
 
 
-def ranked(found, k):
-    return [rank(((f"{item:07d}", score) for item, score in zip(*each, strict=True)), k) for each in found]
+def ranked(rows, k):
+    return [rank(((f"{item:07d}", score) for item, score in zip(*row, strict=True)), k) for row in rows]
 
 
 def brute(rows, vectors, k):
@@ -45,13 +45,13 @@ def brute(rows, vectors, k):
 @pytest.mark.parametrize(("k", "tied"), [(1, False), (100, True)])
 def test_the_best_are_those_of_a_brute_force_product(n, k, tied):
     """Same items and same rounded scores at every rank, ties and near-ties included, also where there are fewer than k."""
-    rows, vectors = made(n, tied=tied), made(12, seed=1)
+    rows, vectors = random_vectors(n, tied=tied), random_vectors(12, seed=1)
     assert ranked(VectorIndex(rows).search(vectors, k), k) == brute(rows, vectors, k)
 
 
 def test_many_equal_rows_at_the_cut():
     """Where hundreds of rows tie for the last place, all are found, so that ids decide and not faiss."""
-    rows = made(SMALL + 500)
+    rows = random_vectors(SMALL + 500)
     rows[100:1500] = rows[100]
     vectors = rows[100:101]
     assert ranked(VectorIndex(rows).search(vectors, 20), 20) == brute(rows, vectors, 20)
@@ -60,15 +60,15 @@ def test_many_equal_rows_at_the_cut():
 @pytest.mark.parametrize("n", [500, SMALL + 1000])
 def test_a_score_depends_on_the_pair_alone(n):
     """Alone or among others, with one thread or several: the same items and scores, to the last bit."""
-    rows, vectors = made(n, tied=True), made(40, seed=2)
+    rows, vectors = random_vectors(n, tied=True), random_vectors(40, seed=2)
     index = VectorIndex(rows)
-    together = [sorted(zip(*map(np.ndarray.tolist, each), strict=True)) for each in index.search(vectors, 15)]
+    together = [sorted(zip(*map(np.ndarray.tolist, row), strict=True)) for row in index.search(vectors, 15)]
     with threadpool_limits(1):
         for vector, expected in zip(vectors, together, strict=True):
             ((items, scores),) = index.search(vector[np.newaxis], 15)
-            found = dict(zip(items.tolist(), scores.tolist(), strict=True))
+            result = dict(zip(items.tolist(), scores.tolist(), strict=True))
             best = sorted(expected, key=lambda pair: -pair[1])[:15]
-            assert all(found[item] == score for item, score in best)
+            assert all(result[item] == score for item, score in best)
 
 
 @pytest.mark.parametrize(("n_items", "k"), [(40, 5), (40, 200), (1800, 200)])
@@ -76,7 +76,7 @@ def test_an_item_of_several_rows_has_the_score_of_its_best(n_items, k):
     """Windows of one item compete for it: the result is the maximum over its rows, in small and large indexes."""
     rng = np.random.default_rng(3)
     counts = rng.integers(1, 5, n_items)
-    rows, vectors = made(int(counts.sum()), seed=4), made(8, seed=5)
+    rows, vectors = random_vectors(int(counts.sum()), seed=4), random_vectors(8, seed=5)
     owners = np.repeat(np.arange(n_items), counts)
     scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
     expected = [
@@ -87,10 +87,10 @@ def test_an_item_of_several_rows_has_the_score_of_its_best(n_items, k):
 
 def test_batches_are_stacked_without_a_second_copy():
     """The rows are in the order of the batches; no batch, no rows."""
-    rows = made(1000)
+    rows = random_vectors(1000)
     assert np.array_equal(stack(rows[i : i + 300] for i in range(0, 1000, 300)), rows)
     assert stack([]).shape == (0, 0)
-    assert next(VectorIndex(stack([])).search(made(1), 5))[0].size == 0
+    assert next(VectorIndex(stack([])).search(random_vectors(1), 5))[0].size == 0
 
 
 class Table:
@@ -100,8 +100,8 @@ class Table:
         self.windows = windows
 
     def encode_windows(self, texts, role):
-        found = [self.windows[text] for text in texts]
-        return unit(np.array([row for rows in found for row in rows], dtype=float)), [len(rows) for rows in found]
+        result = [self.windows[text] for text in texts]
+        return unit(np.array([row for rows in result for row in rows], dtype=float)), [len(rows) for rows in result]
 
 
 def test_dense_scores_the_best_pair_of_windows():
@@ -120,8 +120,8 @@ def test_dense_scores_the_best_pair_of_windows():
 def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     """A block of queries or one at a time, in any order: the same run."""
     monkeypatch.setattr(vector_index, "SMALL", 10)
-    rows, asked = made(50, seed=7, tied=True), made(9, seed=8)
-    table = Table({f"c{i}": [row] for i, row in enumerate(rows)} | {f"q{i}": [row] for i, row in enumerate(asked)})
+    rows, query_rows = random_vectors(50, seed=7, tied=True), random_vectors(9, seed=8)
+    table = Table({f"c{i}": [row] for i, row in enumerate(rows)} | {f"q{i}": [row] for i, row in enumerate(query_rows)})
     retriever = DenseRetriever({"r": [whole(f"c{i}", f"c{i}.py") for i in range(50)]}, table)
     queries = [Query(f"q{i}", "r", f"q{i}") for i in range(9)]
     together = retriever.search(queries, 7).rankings

@@ -64,7 +64,7 @@ def mistakes(tmp_path, text):
 def test_every_mistake_is_told_with_its_line(tmp_path):
     """Wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     pytest.importorskip("faiss")  # a library that is missing would be one more mistake
-    told = mistakes(tmp_path, BROKEN)
+    messages = mistakes(tmp_path, BROKEN)
     expected = {
         1: "pack 'repoeval' is neither one that ships",
         3: "did you mean 'ast'",
@@ -78,7 +78,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         13: "raise --k to 500",
         15: "did you mean 'scope'",
     }
-    for mistake, (line, piece) in zip(told, expected.items(), strict=True):
+    for mistake, (line, piece) in zip(messages, expected.items(), strict=True):
         assert mistake.startswith(f":{line}: ")
         assert piece in mistake
 
@@ -122,8 +122,8 @@ MANY = [f"x{i}" for i in range(99)]
 )
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
-    told = mistakes(tmp_path, text)
-    assert any(message in each for each in told), told
+    messages = mistakes(tmp_path, text)
+    assert any(message in line for line in messages), messages
 
 
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
@@ -158,8 +158,8 @@ def test_every_combination_is_asked_for(tmp_path):
         source="https://here",
     )
     combinations = [("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense")]
-    assert [(each.protocol, each.retriever, each.chunker) for each in bench.requests] == [
-        (*each, chunker) for each in combinations for chunker in ("fixed", "ast")
+    assert [(item.protocol, item.retriever, item.chunker) for item in bench.requests] == [
+        (*combination, chunker) for combination in combinations for chunker in ("fixed", "ast")
     ]
     assert bench.baseline == 1
     assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
@@ -171,7 +171,7 @@ def test_every_combination_is_asked_for(tmp_path):
 def test_sizes_are_combined_too(tmp_path):
     """Every chunker at the mean size of each."""
     bench = read(tmp_path, "chunkers: [fixed, ast]\nmatch_size: [fixed:max_nws=500, fixed]\nretrievers: bm25\n")
-    assert [(each.match_size, each.chunker) for each in bench.requests] == [
+    assert [(request.match_size, request.chunker) for request in bench.requests] == [
         (size, chunker) for size in ("fixed:max_nws=500", "fixed") for chunker in ("fixed", "ast")
     ]
     assert bench.requests[0].combination()["match_size"] == "fixed:max_nws=500"
@@ -180,13 +180,13 @@ def test_sizes_are_combined_too(tmp_path):
 @pytest.mark.slow  # every chunker's library is imported
 def test_the_leaderboard_has_every_chunker_of_ours():
     """Four protocols, three sizes; a chunker that is added to the spine's table is added to the file."""
-    asked = read_benchmark(shipped("leaderboard"), {"source": "pypi-40"}).requests
-    named = {each.chunker for each in asked}
+    planned = read_benchmark(shipped("leaderboard"), {"source": "pypi-40"}).requests
+    named = {item.chunker for item in planned}
     assert {row.name for row in CHUNKERS} - {"exec"} <= named <= {row.name for row in rows("chunker")}
-    assert len(asked) == len(named) * 3 * 4
+    assert len(planned) == len(named) * 3 * 4
     main = read_benchmark(shipped("leaderboard-dense"), {}).requests
-    assert {"fixed", "ast"} < {each.chunker for each in main} < named
-    assert {each.match_size for each in main} == {each.match_size for each in asked}
+    assert {"fixed", "ast"} < {request.chunker for request in main} < named
+    assert {element.match_size for element in main} == {member.match_size for member in planned}
 
 
 def test_what_is_left_out_is_as_eval_has_it(tmp_path):
@@ -202,14 +202,14 @@ def test_the_shipped_benchmark_is_this_packages_pack():
     assert shipped("../pyproject") is None
     assert yaml.safe_load(path.read_text())["pack"] == PACK
     requests = read_benchmark(path, {}).requests
-    asked = [(each.resolved_protocol().name, each.chunker) for each in requests]
-    assert sorted(asked) == [("context", "ast"), ("context", "fixed"), ("uses", "ast"), ("uses", "fixed")]
+    planned = [(request.resolved_protocol().name, request.chunker) for request in requests]
+    assert sorted(planned) == [("context", "ast"), ("context", "fixed"), ("uses", "ast"), ("uses", "fixed")]
 
 
 def test_every_field_of_a_request_has_a_key():
     """What the command line can ask for, a file can; where the results go is the command's to say."""
-    wanted = {option.key or name for name, option in RunRequest.options().items()}
-    assert wanted <= set(BenchmarkFile.model_fields)
+    keys = {option.key or name for name, option in RunRequest.options().items()}
+    assert keys <= set(BenchmarkFile.model_fields)
 
 
 def test_every_key_is_documented():
@@ -221,7 +221,7 @@ def test_every_key_is_documented():
 def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
     """Two embedders under dense and bm25: three combinations, bm25's without an embedder."""
     bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
-    names = [(each.combination()["retriever"], each.combination()["embedder"]) for each in bench.requests]
+    names = [(request.combination()["retriever"], request.combination()["embedder"]) for request in bench.requests]
     assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]
 
 

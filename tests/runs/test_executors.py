@@ -31,31 +31,35 @@ def printed(script, **options):
 @pytest.fixture
 def pool():
     before = set(multiprocessing.active_children())
-    with ProcessPool(2) as made:
-        yield made
+    with ProcessPool(2) as executor:
+        yield executor
     assert set(multiprocessing.active_children()) == before
 
 
 def test_results_come_in_the_order_of_the_jobs_from_two_processes(pool, tmp_path):
     """Each worker takes the next job when it is free; no job runs in this process."""
-    found = list(pool.map([partial(jobs.tell, i, tmp_path) for i in range(5)]))
-    assert [i for i, _ in found] == [0, 1, 2, 3, 4]
-    processes = {pid for _, pid in found}
+    result = list(pool.map([partial(jobs.echo_process, i, tmp_path) for i in range(5)]))
+    assert [i for i, _ in result] == [0, 1, 2, 3, 4]
+    processes = {pid for _, pid in result}
     assert len(processes) == 2
     assert os.getpid() not in processes
-    again = {pid for _, pid in pool.map([partial(jobs.tell, i) for i in range(2)])}
+    again = {pid for _, pid in pool.map([partial(jobs.echo_process, i) for i in range(2)])}
     assert again <= processes  # they are there for the next jobs
 
 
 @pytest.mark.parametrize("workers", [None, 2])
 def test_an_error_is_raised_in_its_place(workers):
     """What was done before it is given first; a user's mistake is as it was."""
-    asked = [partial(jobs.tell, 0), partial(jobs.fail, ChunkError("r/a.py: odd")), partial(jobs.tell, 2)]
+    jobs_ = [
+        partial(jobs.echo_process, 0),
+        partial(jobs.fail, ChunkError("r/a.py: odd")),
+        partial(jobs.echo_process, 2),
+    ]
     with ProcessPool(workers) as pool:
-        found = (pool if workers else InProcess()).map(asked)
-        assert next(found)[0] == 0
+        result = (pool if workers else InProcess()).map(jobs_)
+        assert next(result)[0] == 0
         with pytest.raises(ChunkError, match=r"^r/a\.py: odd$"):
-            next(found)
+            next(result)
 
 
 def test_an_error_of_ours_says_where_in_the_worker_it_arose(pool):
@@ -69,7 +73,7 @@ def test_an_error_of_ours_says_where_in_the_worker_it_arose(pool):
 def test_an_error_that_cannot_travel_is_not_taken_for_a_lost_worker(pool, odd):
     """The job is not tried again, and the error is told with its class."""
     with pytest.raises(BenchError, match=f"^a job failed with {odd.func.__name__}: {odd()}$"):
-        list(pool.map([partial(jobs.tell, 0), partial(jobs.fail_with, odd)]))
+        list(pool.map([partial(jobs.echo_process, 0), partial(jobs.fail_with, odd)]))
 
 
 @pytest.mark.parametrize("times", [1, TRIES - 1])
@@ -77,9 +81,9 @@ def test_the_job_of_a_killed_worker_is_tried_again(pool, tmp_path, times):
     """In a new pool, with the results in their order; a job that was beside it is begun twice at most."""
     (tmp_path / "killed").mkdir()
     (tmp_path / "noted").mkdir()
-    asked = [partial(jobs.note, i, tmp_path / "noted") for i in range(30)]
-    asked[7] = partial(jobs.kill_oneself, tmp_path / "killed", times)
-    assert list(pool.map(asked)) == [*range(7), times, *range(8, 30)]
+    jobs_ = [partial(jobs.note, i, tmp_path / "noted") for i in range(30)]
+    jobs_[7] = partial(jobs.kill_oneself, tmp_path / "killed", times)
+    assert list(pool.map(jobs_)) == [*range(7), times, *range(8, 30)]
     begun = Counter(path.name.partition("-")[0] for path in (tmp_path / "noted").iterdir())
     assert len(begun) == 29
     assert max(begun.values()) <= 2
@@ -100,7 +104,7 @@ def test_a_worker_that_is_lost_while_another_starts_loses_nothing(pool, monkeypa
         return spawn(executor)
 
     monkeypatch.setattr(ProcessPoolExecutor, "_spawn_process", spawn_late)
-    assert [found for found, _ in pool.map([partial(jobs.tell, i) for i in range(5)])] == [0, 1, 2, 3, 4]
+    assert [result for result, _ in pool.map([partial(jobs.echo_process, i) for i in range(5)])] == [0, 1, 2, 3, 4]
     assert killed
 
 
@@ -109,22 +113,22 @@ def test_a_job_whose_worker_is_killed_each_time_fails_alone(tmp_path):
     before = set(multiprocessing.active_children())
     for name in "ab":
         (tmp_path / name).mkdir()
-    asked = [partial(jobs.tell, i) for i in range(12)]
-    asked[0], asked[1] = (partial(jobs.kill_oneself, tmp_path / name) for name in "ab")
+    jobs_ = [partial(jobs.echo_process, i) for i in range(12)]
+    jobs_[0], jobs_[1] = (partial(jobs.kill_oneself, tmp_path / name) for name in "ab")
     with ProcessPool(2, failed=str) as pool:
-        found = list(pool.map(asked))
-    assert all("its worker process was killed 5 times" in reason for reason in found[:2])
-    assert [i for i, _ in found[2:]] == list(range(2, 12))
+        result = list(pool.map(jobs_))
+    assert all("its worker process was killed 5 times" in reason for reason in result[:2])
+    assert [i for i, _ in result[2:]] == list(range(2, 12))
     assert all(TRIES <= len(list((tmp_path / name).iterdir())) <= TRIES + 1 for name in "ab")
     assert set(multiprocessing.active_children()) == before
 
 
 def test_without_another_result_it_is_one_sentence(pool, tmp_path):
     """In the job's place; what was done before is given."""
-    found = pool.map([partial(jobs.tell, 0), partial(jobs.kill_oneself, tmp_path)])
-    assert next(found)[0] == 0
+    result = pool.map([partial(jobs.echo_process, 0), partial(jobs.kill_oneself, tmp_path)])
+    assert next(result)[0] == 0
     with pytest.raises(BenchError, match="a job failed: its worker process was killed 5 times.* give it more memory"):
-        next(found)
+        next(result)
 
 
 def test_a_killed_worker_leaves_nothing_behind_that_is_told(tmp_path):
@@ -150,11 +154,11 @@ sys.path.insert(0, {str(TESTS)!r})
 if __name__ != "__main__":
     os.kill(os.getpid(), signal.SIGKILL)
 from repoeval_bench.runs import executors
-from support.jobs import tell
+from support.jobs import echo_process
 executors._METHOD = "spawn"
 with executors.ProcessPool(2) as pool:
     try:
-        list(pool.map([partial(tell, i) for i in range(3)]))
+        list(pool.map([partial(echo_process, i) for i in range(3)]))
     except executors.BenchError as error:
         print(error)
 """
@@ -167,12 +171,12 @@ with executors.ProcessPool(2) as pool:
 def test_one_job_or_one_core_needs_no_worker():
     """Then each job is done here, when its result is asked for."""
     with ProcessPool(2) as pool, ProcessPool(1) as single:
-        assert list(pool.map([partial(jobs.tell, 0)])) == [(0, os.getpid())]
+        assert list(pool.map([partial(jobs.echo_process, 0)])) == [(0, os.getpid())]
         ran = []
-        found = single.map([partial(ran.append, 1), partial(ran.append, 2)])
-        next(found)
+        result = single.map([partial(ran.append, 1), partial(ran.append, 2)])
+        next(result)
         assert ran == [1]
-        next(found)
+        next(result)
         assert ran == [1, 2]
 
 
@@ -183,12 +187,12 @@ import multiprocessing, os
 from functools import partial
 from pathlib import Path
 from repoeval_bench.runs.executors import ProcessPool
-from support.jobs import interrupt_and_wait, tell
+from support.jobs import interrupt_and_wait, echo_process
 if __name__ == "__main__":
     try:
         with ProcessPool(2) as pool:
             folder = Path({str(tmp_path)!r})
-            list(pool.map([partial(interrupt_and_wait, os.getpid(), folder), partial(tell, 1), partial(tell, 2)]))
+            list(pool.map([partial(interrupt_and_wait, os.getpid(), folder), partial(echo_process, 1), partial(echo_process, 2)]))
     except KeyboardInterrupt:
         print("interrupted", multiprocessing.active_children(), (folder / "begun").exists())
 """

@@ -18,9 +18,9 @@ from support.command import bench, succeed
 MEASURES = ("ndcg@10", "line_recall@500", "line_recall@12000", "line_rprec")
 
 
-def run(benchmark, out, **asked):
+def run(benchmark, out, **options):
     usual = {"retriever": "bm25", "measures": MEASURES, "few_gold": True, "protocol": "body"}
-    return evaluate(benchmark, "fixed:max_nws=150", out=out, **{**usual, **asked})
+    return evaluate(benchmark, "fixed:max_nws=150", out=out, **{**usual, **options})
 
 
 def test_ranking_and_judgements_are_those_of_the_run_without(benchmark, tmp_path):
@@ -38,8 +38,8 @@ def test_ranking_and_judgements_are_those_of_the_run_without(benchmark, tmp_path
 @pytest.mark.parametrize("rule", ["lines:3", "parent"])
 def test_a_share_of_the_ceiling_is_at_most_one(benchmark, tmp_path, rule):
     """The greedy choice reads what hits bring too."""
-    found = run(benchmark, tmp_path, expand=rule)
-    assert all(0 < share <= 1 for share in found.metrics.shares_of_ceiling.values())
+    result = run(benchmark, tmp_path, expand=rule)
+    assert all(0 < share <= 1 for share in result.metrics.shares_of_ceiling.values())
 
 
 HIDDEN = {
@@ -81,9 +81,9 @@ def test_a_hit_behind_a_hole_brings_the_definition_that_is_around_its_lines(benc
     behind = 0
     for task in planned.benchmark.tasks:
         text = benchmark.by_name[task.file].text
-        nodes = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+        nodes = [item for item in ast.walk(ast.parse(text)) if isinstance(item, ast.FunctionDef | ast.ClassDef)]
         spans = [
-            LineSpan(min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1, node.end_lineno)
+            LineSpan(min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1, node.end_lineno)
             for node in nodes
         ]
         assert not any(text.splitlines()[span.start - 1].lstrip().startswith("#") for span in spans)
@@ -107,8 +107,8 @@ def test_a_file_takes_several_rules_and_its_dry_run_shows_them(tmp_path):
 
 def test_runs_are_compared_by_what_their_hits_bring(benchmark, tmp_path):
     plain, wide = run(benchmark, tmp_path), run(benchmark, tmp_path, expand="parent")
-    (found,) = compare([plain, wide], measures="line_rprec")
-    assert (found.baseline, found.treatment) == ("expand none", "expand parent")
+    (result,) = compare([plain, wide], measures="line_rprec")
+    assert (result.baseline, result.treatment) == ("expand none", "expand parent")
 
 
 @pytest.mark.parametrize("protocol", ["coderag", "linemap"])

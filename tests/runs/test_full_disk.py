@@ -33,9 +33,9 @@ def fill(disk: Path) -> None:
     assert os.statvfs(disk).f_bavail == 0
 
 
-def jobs_of(places, out, executor=IN_PROCESS, home=None, **asked):
+def jobs_of(places, out, executor=IN_PROCESS, home=None, **options):
     requests = [
-        RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
+        RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **options}) for chunker in CHUNKERS
     ]
     return Runner(requests, executor=Workers(executor), out=out, home=home or places["home"])
 
@@ -69,9 +69,9 @@ def test_a_disk_that_fills_up_fails_its_runs_and_keeps_no_half_of_one(places, di
 
 def test_a_full_disk_takes_no_run_from_elsewhere(places, disk, tmp_path):
     """The copy is one sentence, and nothing of it is left."""
-    (made, *_) = runs_of(jobs_of(places, tmp_path / "out"))
+    (stored, *_) = runs_of(jobs_of(places, tmp_path / "out"))
     with pytest.raises(ResultError, match=r"the results folder .*ours cannot be written \(No space left on device\)"):
-        results_at(disk / "ours").copy(made.folder)
+        results_at(disk / "ours").copy(stored.folder)
     assert not list(disk.glob("ours/*"))
 
 

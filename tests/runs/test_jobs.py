@@ -42,30 +42,30 @@ def requests(places, chunkers=CHUNKERS, **given):
     ]
 
 
-def made(places, asked, out, executor=IN_PROCESS, **options):
+def runs_of(places, requested, out, executor=IN_PROCESS, **options):
     """(the jobs, the runs of each setting in turn)."""
-    jobs = Runner(asked, executor=Workers(executor), out=out, home=places["home"], **options)
+    jobs = Runner(requested, executor=Workers(executor), out=out, home=places["home"], **options)
     return jobs, [jobs.run(setting) for setting in jobs.settings]
 
 
 @pytest.mark.parametrize("embedder", ["none", "hash"])
 def test_jobs_of_a_pool_write_what_one_process_writes(places, tmp_path, embedder):
     """The same bytes in every file but the times, and nothing else in the folder; with and without vectors."""
-    asked = requests(places, **({} if embedder == "none" else {"retriever": "hybrid", "embedder": embedder}))
+    requested = requests(places, **({} if embedder == "none" else {"retriever": "hybrid", "embedder": embedder}))
     with ProcessPool(2) as pool:
-        jobs, shared = made(places, asked, tmp_path / "jobs", pool)
+        jobs, shared = runs_of(places, requested, tmp_path / "jobs", pool)
     jobs.check()
-    experiment = Runner(asked, out=tmp_path / "alone", home=places["home"])
+    experiment = Runner(requested, out=tmp_path / "alone", home=places["home"])
     alone = [experiment.run(setting) for setting in experiment.settings]
     assert [[run.run_id for run in runs] for runs in shared] == [[run.run_id for run in runs] for runs in alone]
     assert content(tmp_path / "jobs") == content(tmp_path / "alone")
-    assert len(list((tmp_path / "jobs").iterdir())) == len(asked)
+    assert len(list((tmp_path / "jobs").iterdir())) == len(requested)
 
 
 def test_workers_of_a_pool_that_are_killed_lose_nothing(places, tmp_path):
     """kill -9 of ten workers at random moments: every run each time, none twice, with the bytes of one process."""
-    asked = requests(places, (*CHUNKERS, "window:lines=8,step=4"))
-    _, alone = made(places, asked, tmp_path / "alone")
+    requested = requests(places, (*CHUNKERS, "window:lines=8,step=4"))
+    _, alone = runs_of(places, requested, tmp_path / "alone")
     passes = count()
 
     def workers():
@@ -77,9 +77,11 @@ def test_workers_of_a_pool_that_are_killed_lose_nothing(places, tmp_path):
     with ProcessPool(2, failed=failed) as pool, Killer(workers, seed=3, done=done) as killer:
         while killer.more:
             out = tmp_path / str(next(passes))
-            jobs, runs = made(places, asked, out, pool)
+            jobs, runs = runs_of(places, requested, out, pool)
             jobs.check()
-            assert [[run.run_id for run in each] for each in runs] == [[run.run_id for run in each] for each in alone]
+            assert [[run.run_id for run in item] for item in runs] == [
+                [run.run_id for run in element] for element in alone
+            ]
             assert content(out) == content(tmp_path / "alone")
     assert killer.killed == KILLS
 
@@ -90,12 +92,12 @@ def test_an_error_ends_its_run_alone_and_is_listed_with_a_line_that_gets_further
     (tmp_path / "wrong.py").write_text(BROKEN.format(name="wrong", error=error))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)  # a longer line would be shortened, so it is not printed
-    asked = requests(places, ("fixed:max_nws=400", "py:wrong:Cutter", "ast:max_nws=400"))
-    jobs, runs = made(places, asked, Path("out"))
-    assert [[run is None for run in each] for each in runs] == [[False, True, False]] * 2
-    with pytest.raises(ResultError) as told:
+    requested = requests(places, ("fixed:max_nws=400", "py:wrong:Cutter", "ast:max_nws=400"))
+    jobs, runs = runs_of(places, requested, Path("out"))
+    assert [[run is None for run in item] for item in runs] == [[False, True, False]] * 2
+    with pytest.raises(ResultError) as message:
         jobs.check()
-    sentence = str(told.value)
+    sentence = str(message.value)
     assert sentence.startswith("2 of 6 runs failed:\n")
     assert sentence.count("odd") == 2
     lines = [line.partition(": ")[2] for line in sentence.splitlines() if "    without such files: " in line]
@@ -109,38 +111,38 @@ def test_an_error_ends_its_run_alone_and_is_listed_with_a_line_that_gets_further
 
 def test_stored_runs_are_found_again(places, tmp_path, clean):
     """The same jobs once more write nothing; a run that is lost alone is made again."""
-    asked = requests(places)
-    _, first = made(places, asked, tmp_path)
+    requested = requests(places)
+    _, first = runs_of(places, requested, tmp_path)
     lost = first[0][0].folder
     times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*") if path.parent != lost}
     before = content(tmp_path)
     (lost / "manifest.json").unlink()
-    made(places, asked, tmp_path)
+    runs_of(places, requested, tmp_path)
     assert content(tmp_path) == before
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
 def test_two_drivers_at_once_leave_whole_runs(places, tmp_path, clean):
     """Overlapping experiments in one folder: both have all their runs, and the folder holds each once."""
-    found, errors = {}, []
+    result, errors = {}, []
 
     def drive(name, chunkers):
         try:
-            jobs, found[name] = made(places, requests(places, chunkers), tmp_path / "both")
+            jobs, result[name] = runs_of(places, requests(places, chunkers), tmp_path / "both")
             jobs.check()
         except BaseException as error:
             errors.append(error)
 
     three = (*CHUNKERS, "window:lines=8,step=4")
-    drivers = [threading.Thread(target=drive, args=each) for each in (("a", three), ("b", three[::-1]))]
+    drivers = [threading.Thread(target=drive, args=folder) for folder in (("a", three), ("b", three[::-1]))]
     for driver in drivers:
         driver.start()
     for driver in drivers:
         driver.join()
     assert errors == []
-    ids = [{run.run_id for runs in found[name] for run in runs} for name in "ab"]
+    ids = [{run.run_id for runs in result[name] for run in runs} for name in "ab"]
     assert ids[0] == ids[1] == {path.name for path in (tmp_path / "both").iterdir()}
-    made(places, requests(places, three), tmp_path / "alone")
+    runs_of(places, requests(places, three), tmp_path / "alone")
     assert content(tmp_path / "both") == content(tmp_path / "alone")
 
 
@@ -169,29 +171,29 @@ def test_a_commit_while_workers_run_changes_nothing(places, tmp_path, monkeypatc
     for module in ("jobs", "view"):
         monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
     with ProcessPool(2) as pool:
-        jobs, found = made(places, requests(places), tmp_path, pool)
+        jobs, result = runs_of(places, requests(places), tmp_path, pool)
     jobs.check()
-    assert {str(run.manifest.code) for runs in found for run in runs} == {"c" * 40}
+    assert {str(run.manifest.code) for runs in result for run in runs} == {"c" * 40}
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
         ("local", "give a number of processes, such as local:4"),
         ("local:0", "give a number of processes"),
         ("lokal:2", "unknown executor 'lokal'; did you mean 'local'"),
     ],
 )
-def test_what_is_not_an_executor_is_refused(named, told):
-    with pytest.raises(UsageError, match=told):
+def test_what_is_not_an_executor_is_refused(named, message):
+    with pytest.raises(UsageError, match=message):
         choose_executor(ExecutionRequest(executor=named))
 
 
 def test_mistakes_in_requests_are_told_before_the_first_job(places, tmp_path):
     """All at once, as an experiment does it."""
-    asked = requests(places, ("asst", "fixed:max_nws=0"))
+    requested = requests(places, ("asst", "fixed:max_nws=0"))
     with pytest.raises(UsageError, match=r"(?s)asst.*max_nws"):
-        Runner(asked, executor=Workers(IN_PROCESS), out=tmp_path)
+        Runner(requested, executor=Workers(IN_PROCESS), out=tmp_path)
     limited = requests(places, retriever="dense", embedder="openai:m,price=1,cost_limit=1")
     with pytest.raises(UsageError, match="cost_limit is counted in one process"):
         Runner(limited, executor=Workers(IN_PROCESS), out=tmp_path)

@@ -34,22 +34,22 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
     encoder, cache = CountingEncoder(), VectorCache(tmp_path / "vectors")
     chunkers = ["ast:max_nws=400", "fixed:max_nws=100000"]
     embedder = CachedEmbedder(encoder, cache)
-    made = make_together(benchmark, chunkers, tmp_path, protocol="body+exclusion=prompt", embedder=embedder)
+    stored = make_together(benchmark, chunkers, tmp_path, protocol="body+exclusion=prompt", embedder=embedder)
     with pytest.raises(ResultError, match="has a relevant chunk"):
-        next(made)
-    assert encoder.asked == []
+        next(stored)
+    assert encoder.encoded == []
     cache.close()
 
 
 def test_fewer_than_half_with_a_relevant_chunk_is_refused_unless_asked_for(benchmark, tmp_path):
     """The sentence has both counts and the option; asked for, the run has the name and the numbers of its choices."""
-    asked = {"protocol": "context+relevance=gold-share:0.9", "retriever": "bm25", "out": tmp_path / "results"}
+    options = {"protocol": "context+relevance=gold-share:0.9", "retriever": "bm25", "out": tmp_path / "results"}
     with pytest.raises(ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --set few_gold") as error:
-        evaluate(benchmark, "ast:max_nws=400", **asked)
-    found, total = map(int, re.search(r"(\d+) of (\d+)", str(error.value)).groups())
-    assert 0 < 2 * found < total == len(benchmark.tasks)
-    run = evaluate(benchmark, "ast:max_nws=400", few_gold=True, **asked)
-    assert run.counts.queries_without_relevant == total - found
+        evaluate(benchmark, "ast:max_nws=400", **options)
+    result, total = map(int, re.search(r"(\d+) of (\d+)", str(error.value)).groups())
+    assert 0 < 2 * result < total == len(benchmark.tasks)
+    run = evaluate(benchmark, "ast:max_nws=400", few_gold=True, **options)
+    assert run.counts.queries_without_relevant == total - result
     assert "few_gold" not in (run.folder / "manifest.json").read_text()
 
 
@@ -63,10 +63,10 @@ def test_half_with_a_relevant_chunk_is_enough(benchmark, tmp_path):
     assert runs[0].text("metrics.json") == runs[1].text("metrics.json")
 
 
-@pytest.mark.parametrize(("without", "told"), [(0, False), (1, False), (2, True)])
-def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, without, told):
+@pytest.mark.parametrize(("without", "noted"), [(0, False), (1, False), (2, True)])
+def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, without, noted):
     """Above a half, a note of its own is printed under the table."""
     run = evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path)
     counts = {"queries": 3, "queries_without_relevant": without}
     run = edit(run, "metrics.json", counts=run.counts.as_json() | counts)
-    assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in footnotes(run)) == told
+    assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in footnotes(run)) == noted

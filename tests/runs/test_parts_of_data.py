@@ -68,7 +68,7 @@ def test_the_fingerprint_of_a_sample_covers_what_its_tasks_use(benchmark):
     sample = part_of(select(benchmark, USES), 8)
     task = next(task for task in sample.tasks if len(task.uses) > 1)
     other = part_of(select(_fewer_uses(benchmark, task.task_id), USES), 8)
-    assert [each.task_id for each in other.tasks] == [each.task_id for each in sample.tasks]
+    assert [item.task_id for item in other.tasks] == [element.task_id for element in sample.tasks]
     assert other.fingerprint != sample.fingerprint
     assert select(sample, USES) == sample
 
@@ -83,9 +83,9 @@ def test_a_sample_of_tasks_that_are_not_uses_has_the_fingerprint_of_its_tasks(be
 
 def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark, pack, tmp_path):
     """Under every kind of gold; what is not scored and what was not drawn make up the others."""
-    found = recommend(benchmark, protocols=("uses", "docstring", "body"), tasks=8, out=tmp_path, **ASKED)
-    assert len(found.runs) == 6
-    for run in found.runs:
+    result = recommend(benchmark, protocols=("uses", "docstring", "body"), tasks=8, out=tmp_path, **ASKED)
+    assert len(result.runs) == 6
+    for run in result.runs:
         dataset, counts = run.manifest.dataset, run.manifest.counts
         sample = dataset.part.sample
         assert (dataset.tasks, sample.most, sample.seed) == (8, 8, 0)
@@ -139,6 +139,6 @@ def test_the_command_of_a_run_asks_for_the_same_part(benchmark, pack, tmp_path):
     assert " --repos beta --limit 7  # and --source" in run_command(run)
     whole = _evaluated(pack, "uses", {}, tmp_path)
     assert "--limit" not in run_command(whole)
-    found = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
+    result = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
     drawn = "recommend SOURCE --tasks 8 --protocol uses --retriever bm25"
-    assert drawn in run_command(found.runs[0])
+    assert drawn in run_command(result.runs[0])

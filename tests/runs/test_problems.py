@@ -7,10 +7,10 @@ from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import RunRequest
 
 
-def told(*chunkers, **given):
-    found = Problems()
-    check_requests([RunRequest(chunker=chunker, **given) for chunker in chunkers or (None,)], None, found)
-    return [problem.sentence for problem in found.mistakes]
+def problems_of(*chunkers, **given):
+    result = Problems()
+    check_requests([RunRequest(chunker=chunker, **given) for chunker in chunkers or (None,)], None, result)
+    return [problem.sentence for problem in result.mistakes]
 
 
 def test_a_field_that_does_not_exist_or_is_of_another_type_is_a_usage_error():
@@ -28,36 +28,36 @@ def test_a_field_that_does_not_exist_or_is_of_another_type_is_a_usage_error():
 
 def test_every_mistake_is_kept_with_its_field_and_value():
     """So that a file's line can be found, and an option be named."""
-    found = Problems()
+    result = Problems()
     request = RunRequest(chunker="asst", gold="bdy", measures=("ndgc@10", "ap"), retriever="bm26", k=0, pack="mine")
-    check_requests([request], None, found)
-    kept = [(problem.option, problem.value) for problem in found.mistakes]
+    check_requests([request], None, result)
+    kept = [(problem.option, problem.value) for problem in result.mistakes]
     of_values = [("measures", "ndgc@10"), ("retriever", "bm26"), ("chunker", "asst")]
     assert kept == [("gold", None), ("pack", None), ("k", None), *of_values]
     with pytest.raises(UsageError, match="6 mistakes"):
-        found.check()
+        result.check()
 
 
 @pytest.mark.parametrize("own", ["fixed:header=scope", "ast:header=scope,max_nws=300"])
 def test_a_header_for_all_does_not_override_a_chunkers_own(own):
     """The sentence names both, as it does for a precision and a policy for long texts; the same header is none."""
     pytest.importorskip("faiss")  # a library that is missing would be one more mistake
-    (sentence,) = told(own, header="path")
+    (sentence,) = problems_of(own, header="path")
     assert sentence.startswith("header path contradicts chunker ")
     assert "header=scope; leave one of them out" in sentence
-    (sentence,) = told(own, own.partition(":")[0], header="path")  # they are not called the same besides
+    (sentence,) = problems_of(own, own.partition(":")[0], header="path")  # they are not called the same besides
     assert sentence.startswith("header path contradicts chunker ")
-    assert told(own, "fixed-tokens", header="scope") == []
-    assert told(own, "fixed-tokens") == []
+    assert problems_of(own, "fixed-tokens", header="scope") == []
+    assert problems_of(own, "fixed-tokens") == []
 
 
 def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
     """fixed and fixed:header=path are two chunkers, and with header path one."""
     specs = ("fixed", "fixed:header=path")
-    assert told(*specs) == []
-    (sentence,) = told(*specs, header="path")
+    assert problems_of(*specs) == []
+    (sentence,) = problems_of(*specs, header="path")
     assert "fixed:max_nws=1500,offset=0,header=path is named twice" in sentence
-    assert len(told("fixed", "fixed", header="pth")) == 2  # the unknown header and the chunker
+    assert len(problems_of("fixed", "fixed", header="pth")) == 2  # the unknown header and the chunker
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
 )
 def test_documents_that_are_fixed_have_neither_sizes_nor_headers(given, piece):
     """Protocol coderag says so itself, and not that a chunker is unknown or named."""
-    assert told(protocol="coderag") == []
-    (sentence,) = told(protocol="coderag", **given)
+    assert problems_of(protocol="coderag") == []
+    (sentence,) = problems_of(protocol="coderag", **given)
     assert sentence.startswith("protocol coderag ")
     assert piece in sentence
 
@@ -79,9 +79,9 @@ def test_tasks_of_a_folder_of_code_are_not_asked_for(tmp_path):
     """The folder is named as it was typed; protocols that ask questions of code take it."""
     (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
     (tmp_path / "queries.jsonl").write_text("{}\n")
-    (sentence,) = told("ast", source=str(tmp_path), retriever="bm25")
+    (sentence,) = problems_of("ast", source=str(tmp_path), retriever="bm25")
     assert sentence.startswith(f"{tmp_path} is a folder of code without tasks; measure chunkers on it with")
-    assert told("ast", source=str(tmp_path), protocol="docstring") == []
-    assert told("ast", source=str(tmp_path), questions=str(tmp_path / "queries.jsonl")) == []
-    (sentence,) = told("ast", source=str(tmp_path), protocol="questions")
+    assert problems_of("ast", source=str(tmp_path), protocol="docstring") == []
+    assert problems_of("ast", source=str(tmp_path), questions=str(tmp_path / "queries.jsonl")) == []
+    (sentence,) = problems_of("ast", source=str(tmp_path), protocol="questions")
     assert "name it with --queries FILE" in sentence

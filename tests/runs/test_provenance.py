@@ -19,11 +19,11 @@ def checkout(tmp_path):
 def test_a_checkout_is_asked_and_not_written(checkout):
     """A command that is killed while it asks would leave git's lock behind, and git would refuse to commit."""
     file = checkout / "repoeval_bench" / "part.py"
-    made = commit(checkout)
+    commit_id = commit(checkout)
     os.utime(file, (1, 1))  # git would look at it, see that it is the same, and note that in its index
     before = (checkout / ".git" / "index").read_bytes()
-    found = state_of(checkout)
-    assert (found.commit, found.dirty) == (made, False)
+    result = state_of(checkout)
+    assert (result.commit, result.dirty) == (commit_id, False)
     assert (checkout / ".git" / "index").read_bytes() == before
     file.write_text("changed")
     assert state_of(checkout).dirty

@@ -44,22 +44,22 @@ def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
 def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_path, notices):
     """`docstring` changes the files, so there they are matched again."""
     usual = {"chunker": "ast", "match_size": FIXED, "retriever": "bm25", "source": places["source"], "few_gold": True}
-    asked = [RunRequest(**usual, protocol=protocol) for protocol in ("context", "body", "docstring")]
-    experiment = Runner(asked, out=tmp_path, home=places["home"])
+    requests = [RunRequest(**usual, protocol=protocol) for protocol in ("context", "body", "docstring")]
+    experiment = Runner(requests, out=tmp_path, home=places["home"])
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
     assert first.chunker == second.chunker
     assert len([line for line in notices if "chunks average" in line]) == 2
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requests", "message"),
     [
         ({"protocl": "body"}, "did you mean 'protocol'"),
         ({"k": 0}, "--k=0 ranks nothing"),
         ({"source": "github"}, "source: the data is loaded already"),
     ],
 )
-def test_python_is_refused_in_the_same_words(benchmark, tmp_path, asked, told):
+def test_python_is_refused_in_the_same_words(benchmark, tmp_path, requests, message):
     """Unknown options, impossible values, and what belongs to the loading of data."""
-    with pytest.raises(UsageError, match=told):
-        evaluate(benchmark, FIXED, **asked, out=tmp_path)
+    with pytest.raises(UsageError, match=message):
+        evaluate(benchmark, FIXED, **requests, out=tmp_path)

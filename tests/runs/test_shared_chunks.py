@@ -29,9 +29,9 @@ def settings(benchmark):
     return benchmark, [RunRequest(protocol=name, retriever="hybrid", embedder="hash", few_gold=True) for name in NAMES]
 
 
-def made(benchmark, settings, chunkers, out, **options):
+def runs_of(benchmark, settings, chunkers, out, **options):
     """For each setting the runs of the chunkers."""
-    requests = [each.model_copy(update={"chunker": spec}) for each in settings for spec in chunkers]
+    requests = [item.model_copy(update={"chunker": spec}) for item in settings for spec in chunkers]
     runner = Runner(requests, benchmark=benchmark, out=out, **options)
     return [runner.run(setting) for setting in runner.settings]
 
@@ -39,12 +39,12 @@ def made(benchmark, settings, chunkers, out, **options):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_runs_are_those_of_each_setting_alone(settings, tmp_path, monkeypatch, workers):
     """To the byte, by vectors too, whoever makes them: chunks that were cut for one setting are those of the next."""
-    benchmark, asked = settings
+    benchmark, of_settings = settings
     monkeypatch.setattr("repoeval_bench.runs.runner.is_large", lambda *_: True)
     with ProcessPool(workers) as pool:
-        together = made(benchmark, asked, CHUNKERS, tmp_path / "together", executor=pool)
-    for request, runs in zip(asked, together, strict=True):
-        alone = made(benchmark, [request], CHUNKERS, tmp_path / "alone")
+        together = runs_of(benchmark, of_settings, CHUNKERS, tmp_path / "together", executor=pool)
+    for request, runs in zip(of_settings, together, strict=True):
+        alone = runs_of(benchmark, [request], CHUNKERS, tmp_path / "alone")
         assert [run.run_id for run in runs] == [run.run_id for run in alone[0]]
     assert content(tmp_path / "together") == content(tmp_path / "alone")
 
@@ -61,7 +61,7 @@ def test_a_text_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
         return chunks_of(file, chunker)
 
     monkeypatch.setattr(corpus, "chunks_of", counted)
-    made(benchmark, requests, CHUNKERS[1:], tmp_path)
+    runs_of(benchmark, requests, CHUNKERS[1:], tmp_path)
     assert len(cut) == len(set(cut)) > len(benchmark.tasks)
 
 
@@ -114,9 +114,9 @@ def whole_file(file):
 
 def test_small_data_and_other_peoples_chunkers_stay_in_this_process(settings, monkeypatch, tmp_path):
     """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
-    benchmark, asked = settings
+    benchmark, of_settings = settings
     with ProcessPool(2) as pool:
-        made(benchmark, asked, CHUNKERS, tmp_path, executor=pool)
+        runs_of(benchmark, of_settings, CHUNKERS, tmp_path, executor=pool)
         monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
         list(make_together(benchmark, ["fixed", whole_file], tmp_path, retriever="bm25", executor=pool))
         assert not pool.is_started

@@ -49,8 +49,8 @@ def test_the_line_reads_back_as_the_request(given):
     options = evaluate_command.make_context("eval", words).params
     assert (options["out"], options["home"]) == (Path("a b"), Path("~/x"))
     chunkers = options.pop("chunker")
-    asked = {name: options[name] for name in RunRequest.model_fields if name in options}
-    assert requests_of(chunkers, asked) == [request]
+    fields = {name: options[name] for name in RunRequest.model_fields if name in options}
+    assert requests_of(chunkers, fields) == [request]
 
 
 def test_what_is_usual_is_not_written():

@@ -151,7 +151,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
 
 def test_stored_judgements_are_packed_to_the_same_bytes_each_time(tmp_path):
     """The packing names neither a file nor a time, and standard tools unpack it."""
-    runs = [write_run(tmp_path / each, {"mrr": [0.5, 1.0]}) for each in "ab"]
+    runs = [write_run(tmp_path / letter, {"mrr": [0.5, 1.0]}) for letter in "ab"]
     first, second = ((run.folder / QRELS).read_bytes() for run in runs)
     assert first == second
     assert first[:8] == b"\x1f\x8b\x08" + bytes(5)  # no name, no time

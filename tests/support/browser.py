@@ -67,7 +67,7 @@ def visit(browser: Any, page: Path, *, width: int = 1400, dark: bool = False, pa
     # Another part of the page that is open already would not load it again.
     browser.get("about:blank")
     browser.get(page.resolve().as_uri() + part)
-    WebDriverWait(browser, 60).until(lambda each: each.execute_script(READY) is not None)
+    WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(READY) is not None)
     return float(browser.execute_script(READY))
 
 
@@ -95,7 +95,7 @@ def axe(browser: Any) -> list[str]:
     browser.set_script_timeout(120)
     result = Axe().run(browser)
     return [
-        f"{each['id']}: {[node['html'][:150] for node in each['nodes'][:3]]}"
-        for each in result["violations"]
-        if each["impact"] in {"serious", "critical"}
+        f"{violation['id']}: {[node['html'][:150] for node in violation['nodes'][:3]]}"
+        for violation in result["violations"]
+        if violation["impact"] in {"serious", "critical"}
     ]

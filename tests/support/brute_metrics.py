@@ -100,22 +100,22 @@ def gold_lines(gold, nws):
 
 def gain(chunk, gold, nws, rule):
     """The gain that a relevance rule gives a chunk (file, start, end) for a gold of any number of places."""
-    held, wanted = lines_of([chunk]), lines_of(gold)
-    shared, filled = held & wanted, {(file, line) for file in nws for line, n in enumerate(nws[file]) if n > 0}
+    held, target = lines_of([chunk]), lines_of(gold)
+    shared, filled = held & target, {(file, line) for file in nws for line, n in enumerate(nws[file]) if n > 0}
     of_chunk = len(shared & filled) / len(held & filled) if held & filled else 0.0
-    of_gold = len(shared & filled) / len(wanted & filled) if wanted & filled else 0.0
+    of_gold = len(shared & filled) / len(target & filled) if target & filled else 0.0
     kind, _, value = rule.partition(":")
     if not shared:
         return 0.0
     if rule == "graded:iou":
-        return len(shared) / len(held | wanted)
+        return len(shared) / len(held | target)
     if rule == "graded:levels":
         return 2.0 if of_chunk >= 0.5 or of_gold >= 0.5 else 1.0
     if kind == "overlap":
         return 1.0
     reached = {
         "lines": len(shared),
-        "iou": len(shared) / len(held | wanted),
+        "iou": len(shared) / len(held | target),
         "chunk-share": of_chunk,
         "gold-share": of_gold,
     }[kind]
@@ -123,8 +123,8 @@ def gain(chunk, gold, nws, rule):
 
 
 def line_recall(chunks, gold, nws, budget):
-    wanted = gold_lines(gold, nws)
-    return len(read_lines(chunks, nws, budget) & wanted) / len(wanted) if wanted else 0.0
+    target = gold_lines(gold, nws)
+    return len(read_lines(chunks, nws, budget) & target) / len(target) if target else 0.0
 
 
 def line_precision(chunks, gold, nws, budget):
@@ -133,8 +133,8 @@ def line_precision(chunks, gold, nws, budget):
 
 
 def line_iou(chunks, gold, nws, budget):
-    seen, wanted = read_lines(chunks, nws, budget), gold_lines(gold, nws)
-    return len(seen & wanted) / len(seen | wanted) if seen | wanted else 0.0
+    seen, target = read_lines(chunks, nws, budget), gold_lines(gold, nws)
+    return len(seen & target) / len(seen | target) if seen | target else 0.0
 
 
 def line_rprec(chunks, gold, nws):

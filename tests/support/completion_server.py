@@ -48,11 +48,11 @@ class CompletionsHandler(EmbeddingsHandler):
 
     paths = ("/v1/completions", "/v1/chat/completions")
 
-    def reply(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
+    def reply(self, request: dict[str, Any], fault: dict[str, Any]) -> None:
         chat = "chat" in self.path
-        prompt = asked["messages"][-1]["content"] if chat else asked["prompt"]
-        text, finish, read, written = continued(prompt, asked["max_tokens"])
-        for stop in asked.get("stop", ()):
+        prompt = request["messages"][-1]["content"] if chat else request["prompt"]
+        text, finish, read, written = continued(prompt, request["max_tokens"])
+        for stop in request.get("stop", ()):
             if stop in text:
                 text, finish = text[: text.index(stop)], "stop"
         text = fault.get("text", text)
@@ -66,7 +66,7 @@ class CompletionsHandler(EmbeddingsHandler):
         usage = fault.get(
             "usage", {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         )
-        content = {"object": "text_completion", "model": asked["model"], "choices": [choice], "usage": usage}
+        content = {"object": "text_completion", "model": request["model"], "choices": [choice], "usage": usage}
         self.answer(200, json.dumps(content).encode())
 
 

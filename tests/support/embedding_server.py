@@ -104,13 +104,13 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         """Nothing on standard error."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        fault = self.site.note(asked)
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        fault = self.site.note(request)
         with self.site.busy():
             self.site.closing.wait(fault.get("wait", 0))
-            self.react(asked, fault)
+            self.react(request, fault)
 
-    def react(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
+    def react(self, request: dict[str, Any], fault: dict[str, Any]) -> None:
         sent = self.headers.get("Authorization")
         if self.path not in self.paths:
             self.refuse(404, "no such path")
@@ -131,11 +131,11 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         elif "raw" in fault:
             self.answer(200, fault["raw"].encode())
         else:
-            self.reply(asked, fault)
+            self.reply(request, fault)
 
-    def reply(self, asked: dict[str, Any], fault: dict[str, Any]) -> None:
-        model = _minilm() if asked["model"] == MINILM else _Drawn()
-        rows = model.encode(asked["input"])[:, : asked.get("dimensions") or fault.get("width")]
+    def reply(self, request: dict[str, Any], fault: dict[str, Any]) -> None:
+        model = _minilm() if request["model"] == MINILM else _Drawn()
+        rows = model.encode(request["input"])[:, : request.get("dimensions") or fault.get("width")]
         data: list[dict[str, Any]] = [
             {"object": "embedding", "index": i, "embedding": row.tolist()} for i, row in enumerate(rows)
         ]
@@ -150,8 +150,8 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
             data.pop()
         if "value" in fault:
             data[0]["embedding"] = [fault["value"]] * len(data[0]["embedding"])
-        tokens = sum(map(len, model.tokenizer(asked["input"], truncation=True, max_length=256)["input_ids"]))
-        content = {"object": "list", "data": data, "model": asked["model"]}
+        tokens = sum(map(len, model.tokenizer(request["input"], truncation=True, max_length=256)["input_ids"]))
+        content = {"object": "list", "data": data, "model": request["model"]}
         content["usage"] = fault.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens})
         self.answer(200, json.dumps(content).encode())
 

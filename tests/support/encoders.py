@@ -23,7 +23,7 @@ class CountingEncoder(Unchecked):
         self.identity = {"model": "fake", **identity}
         self.limit = Limit(reads, lambda text: [word.start() for word in re.finditer(r"\S+", text)])
         self.prompts = prompts
-        self.asked, self.passes = [], []
+        self.encoded, self.passes = [], []
         self.fail_after = fail_after
 
     def prompt(self, role):
@@ -37,6 +37,6 @@ class CountingEncoder(Unchecked):
         for i, text in enumerate(texts):
             if self.fail_after is not None and i >= self.fail_after:
                 raise KeyboardInterrupt
-            self.asked.append(text)
+            self.encoded.append(text)
             vector = np.array([[1.0, len(text), sum(map(ord, text)) % 97]], dtype=np.float32)
             yield [i], vector / np.linalg.norm(vector)

@@ -11,7 +11,7 @@ from pathlib import Path
 from repoeval_bench.core.progress import progress
 
 
-def tell(i: int, folder: Path | None = None) -> tuple[int, int]:
+def echo_process(i: int, folder: Path | None = None) -> tuple[int, int]:
     """The number and the process that this ran in; with a folder, once another process is in the same job's function."""
     if folder is not None:
         (folder / str(os.getpid())).touch()

@@ -80,7 +80,7 @@ class Killer(threading.Thread):
                 seen = self._done()
             while not (victims := self._victims()) and not self._leaving.wait(0.05):
                 pass
-            for each in victims if self._every else self._rng.sample(victims, min(1, len(victims))):
+            for victim in victims if self._every else self._rng.sample(victims, min(1, len(victims))):
                 with suppress(ProcessLookupError):
-                    os.kill(each, signal.SIGKILL)
+                    os.kill(victim, signal.SIGKILL)
             self.killed += bool(victims)

@@ -58,7 +58,7 @@ class Shelf:
 def restock(shelves: list[Shelf], name: str, count: int) -> int:
     """Spread a delivery over the shelves, fullest first; return what is left over."""
     left = count
-    for shelf in sorted(shelves, key=lambda each: each.used, reverse=True):
+    for shelf in sorted(shelves, key=lambda shelf: shelf.used, reverse=True):
         left = shelf.put(name, left)
         if left == 0:
             break
@@ -124,8 +124,8 @@ def words(text):
 
 def bigrams(text):
     """Neighbouring words."""
-    found = words(text)
-    return list(zip(found, found[1:]))
+    tokens = words(text)
+    return list(zip(tokens, tokens[1:]))
 
 
 class Vocabulary:

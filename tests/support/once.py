@@ -19,10 +19,10 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     """A folder that the first process to ask for `name` has `make` write; the others wait for it. It is only read."""
     base = factory.getbasetemp()
     place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    made, begun = place / "made", place / "begun"
+    ready, begun = place / "made", place / "begun"
     with alone(place):
-        if not made.exists():
+        if not ready.exists():
             shutil.rmtree(begun, ignore_errors=True)  # of a process that failed
             make(begun)
-            begun.rename(made)
-    return made
+            begun.rename(ready)
+    return ready

@@ -87,9 +87,9 @@ def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **chang
     """The content of metrics.json for these values; `changed` are its fields that are given."""
     means = Means.of({name: list(column) for name, column in values.items()}, repos)
     n = len(repos)
-    made = {"run_id": "made", "protocol": "context", "headline": "micro", "chunker": "made", "k": 100}
+    usual = {"run_id": "made", "protocol": "context", "headline": "micro", "chunker": "made", "k": 100}
     nothing = {"dataset": {}, "counts": {}, "chunk_nws": {}, "ceilings": {}}
-    content = {**made, "embedder": "minilm", "retriever": "dense", **nothing, **means.as_json(), **changed}
+    content = {**usual, "embedder": "minilm", "retriever": "dense", **nothing, **means.as_json(), **changed}
     dataset = {"name": "made", "fingerprint": "0" * 12, "label": "made · 0", "tasks": n}
     content["dataset"] = dataset | content["dataset"]
     content["counts"] = {"queries": n, **content["counts"]}
@@ -198,8 +198,8 @@ def write_carried_pair(folder: Path) -> list[RunView]:
 
 def _log_row(system: str, query_id: str, chunks: Sequence[str]) -> dict[str, Any]:
     topk = [{"rank": rank, "chunk_id": chunk, "score": -rank} for rank, chunk in enumerate(chunks, 1)]
-    made = {"index_version": "1", "chunker": {"algo": "made", "parameters": {}}}
-    return {"query_id": query_id, "system": system, "k_raw": 100, "topk": topk, **made}
+    usual = {"index_version": "1", "chunker": {"algo": "made", "parameters": {}}}
+    return {"query_id": query_id, "system": system, "k_raw": 100, "topk": topk, **usual}
 
 
 def edit(run: RunView, name: str, **changed: Any) -> RunView:

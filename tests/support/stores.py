@@ -76,5 +76,5 @@ class UnsteadyLocal(_Unsteady, LocalFileSystem):
     wrapped = ""
 
 
-for each in (UnsteadyMemory, UnsteadyLocal):
-    fsspec.register_implementation(each.protocol, each, clobber=True)
+for system in (UnsteadyMemory, UnsteadyLocal):
+    fsspec.register_implementation(system.protocol, system, clobber=True)

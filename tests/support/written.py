@@ -62,12 +62,12 @@ def uses(texts: Mapping[str, str], path: str, first: int, last: int) -> Resoluti
         return resolver.uses(path, LineSpan(first, last))
 
 
-def names(found: Resolution | None, *, certain: bool = False) -> set[str]:
+def names(resolution: Resolution | None, *, certain: bool = False) -> set[str]:
     """Return the names of the definitions that are used; `certain` leaves out those that a name alone tells."""
-    assert found is not None
-    return {each.definition.name for each in found.used if not certain or each.tier == "imported"}
+    assert resolution is not None
+    return {use.definition.name for use in resolution.used if not certain or use.tier == "imported"}
 
 
-def gold_text(asked: Benchmark, task: Task) -> str:
+def gold_text(questions: Benchmark, task: Task) -> str:
     """The lines of a benchmark that answer a task."""
-    return "".join(asked.by_name[place.file].line_text(place.lines) for place in task.places)
+    return "".join(questions.by_name[place.file].line_text(place.lines) for place in task.places)

@@ -40,7 +40,7 @@ class SourceCode:
 
     @property
     def fingerprint(self) -> str:
-        """12 hex digits over paths and contents, whatever the source is called."""
+        """Return 12 hex digits over paths and contents, whatever the source is called."""
         return fingerprint((), {"": self.files})
 
     @property

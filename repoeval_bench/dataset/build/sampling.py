@@ -75,7 +75,7 @@ class Order:
 
 
 def take_turns(orders: Sequence[Iterable[TaskCandidate]]) -> Iterator[tuple[int, TaskCandidate]]:
-    """(position of the order, candidate): one of each repository, then the next of each, until all are through."""
+    """Yield (position of the order, candidate): one of each repository, then the next of each, until none is left."""
     for turn in zip_longest(*orders):
         yield from ((position, candidate) for position, candidate in enumerate(turn) if candidate is not None)
 

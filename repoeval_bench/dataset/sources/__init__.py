@@ -55,8 +55,8 @@ class Source(ABC):
 
     @abstractmethod
     def task_files(self) -> Iterator[tuple[str, bytes]]:
-        """(file name, content) of every task file it holds; a wrong hash is a DatasetError."""
+        """Return (file name, content) of every task file it holds; a wrong hash is a DatasetError."""
 
     @abstractmethod
     def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
-        """(`repository/path`, content) of a tree's source and licence files, verified likewise."""
+        """Return (`repository/path`, content) of a tree's source and licence files, verified likewise."""

@@ -45,7 +45,7 @@ class Index:
     def fetch(
         self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False
     ) -> tuple[Path, dict[str, str]]:
-        """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was checked against).
+        """Fetch the pure-Python wheel of a version, else its sdist, into this folder; return (path, its hashes).
 
         With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
         version, neither wheel nor sdist of it, cannot be reached, takes too long, or states another hash.

@@ -115,9 +115,9 @@ class _Setting:
 class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
-    The chunks of `fixed` are the documents of protocols that judge all chunkers on one chunker's chunks. A measure of
-    lines is the same under every relevance rule, so it is a cell under the first one only. Another process makes a grid
-    that is sent to it only once, so that the chunkers that are scored there share its results.
+    Some protocols judge every chunker on the same documents: the chunks of `fixed`. A measure of lines is the same
+    under every relevance rule, so it is a cell under the first rule only. A worker process builds the grid from its
+    first job and keeps it, so that all chunkers scored there share the results.
     """
 
     def __init__(
@@ -323,7 +323,7 @@ class _Candidate:
     def onto(self, documents: Corpus, protocol: Protocol, lines: Lines) -> LineMap:
         """Return the map from scores of these chunks to scores of the documents, by the lines of both.
 
-        Every call gives the same documents, and a protocol of the same exclusion.
+        It is made once: every caller has the same documents, and a protocol of the same exclusion.
         """
         if self._line_map is None:
             self._line_map = make_line_map(self._benchmark, protocol, self.corpus, documents, lines)

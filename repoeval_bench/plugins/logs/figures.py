@@ -115,7 +115,7 @@ def effective_size(sample: Sample) -> float | None:
 
 
 def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> Interval:
-    """95 % interval of the share of ones among 0/1 answers: Clopper-Pearson at the effective size.
+    """Return the 95 % interval of the share of ones among 0/1 answers: Clopper-Pearson at the effective size.
 
     For independent answers it is Clopper & Pearson's (1934). None for one cluster.
     """
@@ -133,7 +133,7 @@ def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Has
 
 
 def quantile_interval(values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> HalfOpen:
-    """95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952 for clusters).
+    """Return the 95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952).
 
     An end is None if there are too few values to set it: the largest of 20 is below the true p90 in one sample of
     eight. For one cluster the whole interval is None.

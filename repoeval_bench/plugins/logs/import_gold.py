@@ -270,7 +270,7 @@ def _named(
     gold: Mapping[str, Mapping[str, str]],
     log: Mapping[str, Mapping[str, str]],
 ) -> dict[str, str]:
-    """query_id -> what gold or log name in a field."""
+    """Return query_id -> what gold or log name in a field."""
     results: dict[str, str] = {}
     for query_id in queries:
         names = [names[field] for names in (gold.get(query_id, {}), log.get(query_id, {})) if field in names]

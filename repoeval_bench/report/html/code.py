@@ -15,14 +15,14 @@ LINE = 400
 
 
 def cut_lines(text: str) -> tuple[list[str], dict[int, int]]:
-    """(the text's lines, each cut to `LINE` characters; line -> its whole length where it was cut)."""
+    """Return (the text's lines, each cut to `LINE` characters; line -> its whole length where it was cut)."""
     lines = text.splitlines()
     cut = {i: len(line) for i, line in enumerate(lines) if len(line) > LINE}
     return [line[:LINE] for line in lines], cut
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
-    """(line, UTF-16 column) of the character at `offset` of a text whose lines were cut; the last is its end."""
+    """Return (line, UTF-16 column) of the character at `offset` of a text whose lines were cut; the last is its end."""
     line, start = 0, 0
     lines = text.splitlines(keepends=True)
     for line, content in enumerate(lines):

@@ -141,7 +141,7 @@ def _query(
 
 
 def _definition(needed: DefinitionRow, own: str, query_id: str, runs: Sequence[PageRun], files: _Files) -> list[Any]:
-    """[name, kind, tier, file, [[first line, end line], …], distance, rank of the first chunk that has it per run]."""
+    """Return [name, kind, tier, file, [[first line, end line], …], distance, [rank of the first chunk with it, …]]."""
     file, lines = needed.gold[0][0], [[start, end] for _, start, end in needed.gold]
     ranks = [first_rank(needed.places, run.top(query_id)) for run in runs]
     return [needed.name, needed.kind, needed.tier, files.number(file), lines, distance(own, file), ranks]
@@ -162,7 +162,7 @@ def _text(text: str, gold: int, body: int, read: tuple[int, int], source: Sequen
 
 
 def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
-    """[file, first line, end line, relevant, score] of each; the file is the chunk's id where it has no place."""
+    """Return [file, first line, end line, relevant, score] of each hit; the chunk's id is the file of one without."""
     relevant, rows = run.qrels.get(query_id, {}), []
     for hit in run.top(query_id, TOP):
         file = hit.chunk_id if hit.file is None else files.number(hit.file)

@@ -34,7 +34,7 @@ class PageRun:
 
     @cached_property
     def log(self) -> dict[str, tuple[str | None, tuple[Retrieved, ...]]]:
-        """query_id -> (the query's text if it was logged, what was retrieved, best first)."""
+        """Return query_id -> (the query's text if it was logged, what was retrieved, best first)."""
         return {row.query_id: (row.query, tuple(row.ranked)) for row in self.stored.log_rows()}
 
     def ranked(self, query_id: str) -> list[str]:
@@ -53,7 +53,7 @@ class PageRun:
 
     @cached_property
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain, for every scored query."""
+        """Return query_id -> chunk_id -> gain, for every scored query."""
         return self.stored.qrels()
 
 

@@ -168,7 +168,7 @@ def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tup
     over = runs[0].stored.metrics.headline
     means = [segment_means(scores, parts, measure, over) for scores in scored]
     ahead: list[list[str]] = [[] for _ in parts]
-    warnings = [few_note(means[0])]
+    warnings = [few_note(means[0], first.clustered_by)]
     for i, run in enumerate(runs):
         if i == best:
             continue

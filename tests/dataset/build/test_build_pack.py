@@ -23,8 +23,8 @@ from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
 from support.scip import document, occurrence
 
 
-def build(out, *sources, **asked):
-    return build_pack(BuildRequest(sources=tuple(map(str, sources)), **asked), out)
+def build(out, *sources, **options):
+    return build_pack(BuildRequest(sources=tuple(map(str, sources)), **options), out)
 
 
 def functions(n):
@@ -48,8 +48,8 @@ def test_a_pack_has_the_code_and_counts_what_it_leaves_out(pack):
     assert source.left_out == LEFT_OUT
     assert source.licence == "MIT"
     root = pack.root / "repositories" / "mixed"
-    found = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
-    assert found == {*CODE, "LICENSE", "README.md"}  # documents are kept for protocol prose
+    result = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    assert result == {*CODE, "LICENSE", "README.md"}  # documents are kept for protocol prose
 
 
 def test_a_pack_is_a_benchmark(pack, tmp_path):
@@ -82,7 +82,9 @@ def test_functions_are_taken_without_docstring_and_leading_comment(pack, tmp_pat
 
 def test_same_source_and_seed_give_the_same_bytes(code, pack, tmp_path):
     again = build(tmp_path / "elsewhere", code)
-    files = [{path.relative_to(each.root) for path in each.root.rglob("*") if path.is_file()} for each in (pack, again)]
+    files = [
+        {path.relative_to(folder.root) for path in folder.root.rglob("*") if path.is_file()} for folder in (pack, again)
+    ]
     assert files[0] == files[1]
     names = sorted(map(str, files[0]))
     assert filecmp.cmpfiles(pack.root, again.root, names, shallow=False) == (names, [], [])
@@ -90,9 +92,7 @@ def test_same_source_and_seed_give_the_same_bytes(code, pack, tmp_path):
 
 def test_a_pack_says_what_its_tasks_use(pack, tmp_path):
     benchmark = load_benchmark(pack.root, home=tmp_path)
-    used = {
-        task.function_name: {each.definition.name: each.tier for each in task.uses or ()} for task in benchmark.tasks
-    }
+    used = {task.function_name: {use.definition.name: use.tier for use in task.uses or ()} for task in benchmark.tasks}
     assert used["undocumented"] == dict.fromkeys(("Ledger", "Ledger.record_payment", "settle_debts"), "imported")
     counted = pack.content.levels["function"].uses
     assert counted.tasks == sum(map(bool, used.values()))
@@ -119,9 +119,9 @@ def test_an_index_says_what_names_cannot(tmp_path):
     index = write_index(
         tmp_path / "i.scip", ("prices.ts", (1, 19, 21), "s Tax#of", 1), ("shop.ts", (1, 12, 14), "s Tax#of", 0)
     )
-    packs = [build(tmp_path / each, *sources, scip=(index,)) for each in ("pack", "again")]
+    packs = [build(tmp_path / name, *sources, scip=(index,)) for name in ("pack", "again")]
     used = {task.repo: task.uses for task in load_benchmark(packs[0].root, home=tmp_path).tasks}
-    assert [(each.definition.name, each.tier) for each in used["one"]] == [("Tax.of", "resolved")]
+    assert [(use.definition.name, use.tier) for use in used["one"]] == [("Tax.of", "resolved")]
     assert used["two"] == ()
     assert packs[0].content.levels["function"].uses.resolved["resolved"] == 1
     one, two = (source.model_dump() for source in packs[0].content.sources)
@@ -153,7 +153,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("sources", "asked", "parts"),
+    ("sources", "options", "parts"),
     [
         (
             ["x"],
@@ -167,13 +167,13 @@ HERE = Path(__file__).parent
         ),
         # A folder is one source in every spelling.
         ([HERE, HERE / ".." / HERE.name], {}, ("is named twice",)),
-        *(([each], {}, ()) for each in ("/nowhere/at/all", "https://example.org/x.zip")),
-        *(([each], {}, ()) for each in ("pypi:click", "npm:zod", "npm:@a@1")),
+        *(([member], {}, ()) for member in ("/nowhere/at/all", "https://example.org/x.zip")),
+        *(([element], {}, ()) for element in ("pypi:click", "npm:zod", "npm:@a@1")),
     ],
 )
-def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, asked, parts):
+def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, options, parts):
     with pytest.raises(UsageError) as raised:
-        build(tmp_path / "p", *sources, **asked)
+        build(tmp_path / "p", *sources, **options)
     assert [part for part in parts if part not in str(raised.value)] == []
     assert not list(tmp_path.iterdir())
 
@@ -181,14 +181,14 @@ def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, asked, par
 def test_names_are_left_alone_where_asked(code, tmp_path):
     pack = build(tmp_path / "p", code, resolve="no")
     assert not [*pack.root.glob("tasks/*.tsv")]
-    assert all(each.uses is None for each in pack.content.levels.values())
+    assert all(level.uses is None for level in pack.content.levels.values())
     with pytest.raises(DatasetError, match="data build --resolve names"):
         with_used(load_benchmark(pack.root, home=tmp_path), "uses")
 
 
 def test_another_seed_draws_others(code, tmp_path):
     few = [build(tmp_path / str(seed), code, tasks=3, seed=seed) for seed in (1, 2)]
-    drawn = [{task.task_id: task.prompt for task in load_benchmark(each.root, home=tmp_path).tasks} for each in few]
+    drawn = [{task.task_id: task.prompt for task in load_benchmark(item.root, home=tmp_path).tasks} for item in few]
     assert drawn[0] != drawn[1]
     assert len(drawn[0]) == len(drawn[1]) == 3
 
@@ -329,7 +329,7 @@ def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
 def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch, notices):
     monkeypatch.setattr("repoeval_bench.references.steps.Steps.take", too_many)
     pack = build(tmp_path / "p", code)
-    unread = sum(each.uses.unread for each in pack.content.levels.values())
+    unread = sum(level.uses.unread for level in pack.content.levels.values())
     assert unread > 0
     assert any(line.startswith(f"note: protocol uses skips {unread} unread tasks of mixed: ") for line in notices)
 
@@ -402,7 +402,7 @@ def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch,
     (source,) = build(tmp_path / "pack", write_code(tmp_path / "mixed")).content.sources
     assert source.files == {"java": 1, "python": 1}
     assert source.left_out == LEFT_OUT | {"no grammar": 2}
-    assert all(f"1 {each}" in notices[0] for each in ("go", "typescript"))
+    assert all(f"1 {item}" in notices[0] for item in ("go", "typescript"))
     assert install_command() in notices[0]
     go = write_files(tmp_path / "go", {"a.go": "package a\n\nfunc A() int {\n\treturn 1\n}\n"})
     with pytest.raises(NoDataError, match=re.escape(install_command())):

@@ -19,9 +19,11 @@ from support.written import benchmark, sources, task
 def functions(path, text):
     language = language_of(path, text)
     assert language is not None
-    found = examine(SourceFile("r", path, text), language)
-    assert set(found.left_out) <= set(LEFT_OUT)
-    return [(each.name, each.target_span.start, each.target_span.end) for each in found.functions], dict(found.left_out)
+    result = examine(SourceFile("r", path, text), language)
+    assert set(result.left_out) <= set(LEFT_OUT)
+    return [
+        (function.name, function.target_span.start, function.target_span.end) for function in result.functions
+    ], dict(result.left_out)
 
 
 def body(lines, indent="    "):
@@ -36,7 +38,7 @@ ON_THE_LINE = {"on the signature's line": 1}
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "found", "left_out"),
+    ("path", "text", "expected", "left_out"),
     [
         # A body has 3 to 30 lines; blank ones do not count.
         ("a.py", f'def f():\n    """Doc."""\n\n{body(2)}', [], {"short": 1}),
@@ -57,8 +59,8 @@ ON_THE_LINE = {"on the signature's line": 1}
         ("a.c", "int f(int a);\n#define G(x) \\\n  a(x); \\\n  b(x); \\\n  c(x)\n", [], {}),
     ],
 )
-def test_candidates_and_what_is_left_out(path, text, found, left_out):
-    assert functions(path, text) == (found, left_out)
+def test_candidates_and_what_is_left_out(path, text, expected, left_out):
+    assert functions(path, text) == (expected, left_out)
 
 
 def test_braces_are_not_part_of_a_body():
@@ -109,11 +111,11 @@ def test_the_order_takes_files_in_turns_and_holds_only_its_room():
     for n in range(50):
         order.add(candidates(f"{n}.py", 30))
     taken = list(order)
-    assert len({each.path for each in taken}) == len(taken) == 10
+    assert len({package.path for package in taken}) == len(taken) == 10
     small = Order(0, "r", room=100)
     small.add(candidates("a.py", 3))
     small.add(candidates("b.py", 40))
-    firsts = [each.path for each in small][:6]
+    firsts = [task.path for task in small][:6]
     assert firsts.count("a.py") == 3
 
 
@@ -134,7 +136,7 @@ def test_repositories_take_turns():
     assert [position for position, _ in turns] == [0, 1, 0, 0]
 
 
-def asked(repos):
+def request_for(repos):
     """A benchmark of these files, repository -> path -> number of tasks."""
     tasks = [
         task(task_id=f"{repo}/{path}{i}", repo=repo, path=path, body=LineSpan(i, i + 1))
@@ -147,11 +149,11 @@ def asked(repos):
 
 def test_a_part_is_spread_over_repositories_and_files():
     """A repository with one task has it asked; each file is asked once before one is twice; the order stays."""
-    whole = asked({"big": {f"{n}.py": 50 for n in range(9)}, "small": {"one.py": 1}, "none": {"empty.py": 0}})
+    whole = request_for({"big": {f"{n}.py": 50 for n in range(9)}, "small": {"one.py": 1}, "none": {"empty.py": 0}})
     part = part_of(whole, 19)
     assert len(part.tasks) == 19
-    assert [each for each in whole.tasks if each in part.tasks] == list(part.tasks)
-    per_file = [sum(each.path == f"{n}.py" for each in part.tasks) for n in range(9)]
+    assert [item for item in whole.tasks if item in part.tasks] == list(part.tasks)
+    per_file = [sum(task.path == f"{n}.py" for task in part.tasks) for n in range(9)]
     assert per_file == [2] * 9
     assert sorted(part.files) == ["big", "small"]
     assert len(part.files["big"]) == 9

@@ -43,9 +43,9 @@ def folder(committed, tmp_path):
 def read(folder: Path) -> tuple[dict[str, object], list[str], dict[str, int]]:
     """The facts, the files that are read to their ends, and what is left out."""
     origin = open_folder(folder)
-    found = Gathered()
-    files = [each.path for each in gather(origin, (), found) if each.file]
-    return dict(origin.facts), sorted(files), found.counts
+    result = Gathered()
+    files = [file.path for file in gather(origin, (), result) if file.file]
+    return dict(origin.facts), sorted(files), result.counts
 
 
 def configured(folder: Path, settings: dict[str, str], program: object = "") -> None:
@@ -290,7 +290,7 @@ def test_what_is_ignored_is_what_git_ignores(tmp_path):
     folder = tmp_path / "rules"
     folder.mkdir()
     git(folder, "init", "-q")
-    write_files(folder, RULES | dict.fromkeys([*(each for each in PATHS if each != "abc"), "esc .py"], "x = 1\n"))
+    write_files(folder, RULES | dict.fromkeys([*(path for path in PATHS if path != "abc"), "esc .py"], "x = 1\n"))
     git(folder, "add", "-f", "tracked", "out/x.py")
     listed = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     assert set(open_folder(folder).paths) == set(filter(None, listed))

@@ -101,7 +101,7 @@ def make(tmp_path_factory):
     def make(kind):
         folder = tmp_path_factory.mktemp(kind)
         with pytest.MonkeyPatch.context() as patch, serving(kind, patch, folder / "npm"):
-            sources = tuple(SOURCES[kind].format(each, VERSION[kind]) for each in PROJECTS.values())
+            sources = tuple(SOURCES[kind].format(project, VERSION[kind]) for project in PROJECTS.values())
             pack = build_pack(BuildRequest(sources=sources, name=NAME), folder / "built")
         ship(pack, folder / "shipped", [{"domain": "letters"} for _ in sources])
         return pack, folder / "shipped"
@@ -123,20 +123,20 @@ def built(make, kind, index, tmp_path, monkeypatch):
 def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
     """Tasks, files and what they use are the same; the second time nothing is asked of the index."""
     whole = load_benchmark(built.root)
-    made = load_benchmark(name, home=tmp_path / "home")
-    assert (made.tasks, made.files, made.fingerprint) == (whole.tasks, whole.files, whole.fingerprint)
-    assert any(task.uses for task in made.tasks)
-    assert made.is_whole
+    loaded = load_benchmark(name, home=tmp_path / "home")
+    assert (loaded.tasks, loaded.files, loaded.fingerprint) == (whole.tasks, whole.files, whole.fingerprint)
+    assert any(task.uses for task in loaded.tasks)
+    assert loaded.is_whole
 
 
 def test_it_is_fetched_once_and_can_be_verified(built, index, tmp_path):
     home = tmp_path / "home"
     task_set = task_set_at("small-2", "function", "2k", "codex")
     assert obtain("small-2", task_set, home).fetched
-    asked = len(index.requests)
+    arguments = len(index.requests)
     again = obtain("small-2", task_set, home)
     assert not again.fetched
-    assert len(index.requests) == asked
+    assert len(index.requests) == arguments
     assert verify(again.installed).passed
 
 
@@ -144,8 +144,8 @@ def test_no_code_ships(built, tmp_path):
     """The facts hold paths, names and numbers, and no line of a package."""
     folder = tmp_path / "shipped" / NAME
     text = "".join(shipped.read_table(folder / name) for name in (shipped.FILES, shipped.TASKS, shipped.USES))
-    texts = [each for files in minirepo.REPOSITORIES.values() for each in files.values()]
-    lines = {line.strip() for each in texts for line in each.split("\n")} - {""}
+    texts = [file for files in minirepo.REPOSITORIES.values() for file in files.values()]
+    lines = {line.strip() for item in texts for line in item.split("\n")} - {""}
     assert not {line for line in text.splitlines() if line.strip() in lines}
     assert {path.name for path in folder.iterdir()} == {"pack.yaml", shipped.FILES, shipped.TASKS, shipped.USES}
 
@@ -218,10 +218,10 @@ def test_new_definitions_used_reach_a_pack_that_is_installed(built, index, tmp_p
     dropped = next(row for row in rows if row.partition("\t")[0] in {task.task_id for task in before.tasks})
     rows.remove(dropped)
     path.write_bytes(pack_table("\n".join([header, *rows]) + "\n"))
-    asked = len(index.requests)
+    arguments = len(index.requests)
     after = load_benchmark("small-2", home=home)
     assert sum(len(task.uses) for task in after.tasks) == sum(len(task.uses) for task in before.tasks) - 1
-    assert (after.files, len(index.requests)) == (before.files, asked)
+    assert (after.files, len(index.requests)) == (before.files, arguments)
     assert "definitions used that ship now" in "".join(notices)
     notices.clear()
     load_benchmark("small-2", home=home)
@@ -269,7 +269,7 @@ def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
 def test_a_shipped_package_is_what_was_pinned(name, repository, tmp_path):
     """Its hash is the pinned one, and what a build takes of it now is what the table of files has."""
     pack = shipped.shipped_pack(name)
-    (source,) = (each for each in pack.content.sources if each.repository == repository)
+    (source,) = (item for item in pack.content.sources if item.repository == repository)
     facts = source.model_extra
     with open_registry(shipped.registry_of(pack.content)) as registry:
         registry.open_release(facts["package"], facts["version"], tmp_path, facts)
@@ -278,7 +278,7 @@ def test_a_shipped_package_is_what_was_pinned(name, repository, tmp_path):
             languages=tuple(pack.content.languages),
         )
     table = shipped.read_table(pack.root / shipped.FILES).splitlines()[1:]
-    named = {each for each in table if each.startswith(f"{repository}/")}
+    named = {row for row in table if row.startswith(f"{repository}/")}
     hashes = read_hashes(build_pack(request, tmp_path / "pack").root / "repositories")
     assert {path for path in hashes if not path.endswith(DOCUMENTS)} == named
 
@@ -289,25 +289,25 @@ def test_the_shipped_editions_are_whole(name, n_packages):
     pack = shipped.shipped_pack(name)
     assert isinstance(pack, Pack)
     sources = pack.content.sources
-    assert len({each.repository for each in sources}) == n_packages
-    assert all(len(each.model_extra["sha256"]) == 64 for each in sources)
+    assert len({source.repository for source in sources}) == n_packages
+    assert all(len(element.model_extra["sha256"]) == 64 for element in sources)
     places = list(shipped.parse_places(shipped.read_table(pack.root / shipped.TASKS)))
-    assert len(places) == pack.content.levels["function"].tasks == sum(each.model_extra["tasks"] for each in sources)
+    assert len(places) == pack.content.levels["function"].tasks == sum(item.model_extra["tasks"] for item in sources)
 
 
 def test_ten_packages_of_pypi_40_are_new():
     sources = shipped.shipped_pack("pypi-40").content.sources
-    assert sum(each.model_extra["first_release"] >= "2025-07-01" for each in sources) >= 10
+    assert sum(source.model_extra["first_release"] >= "2025-07-01" for source in sources) >= 10
 
 
 def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     """Without --protocol it is asked by all four, the deciding one first; with one by that one alone."""
     words = ("--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "few_gold")
-    asked = ("eval", *words, "--out", tmp_path / "runs")
-    done = succeed(*asked, "--json", home=tmp_path / "home")
-    assert [each["protocol"] for each in json.loads(done.out)] == list(shipped.PROTOCOLS)
-    assert {each["dataset"]["name"] for each in json.loads(done.out)} == {f"pack-{NAME}-function-2k-code"}
-    one = bench(*asked, "--json", "--protocol", "body", home=tmp_path / "home")
+    arguments = ("eval", *words, "--out", tmp_path / "runs")
+    done = succeed(*arguments, "--json", home=tmp_path / "home")
+    assert [row["protocol"] for row in json.loads(done.out)] == list(shipped.PROTOCOLS)
+    assert {item["dataset"]["name"] for item in json.loads(done.out)} == {f"pack-{NAME}-function-2k-code"}
+    one = bench(*arguments, "--json", "--protocol", "body", home=tmp_path / "home")
     assert json.loads(one.out)["protocol"] == "body"
     # A run is checked against the pack that it names.
     checked = bench("verify", json.loads(one.out)["run_id"], "--out", tmp_path / "runs", home=tmp_path / "home")

@@ -199,10 +199,10 @@ class TestNpm:
     def test_declarations_beside_the_folders_of_typescript_are_a_compilers(self, registry):
         """They are counted as generated, and so are still the scripts beside them; a declaration among the sources stays."""
         origin = open_origin("npm:typed@1.2.3", registry)
-        found = Gathered()
-        taken = {each.path for each in gather(origin, (), found)}
+        result = Gathered()
+        taken = {file.path for file in gather(origin, (), result)}
         assert taken == {"src/a.ts", "src/globals.d.ts"}
-        assert found.left_out["generated"] == 4
+        assert result.left_out["generated"] == 4
 
     def test_a_registry_that_sends_a_byte_at_a_time_is_not_waited_for(self, registry, monkeypatch):
         began = time.monotonic()

@@ -71,9 +71,9 @@ def examine(name, before="2025-12-01", since=""):
 
 def test_the_newest_final_release_before_the_day_is_taken(publish):
     publish("good", versions=["1.0", "2.0", "3.0rc1"])
-    found = examine("good")
-    assert (found.version, found.facts["first_release"], found.facts["released"]) == ("2.0", DAYS[0], DAYS[1])
-    assert found.facts["licence"] == "MIT"
+    result = examine("good")
+    assert (result.version, result.facts["first_release"], result.facts["released"]) == ("2.0", DAYS[0], DAYS[1])
+    assert result.facts["licence"] == "MIT"
     assert examine("good", before=DAYS[1]).version == "1.0"
 
 
@@ -91,7 +91,7 @@ def test_a_licence_is_permissive_by_its_own_metadata(publish, stated, licence):
 
 
 @pytest.mark.parametrize(
-    ("package", "asked", "says"),
+    ("package", "options", "says"),
     [
         ({"licence": "License-Expression: GPL-3.0-only"}, {}, "its licence is GPL-3.0-only"),
         ({"licence": "License-Expression: MIT AND MPL-2.0"}, {}, "its licence is MIT AND MPL-2.0"),
@@ -105,10 +105,10 @@ def test_a_licence_is_permissive_by_its_own_metadata(publish, stated, licence):
         ({"days": DAYS[:1]}, {"since": "2025-01-01"}, "it was uploaded on 1 days"),
     ],
 )
-def test_what_does_not_meet_a_criterion_is_left_out_with_the_reason(publish, package, asked, says):
+def test_what_does_not_meet_a_criterion_is_left_out_with_the_reason(publish, package, options, says):
     publish("other", **package)
     with pytest.raises((LeftOutError, DatasetError), match=says):
-        examine("other", **asked)
+        examine("other", **options)
 
 
 def test_the_projects_own_dependencies_and_repoevals_repositories_are_not_asked_for(publish):
@@ -130,13 +130,13 @@ def test_each_list_is_gone_through_in_the_order_of_its_hash(publish, notices):
     """The first that meet the criteria are taken, and each one that was left out before is named."""
     names = [f"pack{number}" for number in range(6)]
     order = in_order(names, "small@2026-01:")
-    assert order == sorted(names, key=lambda each: hashlib.sha256(f"small@2026-01:{each}".encode()).hexdigest())
+    assert order == sorted(names, key=lambda source: hashlib.sha256(f"small@2026-01:{source}".encode()).hexdigest())
     assert order != in_order(names, "small@2026-02:")
     for name in names:
         publish(name, licence="License-Expression: GPL-3.0-only" if name == order[0] else MIT)
     with open_registry("pypi") as registry:
         taken = list(choose_packages(recipe_of(domains={"all": names}), ASKED, registry))
-    assert [each.name for each in taken] == order[1:3]
+    assert [package.name for package in taken] == order[1:3]
     assert f"left out {order[0]}: its licence is GPL-3.0-only" in notices
 
 
@@ -173,15 +173,15 @@ def test_too_few_packages_are_one_sentence_and_nothing_is_written(own_recipe, tm
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("options", "says"),
     [
         ({"edition": "next"}, "edition 'next' is not a year and a month"),
         ({"before": "1.6.2027"}, "'1.6.2027' is not a day"),
         ({"pack": "pypi-44"}, "unknown pack 'pypi-44'; did you mean 'pypi-40'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_anything_is_looked_up(tmp_path, asked, says):
-    request = {"pack": "pypi-40", "edition": "2027-06", "before": "2027-06-01"} | asked
+def test_what_cannot_be_asked_is_refused_before_anything_is_looked_up(tmp_path, options, says):
+    request = {"pack": "pypi-40", "edition": "2027-06", "before": "2027-06-01"} | options
     with pytest.raises(UsageError, match=says):
         refresh_pack(RefreshRequest(**request), tmp_path / "facts")
 
@@ -201,11 +201,11 @@ def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     sources = shipped.shipped_pack(name).content.sources
     assert {part for source in sources for part in re.split(" AND | OR ", source.licence)} <= PERMISSIVE
     assert len(recipe.domains) * recipe.established + recipe.new == packages
-    found = shipped.summary_of(shipped.shipped_pack(name).content)
-    assert found.tasks == recipe.tasks
-    assert set(found.languages) <= set(recipe.languages)
+    result = shipped.summary_of(shipped.shipped_pack(name).content)
+    assert result.tasks == recipe.tasks
+    assert set(result.languages) <= set(recipe.languages)
     expected = dict.fromkeys(recipe.domains, recipe.established) | ({"new": recipe.new} if recipe.new else {})
-    assert {domain: len(packages) for domain, packages in found.domains.items()} == expected
-    for domain, packages in found.domains.items():
-        names = {each.rpartition("@")[0] or each.partition("==")[0] for each in packages}
+    assert {domain: len(packages) for domain, packages in result.domains.items()} == expected
+    for domain, packages in result.domains.items():
+        names = {package.rpartition("@")[0] or package.partition("==")[0] for package in packages}
         assert names <= set(recipe.domains.get(domain, recipe.recent))

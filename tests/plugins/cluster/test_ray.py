@@ -49,10 +49,10 @@ def cluster():
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
-    made.add_node(**NODE)
-    yield made
-    made.shutdown()
+    requested = Cluster(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
+    requested.add_node(**NODE)
+    yield requested
+    requested.shutdown()
 
 
 def requests(places, retrievers=("bm25", "hash", "jaccard", "random")):
@@ -68,11 +68,11 @@ def requests(places, retrievers=("bm25", "hash", "jaccard", "random")):
 def alone(places, tmp_path_factory):
     """What one process writes."""
     out = tmp_path_factory.mktemp("alone")
-    made = requests(places)
-    experiment = Runner(made, out=out, home=places["home"])
+    requested = requests(places)
+    experiment = Runner(requested, out=out, home=places["home"])
     for setting in experiment.settings:
         experiment.run(setting)
-    assert len(list(out.iterdir())) == len(made) == 60
+    assert len(list(out.iterdir())) == len(requested) == 60
     return content(out)
 
 
@@ -85,15 +85,15 @@ def half(alone):
     return chosen
 
 
-def make(asked, address, out, home):
+def make(requests_, address, out, home):
     """The runs, all of them there, made on the cluster."""
     with RayCluster(address, home=home) as chosen:
-        return made_on(chosen, asked, out, home)
+        return made_on(chosen, requests_, out, home)
 
 
-def made_on(chosen, asked, out, home):
+def made_on(chosen, requests_, out, home):
     """The same on a cluster that is open."""
-    jobs = Runner(asked, executor=Workers(chosen), out=out, home=home)
+    jobs = Runner(requests_, executor=Workers(chosen), out=out, home=home)
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -101,7 +101,9 @@ def made_on(chosen, asked, out, home):
 
 def workers(cluster, title="ray::_run"):
     """The processes with such a title that the cluster's nodes have started; where no run is made, idle ones."""
-    nodes = {each.process.pid for node in cluster.list_all_nodes() for each in node.all_processes.get("raylet", ())}
+    nodes = {
+        process.process.pid for node in cluster.list_all_nodes() for process in node.all_processes.get("raylet", ())
+    }
     return children(nodes, title) or (children(nodes, "ray::IDLE") if title == "ray::_run" else [])
 
 
@@ -188,8 +190,8 @@ def test_what_is_killed_loses_unfinished_jobs_only(drive, cluster, places, half,
 
 def test_the_model_is_in_an_actor_that_may_be_killed(cluster, places, tmp_path):
     """The real model, its vectors not cached: killed ten times while it loads and while it embeds, and begun again."""
-    asked = requests(places, ("minilm",))[:1]
-    experiment = Runner(asked, out=tmp_path / "alone", home=tmp_path / "home")
+    requests_ = requests(places, ("minilm",))[:1]
+    experiment = Runner(requests_, out=tmp_path / "alone", home=tmp_path / "home")
     for setting in experiment.settings:
         experiment.run(setting)
     rng, begun = random.Random(5), []
@@ -204,7 +206,7 @@ def test_the_model_is_in_an_actor_that_may_be_killed(cluster, places, tmp_path):
     with Killer(actors, seed=1, every=True) as killer:
         while killer.more:
             out = tmp_path / str(next(passes))
-            make(asked, cluster.address, out, out / ".home")
+            make(requests_, cluster.address, out, out / ".home")
             assert content(out) == content(tmp_path / "alone")
     assert killer.killed == KILLS
 

@@ -29,13 +29,13 @@ CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
 
 def make(places, out, store=None, executor=IN_PROCESS):
     """The runs of two chunkers under two retrievers."""
-    asked = [
+    requests = [
         RunRequest(chunker=chunker, source=places["source"], retriever=retriever)
         for retriever in ("bm25", "jaccard")
         for chunker in CHUNKERS
     ]
     out = results_of_store(store, out).out if store else out
-    jobs = Runner(asked, executor=Workers(executor), out=out, home=places["home"])
+    jobs = Runner(requests, executor=Workers(executor), out=out, home=places["home"])
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -139,18 +139,18 @@ def test_a_made_run_replaces_another_run_alone(tmp_path, scores, stays):
     store = ObjectStore(f"memory://{tmp_path}")
     put_run(write_run(tmp_path / "other" / "one", {"ndcg@10": scores}).folder, store)
     before = store.read("runs/one.zip")
-    made = write_run(tmp_path / "made" / "one", {"ndcg@10": [0.5, 1.0]}).folder
-    (made / "timings.jsonl").write_text("{}\n")
+    stored = write_run(tmp_path / "made" / "one", {"ndcg@10": [0.5, 1.0]}).folder
+    (stored / "timings.jsonl").write_text("{}\n")
     (tmp_path / "out").mkdir()
-    StoredResults(tmp_path / "out", store).keep(made)
+    StoredResults(tmp_path / "out", store).keep(stored)
     assert (store.read("runs/one.zip") == before) is stays
 
 
 def packed(name, *, encrypted=False):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    stored = io.BytesIO()
+    with zipfile.ZipFile(stored, "w") as archive:
         archive.writestr(name, b"x")
-    raw = bytearray(made.getvalue())
+    raw = bytearray(stored.getvalue())
     if encrypted:  # Python says so by a RuntimeError
         raw[6] |= 1  # the flag in the member's header
         raw[raw.index(b"PK\x01\x02") + 8] |= 1  # and in the directory's
@@ -183,8 +183,8 @@ def test_a_folder_of_runs_at_a_url_is_named_as_the_folder_it_is(tmp_path):
     """It is not a store: its runs are folders, and a store's are objects."""
     run = write_run(tmp_path / "runs" / "one", {"mrr": [1.0]})
     url = f"file://{run.folder.parent}"
-    told = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)
-    assert f"{url} is a folder of runs and not a store; give the folder itself, {run.folder.parent}" in told
+    message = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)
+    assert f"{url} is a folder of runs and not a store; give the folder itself, {run.folder.parent}" in message
 
 
 def test_a_store_without_a_run_is_named(tmp_path):
@@ -262,7 +262,7 @@ def test_a_reader_follows_the_store(tmp_path, notices):
 
 
 @pytest.mark.parametrize(
-    ("url", "code", "told"),
+    ("url", "code", "message"),
     [
         ("s3:/bucket/x", 2, "s3:/bucket/x is not a URL; write s3://bucket/x, or ./s3:/bucket/x for a folder"),
         ("memory://runs", 2, "memory://runs is gone when the command ends; give a folder, or a store such as s3://"),
@@ -274,14 +274,14 @@ def test_a_reader_follows_the_store(tmp_path, notices):
         ("file:///proc/store", 1, ".writable of the store file:///proc/store cannot be written"),
     ],
 )
-def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, told, tmp_path):
+def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, message, tmp_path):
     """An address with a slash too few, a protocol that nobody knows or whose package is missing, a closed place."""
-    made = bench("eval", "-c", "ast", "--retriever", "bm25", "--out", url, home=tmp_path / "home")
-    assert told in one_sentence(made, code)
+    stored = bench("eval", "-c", "ast", "--retriever", "bm25", "--out", url, home=tmp_path / "home")
+    assert message in one_sentence(stored, code)
     read = bench("runs", "--out", url, home=tmp_path / "home")
     if url == "file:///proc/store":
-        code, told = 2, f"{url} holds no runs; make some with --out {url}"
-    assert told in one_sentence(read, code)
+        code, message = 2, f"{url} holds no runs; make some with --out {url}"
+    assert message in one_sentence(read, code)
 
 
 def test_a_url_is_not_a_file_or_folder_of_this_machine(tmp_path, monkeypatch):

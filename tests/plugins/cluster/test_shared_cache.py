@@ -47,19 +47,19 @@ def test_what_one_machine_computed_no_other_computes(tmp_path, protocol):
     first, cache, embedder = machine(tmp_path, "a", store)
     expected = embedder.encode(TEXTS[:40], "document")
     cache.flush()
-    assert len(first.asked) == 40
+    assert len(first.encoded) == 40
     before = objects(store)
     second, cache, embedder = machine(tmp_path, "b", store)
     assert embedder.encode(TEXTS[:40], "document").tobytes() == expected.tobytes()
     cache.flush()
-    assert (len(second.asked), objects(store)) == (0, before)
+    assert (len(second.encoded), objects(store)) == (0, before)
     whole = embedder.encode(TEXTS, "document")
     cache.flush()
-    assert len(second.asked) == 10
+    assert len(second.encoded) == 10
     assert objects(store).items() > before.items()
     third, _, embedder = machine(tmp_path, "c", store)
     assert embedder.encode(TEXTS, "document").tobytes() == whole.tobytes()
-    assert len(third.asked) == 0
+    assert len(third.encoded) == 0
     alone = CachedEmbedder(CountingEncoder(precision="fp32"), VectorCache(tmp_path / "d"))
     assert np.array_equal(alone.encode(TEXTS, "document"), whole)
 
@@ -79,7 +79,7 @@ def test_a_broken_block_is_computed_again_and_told(tmp_path, notices, ending, da
     path.write_bytes({"cut": content[: len(content) // 2], "changed": content[:-1] + b"\0", "empty": b""}[damage])
     encoder, _, embedder = machine(tmp_path, "b", store)
     assert np.array_equal(embedder.encode(TEXTS, "document"), expected)
-    assert 0 < len(encoder.asked) < 50
+    assert 0 < len(encoder.encoded) < 50
     assert any(path.stem in line and "do not match its name" in line for line in notices)
 
 
@@ -95,7 +95,7 @@ def test_a_block_without_keys_is_not_there_yet(tmp_path):
     encoder, cache, embedder = machine(tmp_path, "b", store)
     embedder.encode(TEXTS, "document")
     cache.flush()
-    assert (len(encoder.asked), objects(store)) == (50, before)
+    assert (len(encoder.encoded), objects(store)) == (50, before)
 
 
 class Failing(CountingEncoder):
@@ -118,19 +118,19 @@ def test_a_store_that_fails_too_does_not_hide_why_embedding_failed(tmp_path, err
     cache = SharedVectorCache(tmp_path / "a", store)
     with pytest.raises(type(error)) as raised:
         CachedEmbedder(Failing(error), cache).ensure({"document": TEXTS})
-    told = str(raised.value) + "".join(getattr(raised.value, "__notes__", ()))
-    assert str(error) in told
-    assert "503 slow down" in told
+    message = str(raised.value) + "".join(getattr(raised.value, "__notes__", ()))
+    assert str(error) in message
+    assert "503 slow down" in message
     encoder = CountingEncoder(precision="fp32")
     CachedEmbedder(encoder, VectorCache(tmp_path / "a")).encode(TEXTS, "document")
-    assert len(encoder.asked) == len(TEXTS) - 5
+    assert len(encoder.encoded) == len(TEXTS) - 5
 
 
 def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     """Two homes, two folders, one store that fails now and then: the second home embeds nothing; the same bytes."""
     source = str(build_mirror(tmp_path / "mirror"))
     url = f"unsteady-local://{tmp_path}/store"
-    asked = [
+    requests = [
         RunRequest(chunker=chunker, source=source, embedder="hash", protocol=protocol)
         for protocol in ("context", "body")
         for chunker in ("fixed:max_nws=400", "ast:max_nws=400")
@@ -140,7 +140,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     for name, store in (("a", url), ("b", url), ("alone", None)):
         cached_materials.cache_clear()
         out = results_of_store(store, tmp_path / name).out if store else tmp_path / name
-        jobs = Runner(asked, executor=Workers(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
+        jobs = Runner(requests, executor=Workers(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
         jobs.check()
         encoded[name] = sum(run.timings.step("embed").encoded for run in runs)

@@ -115,8 +115,8 @@ def test_another_setting_is_another_answer(server, model, cache, changed):
     answer_all(model, asked_of(model), cache)
     other = parse_model(f"openai:ngram,base_url={server.base_url},timeout=5,{changed}") if "=" in changed else model
     stop = ("\nx",) if changed == "stop" else ()
-    asked = [other.request(prompt, stop, "function") for prompt in PROMPTS]
-    assert answer_all(other, asked, cache)[1] == len(PROMPTS)
+    requests = [other.request(prompt, stop, "function") for prompt in PROMPTS]
+    assert answer_all(other, requests, cache)[1] == len(PROMPTS)
 
 
 def test_what_was_answered_before_a_failure_is_kept(server, model, cache):

@@ -48,30 +48,30 @@ def test_a_completed_run_is_a_run(stored, server, complete):
     done = complete("ast", "--budget", "700", "--json")
     assert done.code == 0, done.err
     base = find_run("ast", stored / "runs")
-    made = find_run(json.loads(done.out)["run_id"], stored / "runs")
-    assert made.run_id != base.run_id
-    assert made.rankings() == base.rankings()
-    added = made.metrics.micro.keys() - base.metrics.micro.keys()
+    completed = find_run(json.loads(done.out)["run_id"], stored / "runs")
+    assert completed.run_id != base.run_id
+    assert completed.rankings() == base.rankings()
+    added = completed.metrics.micro.keys() - base.metrics.micro.keys()
     assert added == {"exact_match", "edit_similarity", "identifier_f1"}
-    assert {name: made.metrics.micro[name] for name in base.metrics.micro} == base.metrics.micro
-    assert made.manifest.completion.base == base.run_id
+    assert {name: completed.metrics.micro[name] for name in base.metrics.micro} == base.metrics.micro
+    assert completed.manifest.completion.base == base.run_id
     assert server.seen()
-    before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in completed.folder.iterdir()}
     again = complete("ast", "--budget", "700")
     assert again.code == 0
     assert "0 sent, the rest was in the cache" in again.err
     assert server.seen() == []
     same = before.keys() - {"manifest.json", "timings.jsonl"}
-    assert {name: (made.folder / name).read_bytes() for name in same} == {name: before[name] for name in same}
+    assert {name: (completed.folder / name).read_bytes() for name in same} == {name: before[name] for name in same}
 
 
 def test_controls_take_the_same_tasks(stored, complete):
     """Without context the chunker plays no part; with it, chunks are shown."""
     done = complete("ast", "fixed", "--context", "none", "--context", "retrieved", "--json")
     assert done.code == 0, done.err
-    made = [find_run(row["run_id"], stored / "runs") for row in json.loads(done.out)]
+    completed = [find_run(row["run_id"], stored / "runs") for row in json.loads(done.out)]
     none, retrieved = (
-        [run for run in made if run.manifest.completion.context == kind] for kind in ("none", "retrieved")
+        [run for run in completed if run.manifest.completion.context == kind] for kind in ("none", "retrieved")
     )
     texts = [[row.text for row in rows_of(run.folder)] for run in none]
     assert texts[0] == texts[1]
@@ -84,12 +84,12 @@ def test_nothing_beside_the_hole_is_shown(stored, mirror):
     """What is shown of the task's own file ends where its prompt begins; what is passed over for that is counted."""
     run = find_run("fixed", stored / "runs")
     benchmark = benchmark_of(run, str(mirror), home=stored / "home")
-    chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
+    chunks = {row.chunk_id: row for held in run.inspection.chunks.values() for row in held}
     prompts = prompts_of(run, benchmark, languages_of(benchmark), "retrieved", 100_000)
     for task, prompt in zip(benchmark.tasks, prompts, strict=True):
         ranked = run.ranked_ids()[task.task_id]
         visible = [
-            each for each in ranked if chunks[each].file != task.file or chunks[each].lines.end <= task.context_start
+            item for item in ranked if chunks[item].file != task.file or chunks[item].lines.end <= task.context_start
         ]
         assert list(prompt.shown) == visible[:10]
         assert prompt.hidden == len(ranked) - len(visible)
@@ -118,11 +118,11 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
 def test_a_completed_run_is_verified_without_its_model(stored, server, complete, tmp_path, mirror):
     """From the texts that it stores: measures, means and the id are computed again, and no server is asked."""
     pytest.importorskip("rapidfuzz")
-    made = find_run(json.loads(complete("ast", "--json").out)["run_id"], stored / "runs")
+    completed = find_run(json.loads(complete("ast", "--json").out)["run_id"], stored / "runs")
     server.seen()
 
     def verified(spoil=None):
-        folder = shutil.copytree(made.folder, tmp_path / made.run_id, dirs_exist_ok=True)
+        folder = shutil.copytree(completed.folder, tmp_path / completed.run_id, dirs_exist_ok=True)
         if spoil:
             spoil(folder)
         return bench("verify", folder, "--source", mirror, home=stored / "home")
@@ -137,7 +137,7 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     ):
         done = verified(lambda folder, name=name, edit=edit: change(folder / name, edit))
         assert (done.code, named in done.out) == (1, True), (name, done.out, done.err)
-    rows = read_rows(made.folder / COMPLETIONS)
+    rows = read_rows(completed.folder / COMPLETIONS)
     for others in (rows * 2, rows[1:], []):
         done = verified(lambda folder, others=others: write_rows(folder / COMPLETIONS, others))
         assert "has not one row for each task" in one_sentence(done, 1)
@@ -182,11 +182,11 @@ def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complet
 
 def test_what_is_not_possible_is_refused_before_anything_is_sent(stored, server, complete, mirror):
     """An option that does not exist, and a protocol that asks for documented functions: it has nothing to write."""
-    told = one_sentence(complete("ast", "--context", "retreived"), 2)
-    assert "--context: 'none' or 'retrieved' was expected" in told
+    message = one_sentence(complete("ast", "--context", "retreived"), 2)
+    assert "--context: 'none' or 'retrieved' was expected" in message
     assert "--execute" in one_sentence(complete("ast", "--execute"), 2)
-    asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", mirror)
-    succeed("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
+    options = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", mirror)
+    succeed("eval", "-c", "fixed:max_nws=300", *options, "--out", stored / "asked", home=stored / "home")
     assert "has questions" in one_sentence(complete("latest", out="asked"), 2)
     assert server.seen() == []
 
@@ -194,8 +194,8 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(stored, server,
 def test_a_completed_run_is_not_completed_again(stored, complete):
     """Its base is named."""
     pytest.importorskip("rapidfuzz")
-    made = json.loads(complete("ast", "--json").out)["run_id"]
-    assert "is completed already; complete " in one_sentence(complete(made), 2)
+    completed = json.loads(complete("ast", "--json").out)["run_id"]
+    assert "is completed already; complete " in one_sentence(complete(completed), 2)
 
 
 def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):

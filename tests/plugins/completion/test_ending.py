@@ -47,12 +47,12 @@ def test_a_chat_may_fence_its_answer_and_lose_the_first_indentation(answer):
 @given(LINES, st.sampled_from(["python", "java"]))
 def test_stops_save_tokens_and_change_nothing(lines, language):
     """Cut where the server stops, an answer keeps the same lines."""
-    asked = task("    return 1\n")
+    task_ = task("    return 1\n")
     answer = "\n".join(lines)
     stopped = answer
-    for stop in stops(asked, language, chat=False):
+    for stop in stops(task_, language, chat=False):
         stopped = stopped.partition(stop)[0]
-    assert cut(stopped, asked, chat=False) == cut(answer, asked, chat=False)
+    assert cut(stopped, task_, chat=False) == cut(answer, task_, chat=False)
 
 
 def test_nothing_is_stopped_where_it_could_be_wanted():

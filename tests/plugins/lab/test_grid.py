@@ -87,13 +87,13 @@ def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
         "b": {cells[0]: low, cells[1]: low, cells[2]: high},
         "c": {cells[0]: low, cells[1]: low, cells[2]: high},
     }
-    found = paired_results(arms, "nominal", {})
-    assert len(found) == 9
-    assert [(c.a, c.b, c.cell.measure, c.verdict) for c in flips(found)] == [
+    actual = paired_results(arms, "nominal", {})
+    assert len(actual) == 9
+    assert [(c.a, c.b, c.cell.measure, c.verdict) for c in flips(actual)] == [
         ("a", "b", "m3", "loses"),
         ("a", "c", "m3", "loses"),
     ]
-    draw = [c for c in found if (c.a, c.b) == ("a", "b") and c.cell.measure != "m1"]
+    draw = [c for c in actual if (c.a, c.b) == ("a", "b") and c.cell.measure != "m1"]
     assert len(flips(draw)) == 2
 
 
@@ -128,11 +128,11 @@ def test_a_cell_says_everything_that_a_reader_groups_by():
     assert [key for key in record if f"`{key}`" not in page] == []
 
 
-def wrong(**asked):
+def wrong(**options):
     """The sentences about a grid; nothing is fetched before it."""
-    found = Problems()
-    check_grid(GridRequest.of(asked), None, found)
-    return list(dict.fromkeys(problem.sentence for problem in found.mistakes))
+    actual = Problems()
+    check_grid(GridRequest.of(options), None, actual)
+    return list(dict.fromkeys(problem.sentence for problem in actual.mistakes))
 
 
 NAMES = {
@@ -162,7 +162,7 @@ CANNOT = (
 
 
 @pytest.mark.parametrize(
-    ("asked", "n", "pieces"),
+    ("options", "n", "pieces"),
     [
         (NAMES, 9, ("'ast'", "'max_nws'", "'body'", "'tail'", "iou:2", "'bm25'", "'ndcg'", "'minilm'", "2 to 20")),
         # One chunker under two names, fixed documents, another scope, one that cheats, one that scores a part.
@@ -170,10 +170,10 @@ CANNOT = (
     ],
     ids=["names", "parts"],
 )
-def test_all_that_is_wrong_with_a_grid_is_reported_at_once(asked, n, pieces):
-    found = wrong(**asked)
-    assert len(found) == n
-    assert [piece for piece in pieces if not any(piece in sentence for sentence in found)] == []
+def test_all_that_is_wrong_with_a_grid_is_reported_at_once(options, n, pieces):
+    actual = wrong(**options)
+    assert len(actual) == n
+    assert [piece for piece in pieces if not any(piece in sentence for sentence in actual)] == []
 
 
 def test_what_is_wrong_with_the_data_is_reported_with_the_rest():
@@ -181,9 +181,9 @@ def test_what_is_wrong_with_the_data_is_reported_with_the_rest():
     grid = {"chunkers": ["ast", "fixed"], "retrievers": ["bm25"], "measures": ["mrr"], "protocols": ["q"]}
     # Of a level that does not exist the repositories are not known.
     assert len(wrong(**grid, repos=["nope", "nein"], level="fn")) == 2
-    found = wrong(**grid, repos=["nope", "nein"])
+    actual = wrong(**grid, repos=["nope", "nein"])
     for piece in ("protocol 'q'", "repository 'nope'", "repository 'nein'"):
-        assert [sentence for sentence in found if piece in sentence], piece
+        assert [sentence for sentence in actual if piece in sentence], piece
     grid["protocols"] = ["linemap", "code-chunk", "context"]
     none = "protocol {} scores none of leopard-ai_betty; choose other repositories or repositories=all"
     assert wrong(**grid, repos=["leopard-ai/betty"]) == [none.format("linemap"), none.format("code-chunk")]
@@ -215,16 +215,16 @@ def test_each_choice_of_a_protocol_is_judged_apart():
     """Two protocols share their judgements only where no choice that judging reads differs: the gold does."""
     text = "".join(f"line{i} = {i}\n" for i in range(20))
     files = {"r": (SourceFile("r", "a.py", text), SourceFile("r", "b.py", text))}
-    asked = task(path="a.py", prompt="line5 = 5", body=LineSpan(9, 10), context_start=5)
-    benchmark = SimpleNamespace(tasks=(asked,), files=files)
+    options = task(path="a.py", prompt="line5 = 5", body=LineSpan(9, 10), context_start=5)
+    benchmark = SimpleNamespace(tasks=(options,), files=files)
     candidate = _Candidate(benchmark, build_corpus(files, make_chunker("window:lines=1,step=1")), None, "none")
     relevant = {
         protocol.name: set(candidate.judge(_Setting(protocol, ("mrr",), benchmark), Lines({})).qrels["r/0"])
         for protocol in make_protocols(["context", "context+gold=body"], ["full", "tail:20"], ["overlap"])
     }
     assert len(relevant) == 4
-    assert {len(found) for name, found in relevant.items() if "body" in name} == {1}
-    assert {len(found) for name, found in relevant.items() if "body" not in name} == {5}
+    assert {len(actual) for name, actual in relevant.items() if "body" in name} == {1}
+    assert {len(actual) for name, actual in relevant.items() if "body" not in name} == {5}
 
 
 def test_usual_protocols_that_score_nothing_are_left_out_and_named(notices):

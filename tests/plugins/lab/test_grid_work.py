@@ -55,7 +55,7 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
     assert pool.jobs == [2, 2, len(scored), 0]  # every vector is there: each is scored where it is cut
     alone = sensitivity(benchmark, CHUNKERS, **settings)
     assert again == shared
-    assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]
+    assert [grid.as_dict() for grid in shared] == [run.as_dict() for run in alone]
 
 
 def test_of_some_protocols_a_chunker_has_those_cells_alone(benchmark, warm_home):
@@ -87,14 +87,14 @@ def test_protocols_of_the_baselines_chunks_score_as_each_does_alone(other, bench
     (scores,) = Grid.of(benchmark, request, None, home=warm_home).score_all(
         [(make_chunker("ast:max_nws=400"), None)], IN_PROCESS
     )
-    asked = {}
+    options = {}
     for cell, of_cell in scores.items():
         (run,) = make_together(
             benchmark, ["ast:max_nws=400"], tmp_path / cell.protocol, protocol=cell.protocol, retriever="bm25"
         )
-        asked[cell.protocol] = len(of_cell.values)
+        options[cell.protocol] = len(of_cell.values)
         assert of_cell.values.tolist() == pytest.approx(run.scores.values[cell.measure].tolist()), cell
-    assert len(set(asked.values())) == 2
+    assert len(set(options.values())) == 2
 
 
 def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):
@@ -102,11 +102,11 @@ def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):
     encoder = CountingEncoder(precision="fp32")
     model = CachedEmbedder(encoder, VectorCache(tmp_path / "vectors"))
     monkeypatch.setattr("repoeval_bench.plugins.lab.sensitivity.make_embedder", lambda *_, **__: model)
-    asked = {"protocols": ("context",), "queries": ("full", "tail:5"), "relevances": ("overlap",)}
-    asked |= {"retrievers": ("dense",), "measures": ("ndcg@10",), "placebo": 2}
-    contests = sensitivity(benchmark, ("ast:max_nws=400", "fixed:max_nws=800"), **asked)
+    options = {"protocols": ("context",), "queries": ("full", "tail:5"), "relevances": ("overlap",)}
+    options |= {"retrievers": ("dense",), "measures": ("ndcg@10",), "placebo": 2}
+    contests = sensitivity(benchmark, ("ast:max_nws=400", "fixed:max_nws=800"), **options)
     assert len({contest.sizes for contest in contests}) == 2
-    assert len(encoder.asked) == len(set(encoder.asked)) > 0
+    assert len(encoder.encoded) == len(set(encoder.encoded)) > 0
 
 
 def test_every_field_of_a_grids_request_has_a_variable_of_make(checkout):

@@ -27,7 +27,7 @@ from support.runs import edit, set_config, write_run
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
 
 
-def made(results, name, mean, **changed):
+def stored_run(results, name, mean, **changed):
     """A run of eight queries in eight files whose scores spread around `mean`."""
     values = [mean * (1 + part) for part in (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)]
     changed = {"headline_measure": "line_rprec", "ceilings": {"micro": {"line_rprec": 0.9}}, **changed}
@@ -47,7 +47,7 @@ def results(tmp_path):
 
 def test_numbers_are_those_of_the_run_and_of_compare(results):
     """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
-    low, high = made(results, "low", 0.4), made(results, "high", 0.6)
+    low, high = stored_run(results, "low", 0.4), stored_run(results, "high", 0.6)
     result = leaderboards(run_folders(results))
     (leaderboard,) = result.ranked
     assert [(entry.rank, entry.run_id) for entry in leaderboard.entries] == [(1, "high"), (2, "low")]
@@ -79,9 +79,9 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
     ],
 )
 def test_runs_of_different_questions_are_never_on_one_board(results, changed):
-    made(results, "a", 0.4)
-    made(results, "b", 0.5)
-    made(results, "c", 0.9, **changed)
+    stored_run(results, "a", 0.4)
+    stored_run(results, "b", 0.5)
+    stored_run(results, "c", 0.9, **changed)
     ranked = leaderboards(run_folders(results)).ranked
     ids = sorted(sorted(entry.run_id for entry in leaderboard.entries) for leaderboard in ranked)
     assert ids == [["a", "b"], ["c"]]
@@ -90,30 +90,30 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
 
 def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
     for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
-        precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
+        precision(stored_run(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
     result = leaderboards(run_folders(results))
-    by_precision = {each.precision: {entry.run_id for entry in each.entries} for each in result.ranked}
+    by_precision = {row.precision: {entry.run_id for entry in row.entries} for row in result.ranked}
     assert by_precision == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
     assert result.n_runs == 4
 
 
 def test_equal_scores_share_a_rank(results):
     for name, mean in (("c", 0.5), ("a", 0.5), ("b", 0.7), ("d", 0.3)):
-        made(results, name, mean)
+        stored_run(results, name, mean)
     (leaderboard,) = leaderboards(run_folders(results)).ranked
     assert [(entry.rank, entry.run_id) for entry in leaderboard.entries] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
 
 
 def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     """An unfinished run, another version's, a broken one, one that contradicts itself, and what never was a run."""
-    made(results, "good", 0.5)
-    (made(results, "unfinished", 0.5).folder / "manifest.json").unlink()
-    edit(made(results, "newer", 0.5), "manifest.json", schema=99)
-    (made(results, "torn", 0.5).folder / "metrics.json").write_text('{"micro": ')
-    (made(results, "short", 0.5).folder / "per_query.jsonl.gz").unlink()
-    edit(made(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
-    edit(made(results, "shape", 0.5), "metrics.json", dataset="a word")
-    edit(made(results, "list", 0.5), "metrics.json", chunker=["ast"])
+    stored_run(results, "good", 0.5)
+    (stored_run(results, "unfinished", 0.5).folder / "manifest.json").unlink()
+    edit(stored_run(results, "newer", 0.5), "manifest.json", schema=99)
+    (stored_run(results, "torn", 0.5).folder / "metrics.json").write_text('{"micro": ')
+    (stored_run(results, "short", 0.5).folder / "per_query.jsonl.gz").unlink()
+    edit(stored_run(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
+    edit(stored_run(results, "shape", 0.5), "metrics.json", dataset="a word")
+    edit(stored_run(results, "list", 0.5), "metrics.json", chunker=["ast"])
     for name in ("notes", "packs"):  # the latter is what recommend keeps beside runs
         (results / name).mkdir()
     (results / "compared.json").write_text("{}")
@@ -151,15 +151,15 @@ def test_the_same_runs_give_the_same_pages(tmp_path):
     pages = []
     for place, names in (("x", "abc"), ("y", "cba")):
         for name in names:
-            made(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
+            stored_run(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
         pages.append(site_files(leaderboards(run_folders(tmp_path / place), apart=True)))
     assert pages[0] == pages[1]
 
 
 def test_hostile_names_are_text_in_every_format(results):
     """In HTML no tag, in Markdown no markup, in CSV the name itself."""
-    made(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
-    made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
+    stored_run(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
+    stored_run(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
     result = leaderboards(run_folders(results))
     files = site_files(leaderboards(run_folders(results), apart=True))
@@ -177,8 +177,8 @@ def test_hostile_names_are_text_in_every_format(results):
 
 
 def test_csv_and_json_hold_the_full_numbers(results):
-    made(results, "a", 0.41)
-    made(results, "b", 0.57)
+    stored_run(results, "a", 0.41)
+    stored_run(results, "b", 0.57)
     result = leaderboards(run_folders(results))
     (leaderboard,) = leaderboard_records(result)["boards"]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
@@ -192,8 +192,8 @@ def test_csv_and_json_hold_the_full_numbers(results):
 
 def test_a_column_is_one_entry(results, monkeypatch):
     """A column that is added to the list is in the table, whatever its form, in CSV and JSON, and on both pages."""
-    made(results, "a", 0.41)
-    made(results, "b", 0.57)
+    stored_run(results, "a", 0.41)
+    stored_run(results, "b", 0.57)
     own = number("queries twice", lambda entry: 2 * entry.run.metrics.counts.queries, "d")
 
     def with_own(leaderboard, columns=leaderboard_columns):

@@ -99,10 +99,10 @@ def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, add):
 
 def _names_code(folder, values, **changed):
     """A run whose chunker is code from outside, under the id of what it asks."""
-    asked = config(chunker="py:nowhere:Cutter")
-    name = id_of(RunConfig.model_validate_json(json.dumps(asked)))
+    run_config = config(chunker="py:nowhere:Cutter")
+    name = id_of(RunConfig.model_validate_json(json.dumps(run_config)))
     run = write_run(folder / name, values, **{"chunker": "py:nowhere:Cutter", **changed})
-    edit(run, "manifest.json", config=asked)
+    edit(run, "manifest.json", config=run_config)
     return run
 
 
@@ -119,21 +119,21 @@ def _names_code(folder, values, **changed):
     ],
 )
 def test_what_cannot_be_computed_again_and_contradicts_itself_is_refused(tmp_path, add, values, changed, said):
-    told = one_sentence(add(_names_code(tmp_path, {"ndcg@10": values}, **changed).folder), 1)
-    assert "contradicts itself" in told
-    assert said in told
+    message = one_sentence(add(_names_code(tmp_path, {"ndcg@10": values}, **changed).folder), 1)
+    assert "contradicts itself" in message
+    assert said in message
     assert not (tmp_path / "ours").exists()
 
 
 def test_an_id_of_another_request_and_means_of_other_queries_are_refused(tmp_path, add):
     run = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
     edit(run, "manifest.json", config=run.manifest.config.as_json() | {"skip_errors": True})
-    told = one_sentence(add(run.folder), 1)
-    assert "what manifest.json asks has the id" in told
+    message = one_sentence(add(run.folder), 1)
+    assert "what manifest.json asks has the id" in message
     other = _names_code(tmp_path / "other", {"ndcg@10": [0.4] * 8})
     edit(other, "metrics.json", micro={"ndcg@10": 0.9})
-    told = one_sentence(add(other.folder), 1)
-    assert all(part in told for part in ("metrics.json", "per_query.jsonl.gz", "ndcg@10"))
+    message = one_sentence(add(other.folder), 1)
+    assert all(part in message for part in ("metrics.json", "per_query.jsonl.gz", "ndcg@10"))
     assert not (tmp_path / "ours").exists()
 
 

@@ -32,10 +32,10 @@ def compute_again(data, tmp_path, *source):
     for row in random.Random(19).sample(by_bm25, SAMPLE[data]):
         words = shlex.split(row["command"], comments=True)[1:]
         done = succeed(*words, *source, "--out", tmp_path / "runs", "--json", home=tmp_path / "home")
-        made = json.loads(done.out)
-        assert made["run_id"].rpartition("-")[0] == row["run_id"].rpartition("-")[0]
-        assert made["dataset"]["fingerprint"] == row["fingerprint"]
-        means = {heading(measure): mean for measure, mean in made[row["over"]].items()}
+        printed = json.loads(done.out)
+        assert printed["run_id"].rpartition("-")[0] == row["run_id"].rpartition("-")[0]
+        assert printed["dataset"]["fingerprint"] == row["fingerprint"]
+        means = {heading(measure): mean for measure, mean in printed[row["over"]].items()}
         assert means[row["measure"]] == pytest.approx(float(row["score"]), abs=1e-12), row["run_id"]
         for name in ("nDCG@10", "R@10"):
             assert means[name] == pytest.approx(float(row[name]), abs=1e-12), row["run_id"]
@@ -78,9 +78,9 @@ def test_what_the_findings_mark_as_shown_is_a_verdict():
     page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
     marked = {"**": {"better", "worse"}, "†": {"from"}}
     n_marked = 0
-    for found in FIGURE.finditer(page):
-        for sign in {page[: found.start()][-2:], page[found.end() :][:1]} & marked.keys():
-            assert marked[sign] & verdicts[found.groups()], found[0]
+    for result in FIGURE.finditer(page):
+        for sign in {page[: result.start()][-2:], page[result.end() :][:1]} & marked.keys():
+            assert marked[sign] & verdicts[result.groups()], result[0]
             n_marked += 1
     assert n_marked > sum(SAMPLE.values())
 

@@ -19,8 +19,8 @@ def boards_of(folder, names, **changed):
     """Two runs of each data set."""
     for i, name in enumerate(names):
         for chunker in ("ast", "fixed"):
-            made = {"chunker": chunker, "dataset": {"name": name, "fingerprint": f"{i:012d}"}, **changed}
-            write_run(folder / f"{chunker}-{i}", scores(i), headline_measure="line_rprec", **made)
+            fields = {"chunker": chunker, "dataset": {"name": name, "fingerprint": f"{i:012d}"}, **changed}
+            write_run(folder / f"{chunker}-{i}", scores(i), headline_measure="line_rprec", **fields)
     return site_files(leaderboards(run_folders(folder), apart=True))
 
 
@@ -49,8 +49,8 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
     """Rank, score and difference to the first are those of the board's own page; the first ranking is unfolded."""
     for position, chunker in enumerate(("ast", "fixed", "window")):
         for protocol in ("context", "body"):
-            made = {"chunker": chunker, "protocol": protocol, "headline_measure": "line_rprec"}
-            write_run(tmp_path / f"{chunker}-{protocol}", scores(position), **made)
+            fields = {"chunker": chunker, "protocol": protocol, "headline_measure": "line_rprec"}
+            write_run(tmp_path / f"{chunker}-{protocol}", scores(position), **fields)
     result = leaderboards(run_folders(tmp_path), apart=True)
     index = site_files(result)["index.html"]
     rankings = re.findall(r'<details class="part ranking"( open)?>(.*?)</details>', index, re.DOTALL)
@@ -58,8 +58,8 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
     for (_, text), leaderboard in zip(rankings, result.ranked, strict=True):
         body = text.partition("<tbody>")[2]
         values = [list(map(float, re.findall(r'data-value="([^"]*)"', row))) for row in body.split("</tr>")[:-1]]
-        wanted = [[e.rank, e.score, *(e.to_first[:1] if e.to_first else ())] for e in leaderboard.entries]
-        assert [row[:3] for row in values] == wanted
+        expected = [[e.rank, e.score, *(e.to_first[:1] if e.to_first else ())] for e in leaderboard.entries]
+        assert [row[:3] for row in values] == expected
         assert [e.run.metrics.chunker for e in leaderboard.entries] == re.findall(r">(\w+)</th>", body)
 
 
@@ -67,8 +67,8 @@ def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
     """A hit that brings the lines around it has a higher ceiling."""
     for name, expand, ceiling in (("plain", None, 0.5), ("wide", "lines:5", 0.8)):
         ceilings = {over: {"line_rprec": ceiling} for over in ("micro", "macro")}
-        made = {"headline_measure": "line_rprec", "expand": expand, "ceilings": ceilings}
-        write_run(tmp_path / name, {"line_rprec": [0.4] * 8}, **made)
+        fields = {"headline_measure": "line_rprec", "expand": expand, "ceilings": ceilings}
+        write_run(tmp_path / name, {"line_rprec": [0.4] * 8}, **fields)
     (table,) = leaderboard_tables(leaderboards(run_folders(tmp_path)))
     names = [column.name for column in table.columns]
     index = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]

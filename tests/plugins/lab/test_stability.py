@@ -73,7 +73,7 @@ def test_files_that_a_chunker_fails_on_end_it_or_are_counted():
     with pytest.raises(ChunkError, match=r"b\.txt"):
         stability("functions", old, new)
     result = stability("functions", old, new, skip_errors=True)
-    assert [len(each) for each in result.skipped] == [0, 1]
+    assert [len(line) for line in result.skipped] == [0, 1]
 
 
 def test_without_a_tokenizer_there_are_no_tokens():

@@ -19,8 +19,8 @@ def chunks(ids, **fields):
 
 def log_row(query_id, topk, **fields):
     """A row of the contract as JSON has it."""
-    made = {"system": "s", "k_raw": 10, "index_version": "1", "chunker": {"algo": "fixed", "parameters": {}}}
-    return {"query_id": query_id, "topk": topk, **made, **fields}
+    fields_ = {"system": "s", "k_raw": 10, "index_version": "1", "chunker": {"algo": "fixed", "parameters": {}}}
+    return {"query_id": query_id, "topk": topk, **fields_, **fields}
 
 
 def row(query_id, ids, **fields):

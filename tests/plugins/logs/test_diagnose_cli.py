@@ -34,8 +34,8 @@ def test_bm25_beside_is_what_a_named_run_of_bm25_ranks(results):
     assert (given["bm25"], len(given["worst"])) == (bm25.run_id, 18)
     stored = bm25.ranked_ids()
     for query in given["worst"]:
-        assert [each["place"]["chunk_id"] for each in query["bm25"]] == list(stored[query["query_id"]][:10])
-    assert any(each["relevant"] for query in given["worst"] for each in query["bm25"])
+        assert [entry["place"]["chunk_id"] for entry in query["bm25"]] == list(stored[query["query_id"]][:10])
+    assert any(item["relevant"] for query in given["worst"] for item in query["bm25"])
 
 
 def test_the_terminal_says_what_json_does(results):
@@ -57,7 +57,7 @@ def test_a_bm25_run_beside_is_found_and_bm25_itself_stands_alone(results, mirror
     """A stored run of the same chunks in the same folder is taken; BM25 has no BM25 beside it."""
     folder, *_ = results
     benchmark = load_benchmark(mirror, home=folder / "home")
-    random, bm25 = (evaluate(benchmark, AST, retriever=each, out=tmp_path) for each in ("random", "bm25"))
+    random, bm25 = (evaluate(benchmark, AST, retriever=retriever, out=tmp_path) for retriever in ("random", "bm25"))
     evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)
     assert json.loads(diagnose(random, "--json", "--worst", "1"))["bm25"] == bm25.run_id
     alone = json.loads(diagnose(bm25, "--json", "--worst", "1"))

@@ -88,15 +88,15 @@ def ranked_at(*ranks):
     return evidence({i: ranking(i, golds[i], ranks) for i in range(N)}, golds)
 
 
-def findings(found):
-    return {check.name: check for check in check_all(found, "ndcg@10") if check.status == "finding"}
+def findings(run):
+    return {check.name: check for check in check_all(run, "ndcg@10") if check.status == "finding"}
 
 
-def only(found, name):
+def only(run, name):
     """The single finding of a run with one planted defect."""
-    made = findings(found)
-    assert set(made) == {name}, made
-    return made[name]
+    problems = findings(run)
+    assert set(problems) == {name}, problems
+    return problems[name]
 
 
 def test_a_healthy_run_has_no_finding():
@@ -113,7 +113,7 @@ UNANSWERED = {0: [], 1: [], 2: []}
 
 
 @pytest.mark.parametrize(
-    ("asked", "name", "numbers", "word"),
+    ("defect", "name", "numbers", "word"),
     [
         # One relevant chunk at rank 1, two at 20 and 30: low recall@5 with high recall@50.
         ((1, 20, 30), "depth", {"recall@5": 1 / 3, "recall@50": 1.0}, "rerank"),
@@ -127,10 +127,10 @@ UNANSWERED = {0: [], 1: [], 2: []}
         # Three of 60 queries can never be answered.
         ({"golds": golds_of(1, step=1) | UNANSWERED}, "lost", {"queries without a relevant chunk": 3}, ""),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_planted_defect_is_the_only_finding(asked, name, numbers, word):
-    check = only(evidence(**asked) if isinstance(asked, dict) else ranked_at(*asked), name)
+def test_a_planted_defect_is_the_only_finding(defect, name, numbers, word):
+    check = only(evidence(**defect) if isinstance(defect, dict) else ranked_at(*defect), name)
     assert {number: check.numbers[number] for number in numbers} == pytest.approx(numbers)
     assert word in check.says
     if name == "depth":
@@ -261,7 +261,7 @@ def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
 
     def said(**metrics):
         checks = check_all(evidence(latency=latency, **metrics), "ndcg@10")
-        return next(each for each in checks if each.name == "latency")
+        return next(check for check in checks if check.name == "latency")
 
     assert (said().status, said(retriever="rerank:some/model").status) == ("fine", "unknown")
     assert "in the cache" in said(retriever="rerank:some/model").says
@@ -305,7 +305,7 @@ def test_the_worst_queries_with_gold_and_both_rankings():
     nine, five, _ = worst_queries(result, "ndcg@10", ids, (rows, result.log.qrels))
     assert (nine.value, nine.first_hit, nine.relevant, nine.query) == (0.0, None, 1, "text 9\n")
     assert [(place.chunk_id, place.start_line) for place in nine.gold] == [("r0/f4.py@9", 90)]
-    assert [each.relevant for each in nine.bm25] == [True, False]
-    assert (len(nine.top), [each.relevant for each in nine.top]) == (10, [False] * 10)
+    assert [element.relevant for element in nine.bm25] == [True, False]
+    assert (len(nine.top), [item.relevant for item in nine.top]) == (10, [False] * 10)
     assert (five.first_hit, five.bm25) == (12, ())
     assert worst_queries(result, "ndcg@10", ids, None)[0].bm25 is None

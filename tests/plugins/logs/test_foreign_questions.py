@@ -27,7 +27,7 @@ def regions(*files):
 SEMBLE = [
     {
         "query": "how spans are joined",
-        "relevant": [each | {"note": "not read"} for each in places(("src/spans.py", 3, 4))],
+        "relevant": [item | {"note": "not read"} for item in places(("src/spans.py", 3, 4))],
         "secondary": places(("./src/use.py", 1, 1)),
         "category": "architecture",
     },

@@ -18,15 +18,15 @@ TREC = "run.trec.gz"
 
 
 @pytest.fixture(scope="module")
-def made(mirror, tmp_path_factory):
+def stored_runs(mirror, tmp_path_factory):
     """A run of ours, its gold as lines, and its chunks with their places."""
     folder = tmp_path_factory.mktemp("made")
     benchmark = load_benchmark(mirror, home=folder / "home")
     run = evaluate(benchmark, AST, retriever="bm25", out=folder)
     names = ("chunk_id", "file", "start_line", "end_line", "header_nws")
     corpus = [
-        dict(zip(names, (each.chunk_id, each.file, each.lines.start, each.lines.end, each.added_nws), strict=True))
-        for each in plan_run(benchmark, AST).documents
+        dict(zip(names, (chunk.chunk_id, chunk.file, chunk.lines.start, chunk.lines.end, chunk.added_nws), strict=True))
+        for chunk in plan_run(benchmark, AST).documents
     ]
     for name, rows in {"gold.jsonl": own_gold(run.folder), "corpus.jsonl": corpus}.items():
         write_rows(folder / name, rows)
@@ -38,20 +38,20 @@ def imported(log, gold, out, **options):
     return import_run(log, gold, out, created=WHEN, **options)
 
 
-def test_a_trec_run_with_qrels_has_the_measures_of_the_run(made, tmp_path):
+def test_a_trec_run_with_qrels_has_the_measures_of_the_run(stored_runs, tmp_path):
     """Ranking and judgements alone: every measure of chunks that the run itself has, query by query."""
-    folder, run = made
+    folder, run = stored_runs
     again = imported(folder / TREC, run.folder / QRELS, tmp_path, measures=["ndcg@10", "recall@5", "mrr"])
     assert again.metrics.retriever == run.metrics.chunker  # its tag
     assert again.metrics.chunker == again.metrics.embedder.removeprefix("index ") == "not stated"
     names = ("query_id", "ndcg@10", "recall@5", "mrr")
-    ours, theirs = ([[row[name] for name in names] for row in each.per_query()] for each in (run, again))
+    ours, theirs = ([[row[name] for name in names] for row in one.per_query()] for one in (run, again))
     assert ours == theirs
 
 
-def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
+def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(stored_runs, tmp_path):
     """Places come from the corpus, sizes of lines from the sources: the same lines are read at the same cost."""
-    folder, run = made
+    folder, run = stored_runs
     names = ["line_recall_auc", "line_recall@500", "ndcg@10"]
     more = {"corpus": folder / "corpus.jsonl", "files": run.folder / SOURCES, "measures": names, "depth": 100}
     again = imported(folder / TREC, folder / "gold.jsonl", tmp_path, **more)
@@ -64,8 +64,8 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
     assert first.header_nws
 
 
-def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
-    folder, run = made
+def test_two_rankings_are_compared_like_any_runs(stored_runs, tmp_path):
+    folder, run = stored_runs
     lines = [line.rpartition(" ")[0] for line in read_text(folder / TREC).splitlines()]
     write_text(tmp_path / "one.trec.gz", "".join(f"{line} one\n" for line in lines))
     (tmp_path / "two.trec").write_text("".join(f"{line} two\n" for i, line in enumerate(lines) if i % 3))
@@ -90,12 +90,12 @@ def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
     (tmp_path / "run.trec").write_text("q Q0 a 1 1 t\nq Q0 b 2 1 t\nq Q0 c 3 2 t\n")
     (tmp_path / "gold.qrels").write_text("q 0 b 1\n")
     run = imported(tmp_path / "run.trec", tmp_path / "gold.qrels", tmp_path / "out", measures=["mrr"])
-    assert [each.chunk_id for each in next(run.log_rows()).topk] == ["c", "b", "a"]
+    assert [entry.chunk_id for entry in next(run.log_rows()).topk] == ["c", "b", "a"]
     assert run.metrics.micro["mrr"] == 0.5
 
 
-def test_what_does_not_fit_is_one_sentence(made, tmp_path):
-    folder, run = made
+def test_what_does_not_fit_is_one_sentence(stored_runs, tmp_path):
+    folder, run = stored_runs
     with pytest.raises(UsageError, match="is a log, which says its depth itself; leave --depth out"):
         imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, depth=9)
     with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond --depth 2"):

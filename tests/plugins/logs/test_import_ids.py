@@ -30,12 +30,12 @@ def two_runs(folder, mark, *, second=6):
 def test_a_blank_in_ids_changes_nothing_but_the_ids(words, mark, tmp_path):
     """A TREC file has one as `%20`, which an id without a blank may hold too."""
     said = []
-    for each in (mark, "_"):
+    for sign in (mark, "_"):
         folder = tmp_path / str(len(said))
         folder.mkdir()
-        out, runs = two_runs(folder, each)
+        out, runs = two_runs(folder, sign)
         text = json.dumps(json_of(*words.split(), *runs[: 1 + (words == "diff")], *out), ensure_ascii=False)
-        for old, new in ((f"Q{each}", "Q_"), (f"C{each}", "C_"), *((run, "run") for run in runs)):
+        for old, new in ((f"Q{sign}", "Q_"), (f"C{sign}", "C_"), *((run, "run") for run in runs)):
             text = text.replace(old, new)
         said.append(text)
     assert said[0] == said[1]

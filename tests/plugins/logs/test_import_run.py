@@ -27,17 +27,17 @@ def logs(tmp_path):
 
     cut = [chunk for file in FILES for chunk in make_chunker("window:lines=10,step=10").chunk(file)]
     places = [
-        {"chunk_id": each.chunk_id, "file": each.file, "start_line": each.lines.start, "end_line": each.lines.end}
-        for each in cut
+        {"chunk_id": item.chunk_id, "file": item.file, "start_line": item.lines.start, "end_line": item.lines.end}
+        for item in cut
     ]
     engine = bm25s.BM25()
-    engine.index(bm25s.tokenize([each.text for each in cut], show_progress=False), show_progress=False)
+    engine.index(bm25s.tokenize([entry.text for entry in cut], show_progress=False), show_progress=False)
     rows = []
     for query_id, text in QUERIES.items():
-        found, scores = engine.retrieve(bm25s.tokenize(text, show_progress=False), k=8, show_progress=False)
+        result, scores = engine.retrieve(bm25s.tokenize(text, show_progress=False), k=8, show_progress=False)
         topk = [
             {"rank": rank, "score": float(score), **places[i]}
-            for rank, (i, score) in enumerate(zip(found[0].tolist(), scores[0].tolist(), strict=True), start=1)
+            for rank, (i, score) in enumerate(zip(result[0].tolist(), scores[0].tolist(), strict=True), start=1)
         ]
         named = {"system": "bm25s", "k_raw": 8, "query": text, "latency_ms": {"retrieve": 2.5}}
         rows.append(log_row(query_id, topk, **named))
@@ -93,9 +93,9 @@ def test_what_cannot_be_imported(logs, tmp_path):
     assert "share no query" in one_sentence(bench("logs", "import", log, "--gold", none), 1)
     assert "did you mean 'ndcg'" in one_sentence(bench("logs", "import", log, "--gold", gold, "-m", "ndgc@3"), 2)
     log.write_text(log.read_text() + "{}\n")
-    told = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "results"), 1)
-    assert "log.jsonl:4" in told
-    assert "  query_id: it is missing" in told.splitlines()
+    message = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "results"), 1)
+    assert "log.jsonl:4" in message
+    assert "  query_id: it is missing" in message.splitlines()
     assert not (tmp_path / "results").exists()
 
 
@@ -136,7 +136,7 @@ def test_this_projects_own_log_has_the_same_measures(evaluate, tmp_path, options
         return {row["query_id"]: {name: row["measures"][name] for name in MEASURES} for row in rows}
 
     assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
-    ours, theirs = (each["leak"]["micro"]["gold_lines_in_query"] for each in (stored, imported))
+    ours, theirs = (item["leak"]["micro"]["gold_lines_in_query"] for item in (stored, imported))
     assert theirs == pytest.approx(ours)
     assert len(read_rows(tmp_path / "in" / imported["run_id"] / "timings.jsonl")) == 18
 
@@ -150,11 +150,11 @@ def by_hand(tmp_path):
         (sources / "r" / name).write_text("x" * 10 + "\n\n" + "y" * 20 + "\n" + "z" * 30 + "\n")
 
     def log(*rankings):
-        ranked = [[{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(each, 1)] for each in rankings]
+        ranked = [[{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(ranking, 1)] for ranking in rankings]
         return write_rows(tmp_path / "log.jsonl", [log_row(f"q{i}", topk) for i, topk in enumerate(ranked)])
 
     gold = [("q0", "r/a.py", 2, 3), ("q1", "r/b.py", 0, 3)]
-    rows = [dict(zip(("query_id", "file", "start_line", "end_line"), each, strict=True)) for each in gold]
+    rows = [dict(zip(("query_id", "file", "start_line", "end_line"), row, strict=True)) for row in gold]
     return sources, log, write_rows(tmp_path / "gold.jsonl", rows)
 
 
@@ -181,8 +181,8 @@ def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
     words = ("logs", "import", path, "--gold", gold, "--out", tmp_path / "out")
     assert "no line measures for 2 queries: the sizes of lines are not known" in bench(*words).out
     assert "--files" in one_sentence(bench(*words, "-m", "line_rprec"), 2)
-    told = one_sentence(bench(*words, "--files", sources / "r"), 1)
-    assert "2 of the gold's 2 files are not in" in told
+    message = one_sentence(bench(*words, "--files", sources / "r"), 1)
+    assert "2 of the gold's 2 files are not in" in message
     (sources / "r" / "b.py").write_text("short\n")
     assert "pass the file's 1 lines" in one_sentence(bench(*words, "--files", sources), 1)
     write_rows(gold, [{"query_id": "q0", "file": "r/a.py"}])

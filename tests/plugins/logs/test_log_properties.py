@@ -99,7 +99,7 @@ def test_a_correction_rises_with_what_the_judge_sees(apparent, size, n_se, n_sp,
 @given(st.lists(st.dictionaries(st.sampled_from("pqr"), rankings), min_size=1, max_size=3), st.integers(1, 8))
 def test_a_pool_is_the_union_of_the_tops(logs, depth):
     """Each chunk once, and no other."""
-    made = [{q: row(q, ranking) for q, ranking in log.items()} for log in logs]
-    rows = [(pool_row["query_id"], pool_row["chunk_id"]) for pool_row in pool_rows(made, depth, ["p", "q", "r"])]
+    pools = [{q: row(q, ranking) for q, ranking in log.items()} for log in logs]
+    rows = [(pool_row["query_id"], pool_row["chunk_id"]) for pool_row in pool_rows(pools, depth, ["p", "q", "r"])]
     assert len(rows) == len(set(rows))
     assert set(rows) == {(q, c) for log in logs for q, ranking in log.items() for c in ranking[:depth]}

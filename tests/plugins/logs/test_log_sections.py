@@ -34,7 +34,7 @@ PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
         (latency({}, {}), "latency_ms"),
         (cost(None, None, [], "1"), "query_tokens"),
     ],
-    ids=lambda each: each if isinstance(each, str) else each.name,
+    ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_a_section_without_its_fields_names_them(section, word):
     """One sentence instead of silence."""
@@ -170,17 +170,17 @@ def test_latency_per_step_and_together():
 
 
 @pytest.mark.parametrize(
-    ("asked", "note"),
+    ("options", "note"),
     [
         ({"search_only": True}, "without embedding the query"),
         ({"reranked": True}, "not known of 1 of 2 queries"),
         ({}, ""),
     ],
 )
-def test_times_that_are_no_part_of_a_step_are_named(asked, note):
+def test_times_that_are_no_part_of_a_step_are_named(options, note):
     """A run made here is handed vectors and finds scores at hand; a log of another system is taken at its word."""
     times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0, "rerank": 10.0}}
-    notes = [each for each in latency(times, {}, **asked).notes if "embedding" in each or "reranking" in each]
+    notes = [item for item in latency(times, {}, **options).notes if "embedding" in item or "reranking" in item]
     assert len(notes) == bool(note)
     assert note in "".join(notes)
 

@@ -37,18 +37,18 @@ def test_the_first_chunk_with_a_line_counts():
 
 
 def test_every_definition_has_its_rank_and_distance():
-    found = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
-    distances = [(each.name, each.rank, each.distance) for each in found]
+    result = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
+    distances = [(row.name, row.rank, row.distance) for row in result]
     assert distances == [("near", 1, 0), ("far", 2, 2), ("lost", None, 2)]
     # A query that was never answered was given none of them.
-    assert {each.rank for each in needed(Inspection({}, {}, {}, {"q": QUERY}), {})} == {None}
+    assert {definition.rank for definition in needed(Inspection({}, {}, {}, {"q": QUERY}), {})} == {None}
     assert needed(None, {"q": RANKED}) == ()
 
 
 def test_what_is_never_retrieved_is_counted_by_what_it_is_like():
-    found = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
-    assert all(isinstance(each, Needed) for each in found)
-    assert never_retrieved(found) == {
+    result = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
+    assert all(isinstance(row, Needed) for row in result)
+    assert never_retrieved(result) == {
         "all definitions": (1, 3),
         "kind class": (1, 2),
         "kind function": (0, 1),

@@ -50,8 +50,8 @@ def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
     """A reranked run finds the run of its first stage beside it; its index is counted, its model's speed is not known."""
     for retriever in ("dense", "rerank:overlap"):
         assert evaluate("-c", "ast:max_nws=400", "--retriever", retriever).code == 0
-    made = (tmp_path / "results").iterdir()
-    (folder,) = [path for path in made if json.loads((path / "manifest.json").read_text())["first_stage"]]
+    folders = (tmp_path / "results").iterdir()
+    (folder,) = [path for path in folders if json.loads((path / "manifest.json").read_text())["first_stage"]]
     sections = {section["name"]: section for section in json_of("logs", "pipeline", folder)["sections"]}
     assert tuple(sections) == SECTIONS
     figures = {name: {f["name"]: f for f in section["figures"]} for name, section in sections.items()}

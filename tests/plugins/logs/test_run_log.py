@@ -86,11 +86,11 @@ def test_gold_as_chunk_ids_keeps_what_was_judged_not_relevant(tmp_path):
 def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
     """Every chunk of the file is relevant: those of the log, or all of the corpus where it is given."""
     gold = {"query_id": "q", "file": "r/f.py"}
-    found = judged(tmp_path, gold)
-    assert (found.gains, found.pooled, found.files) == ({"q": {"a": 1.0, "b": 1.0}}, True, {"q": ("r/f.py",)})
+    result = judged(tmp_path, gold)
+    assert (result.gains, result.pooled, result.files) == ({"q": {"a": 1.0, "b": 1.0}}, True, {"q": ("r/f.py",)})
     corpus = write(tmp_path / "corpus.jsonl", *({"chunk_id": c, "file": "r/f.py"} for c in "abc"))
-    found = judged(tmp_path, gold, corpus=corpus)
-    assert (found.gains, found.pooled) == ({"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, False)
+    result = judged(tmp_path, gold, corpus=corpus)
+    assert (result.gains, result.pooled) == ({"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, False)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_a_row_that_no_program_reads_alike_is_one_sentence(tmp_path, fields, say
     path = tmp_path / "log.jsonl"
     rest = json.dumps({key: value for key, value in ROW.items() if f'"{key}"' not in fields[:12]})
     path.write_text(json.dumps(ROW) + "\n" + rest[:-1] + ", " + fields + "}\n")
-    told = refused(read_rows, path, LogRow)
-    assert "log.jsonl:2: " in told
-    assert says in told
+    refusal = refused(read_rows, path, LogRow)
+    assert "log.jsonl:2: " in refusal
+    assert says in refusal

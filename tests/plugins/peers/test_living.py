@@ -174,7 +174,9 @@ def test_haystack_gives_the_package_texts_and_its_class_lines_as_headers():
     headed = 0
     for file in [*real_files(), SourceFile("r", "long.py", CLASS + long + CLASS)]:
         ours = [chunk.embed_text for chunk in chunker.chunk(file)]
-        assert ours == [each.content for each in library.run([haystack.Document(content=file.text)])["documents"]]
+        assert ours == [
+            document.content for document in library.run([haystack.Document(content=file.text)])["documents"]
+        ]
         headed += sum(bool(chunk.header) for chunk in chunker.chunk(file))
     assert headed
     blank = "def f():\n\n\n\nclass A:\n    def g(\n        self,\n    ):\n\n    def h(self):\n        return 1\n"

@@ -65,7 +65,7 @@ def test_chunks_are_slices_and_no_character_is_lost(name: str) -> None:
         ("astchunk", "x = " + "(" * 10_000 + ")" * 10_000, "astchunk failed with RecursionError"),
         ("semantic-text-splitter", "x = " + "(" * 1_001 + ")" * 1_001, "brackets are nested 1,001 levels deep"),
     ],
-    ids=lambda each: each[:20],
+    ids=lambda value: value[:20],
 )
 def test_what_a_library_fails_on_is_named_with_the_file(name: str, text: str, says: str) -> None:
     file = SourceFile("r", "bad.py", text)
@@ -128,8 +128,8 @@ ASKED = "import cocoindex.ops.text"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("script", "asked"), [(CUT, False), (ASKED, True)])
-def test_cocoindex_tells_nobody_that_it_was_used(script: str, asked: bool) -> None:
+@pytest.mark.parametrize(("script", "requested"), [(CUT, False), (ASKED, True)])
+def test_cocoindex_tells_nobody_that_it_was_used(script: str, requested: bool) -> None:
     """A proxy of our own sees whom a process wants to reach: the package alone asks for a server, the chunker does not."""
     if importlib.util.find_spec("cocoindex") is None:
         pytest.skip("cocoindex is not installed; pip install 'repoeval-bench[cocoindex]' runs this test")
@@ -140,13 +140,13 @@ def test_cocoindex_tells_nobody_that_it_was_used(script: str, asked: bool) -> No
         env = kept | {"https_proxy": address, "HTTPS_PROXY": address}
         command = [sys.executable, "-c", f"{script}\nimport sys; sys.stdin.read()"]
         with subprocess.Popen(command, env=env, stdin=PIPE) as it:
-            proxy.settimeout(30 if asked else 1)
+            proxy.settimeout(30 if requested else 1)
             with suppress(TimeoutError):
                 proxy.accept()[0].close()
                 reached = True
             it.stdin.close()
             assert it.wait(30) == 0
-    assert reached == asked
+    assert reached == requested
 
 
 def test_an_unknown_language_is_refused_with_those_that_exist() -> None:
@@ -177,7 +177,7 @@ def test_that_a_language_is_unknown_is_known_from_the_shortest_file_of_each(name
     chunker = peer(name)
     for language, (path, text) in SAMPLES.items():
         more = [("long/" + path, text * 3), (path, text), ("empty_" + path, ""), ("a.py", CODE)]
-        error = unknown_language(chunker, [SourceFile("r", *each) for each in more])
+        error = unknown_language(chunker, [SourceFile("r", *spec) for spec in more])
         if language in CANNOT.get(name, ()):
             assert str(error).startswith(f"r/{path}: {name} does not know {language}, only python")
         else:

@@ -227,9 +227,9 @@ def nodes_of_blocks(file: SourceFile, max_nws: int, min_nws: int) -> tuple[set[L
             leaves.add(lines)
 
     for parsed in segments(file, language_of(file.path)):
-        for each, node in defining_nodes(parsed):
-            if each.kind != "variable":
-                look(parsed, each.lines, node)
+        for definition, node in defining_nodes(parsed):
+            if definition.kind != "variable":
+                look(parsed, definition.lines, node)
     return whole, leaves
 
 
@@ -285,8 +285,8 @@ def test_every_line_is_in_one_chunk_that_ends_for_a_reason(file: SourceFile, siz
     for chunk, following in pairwise(chunks):
         filled = count_nws(chunk.text)
         begun = following.text.splitlines()[0]
-        anew = not begun.strip() or begun.startswith(("//", "#", "/*", "func", "var", "const", "fn", "p", "type"))
-        assert filled > size or (filled > 7 * size / 8 and anew)
+        restarts = not begun.strip() or begun.startswith(("//", "#", "/*", "func", "var", "const", "fn", "p", "type"))
+        assert filled > size or (filled > 7 * size / 8 and restarts)
         assert filled - count_nws(chunk.text.splitlines()[-1]) <= size
 
 

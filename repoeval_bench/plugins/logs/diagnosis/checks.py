@@ -295,7 +295,7 @@ def _chunker(evidence: DiagnosisEvidence) -> Check:
         return _check("chunker", None, "line ceilings are not stored for this run", {}, "ceiling-low")
     is_problem = ceiling < LIMITS["ceiling-low"]
     says = (
-        "even a ranker that knows the gold reads (greedily) little of it from these chunks in its own size: the chunker"
+        "even the best known order of these chunks shows little of the gold in as many characters as it has: chunking"
         if is_problem
         else "a perfect ranker could read nearly all gold lines from these chunks"
     )

@@ -87,7 +87,7 @@ class DiagnosisEvidence:
 
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
-        """recall@5, @10, @deep, hit@deep, precision@10, mrr: one value per query, scored from the stored ranking."""
+        """Score the stored ranking: recall@5, @10 and @deep, hit@deep, precision@10 and mrr, one value per query."""
         names = ["recall@5", "recall@10", f"recall@{self.deep}", f"hit@{self.deep}", "precision@10", "mrr"]
         return self.log.scores(lambda query_id: [entry.chunk_id for entry in self.top(query_id)], names)
 
@@ -112,7 +112,7 @@ class DiagnosisEvidence:
 
     @cached_property
     def places(self) -> dict[str, Retrieved]:
-        """chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
+        """Return chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
         return {entry.chunk_id: entry for row in self.log.rows.values() for entry in row.topk}
 
     def file_of(self, chunk_id: str) -> str | None:

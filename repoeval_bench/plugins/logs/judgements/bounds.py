@@ -288,7 +288,7 @@ def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -
 
 
 def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:
-    """query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
+    """Return query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
     results: dict[str, dict[str, float]] = {}
     for query_id in log.query_ids:
         graded = {c: JUDGED_GAIN if grade >= RELEVANT else 0.0 for c, grade in grades.get(query_id, {}).items()}

@@ -174,7 +174,7 @@ def false_evidence(log: JudgedLog) -> Section:
 
 
 def linking_scores(entities: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:
-    """(precision, recall, F1) of linked entities; precision is 0 if nothing is linked; `entities` are not empty."""
+    """Return (precision, recall, F1) of linked entities; precision is 0 if none is linked; `entities` are not empty."""
     shared = len(entities & linked)
     precision = shared / len(linked) if linked else 0.0
     return precision, shared / len(entities), 2 * shared / (len(entities) + len(linked))
