@@ -10,12 +10,13 @@ import errno
 import gc
 import os
 import sys
-from typing import NoReturn
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 try:
+    from typing import NoReturn
+
     import click
 
     from repoeval_bench.cli.echo import echo
