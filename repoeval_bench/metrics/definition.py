@@ -23,7 +23,7 @@ class MeasureDefinition:
     and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from,
     word), best first; `avoid` says when another measure serves better. `ceiling` names the ranking that gives its
     ceiling, if there is one. It is the relevant chunks by gain (the best possible), or a greedy choice of lines or of
-    definitions (a lower bound). A higher mean is better, unless `lower_is_better`.
+    definitions (a lower bound). A higher mean is better, unless `lower_is_better`; such a measure has no ceiling.
     """
 
     name: str
@@ -41,6 +41,10 @@ class MeasureDefinition:
     bands: tuple[tuple[float, str], ...] = ()
     ceiling: Literal["relevant", "lines", "definitions"] | None = "relevant"
     lower_is_better: bool = False
+
+    def __post_init__(self) -> None:
+        if self.lower_is_better:
+            object.__setattr__(self, "ceiling", None)
 
     def __call__(self, run: JudgedRun, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
         """The measure's value for every query, float64 (n_queries,)."""

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -78,6 +79,13 @@ def test_of_the_built_in_measures_less_is_better_of_redundancy_alone():
     assert lower_is_better("redundancy@10")
     assert not lower_is_better("ndcg@10 ceiling")
     assert not lower_is_better("py:this_module_does_not_exist:x@3")
+
+
+def test_a_measure_of_which_less_is_better_has_no_ceiling():
+    """The best ranking would have the lowest score, and no share of 0 can be told."""
+    recall = next(row.load() for row in MEASURES if row.name == "recall")
+    assert recall.ceiling == "relevant"
+    assert replace(recall, lower_is_better=True).ceiling is None
 
 
 def test_a_measure_says_what_it_needs():
