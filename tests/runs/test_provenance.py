@@ -1,10 +1,14 @@
 """Which code ran: the commit and whether files differ from it, asked of git without a trace in the checkout."""
 
 import os
+from importlib.metadata import requires
 
 import pytest
+from packaging.requirements import Requirement
 
-from repoeval_bench.runs.provenance import code_digest, state_of
+from repoeval_bench.core.extras import EXTRAS
+from repoeval_bench.core.registry import rows
+from repoeval_bench.runs.provenance import code_digest, state_of, versions
 from support.codebase import commit, git
 
 
@@ -49,3 +53,16 @@ def test_code_is_the_same_until_its_text_is_another(checkout):
     (package / "renamed.py").write_text("changed")
     seen.add(code_digest(package))
     assert len(seen) == 4
+
+
+@pytest.mark.parametrize("kind", ["chunker", "embedder", "retriever", "reranker"])
+def test_the_versions_name_the_packages_of_every_part(kind):
+    """Else a stored run would be used again that another version of the chunker's package made."""
+    of_extra = {}
+    for requirement in map(Requirement, requires("repoeval-bench")):
+        for extra in EXTRAS.values():
+            if requirement.marker and requirement.marker.evaluate({"extra": extra}):
+                of_extra.setdefault(extra, set()).add(requirement.name)
+    needed = {name for row in rows(kind) for package in row.requires for name in of_extra[EXTRAS[package]]}
+    assert needed <= versions().keys()
+    assert {"numpy", "scipy", "tree-sitter", "tree-sitter-go"} <= versions().keys()
