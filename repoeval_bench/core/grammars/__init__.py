@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars import c, csharp, go, java, javascript, python, rust
+from repoeval_bench.core.grammars.c import CPP, C
+from repoeval_bench.core.grammars.csharp import CSHARP
+from repoeval_bench.core.grammars.go import GO
+from repoeval_bench.core.grammars.java import JAVA
+from repoeval_bench.core.grammars.javascript import JAVASCRIPT, TYPESCRIPT
+from repoeval_bench.core.grammars.python import PYTHON
+from repoeval_bench.core.grammars.rust import RUST
 
 if TYPE_CHECKING:
     from repoeval_bench.core.grammars.grammar import Grammar
 
 GRAMMARS: Mapping[str, Grammar] = {
-    **python.GRAMMARS,
-    **javascript.GRAMMARS,
-    **java.GRAMMARS,
-    **go.GRAMMARS,
-    **rust.GRAMMARS,
-    **c.GRAMMARS,
-    **csharp.GRAMMARS,
+    "python": PYTHON,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "tsx": TYPESCRIPT,
+    "java": JAVA,
+    "go": GO,
+    "rust": RUST,
+    "c": C,
+    "cpp": CPP,
+    "csharp": CSHARP,
 }
 """Name of a language -> its grammar."""

@@ -6,7 +6,7 @@ and `int *f(int)` a function. Names that headers declare are not built in: they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -227,6 +227,3 @@ CPP = replace(
     },
     separators=(r"^()[ \t]*(?:typedef[ \t]+)?(?:class|struct|union|enum|namespace|template)\b", _FUNCTION),
 )
-
-GRAMMARS: Mapping[str, Grammar] = {"c": C, "cpp": CPP}
-"""Language -> its grammar."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,3 @@ CSHARP = Grammar(
     separators=MANAGED,
     plain=_plain,
 )
-
-
-GRAMMARS: Mapping[str, Grammar] = {"csharp": CSHARP}
-"""Language -> its grammar."""

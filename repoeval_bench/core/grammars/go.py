@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -95,6 +95,3 @@ GO = Grammar(
     separators=(r"^()type\s", r"^()func\b"),
     directive=_DIRECTIVE,
 )
-
-GRAMMARS: Mapping[str, Grammar] = {"go": GO}
-"""Language -> its grammar."""

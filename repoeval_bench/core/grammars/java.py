@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from repoeval_bench.core.grammars.grammar import (
     BLOCK_AND_LINE,
@@ -70,6 +69,3 @@ JAVA = Grammar(
     separators=MANAGED,
     plain=_plain,
 )
-
-GRAMMARS: Mapping[str, Grammar] = {"java": JAVA}
-"""Language -> its grammar."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -198,6 +198,3 @@ JAVASCRIPT = Grammar(
 TYPESCRIPT = replace(
     JAVASCRIPT, identifiers=(*_IDENTIFIERS, "type_identifier"), builtins=JAVASCRIPT.builtins | words(_UTILITY_TYPES)
 )
-
-GRAMMARS: Mapping[str, Grammar] = {"javascript": JAVASCRIPT, "typescript": TYPESCRIPT, "tsx": TYPESCRIPT}
-"""Language -> its grammar."""

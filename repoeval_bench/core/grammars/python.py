@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,3 @@ PYTHON = Grammar(
     separators=(r"^()class\s", r"^()[ \t]*(?:async\s+)?def\s"),
     indented=True,
 )
-
-GRAMMARS: Mapping[str, Grammar] = {"python": PYTHON}
-"""Language -> its grammar."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,3 @@ RUST = Grammar(
         r"^()[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:\w+[ \t]+){0,3}fn\s",
     ),
 )
-
-GRAMMARS: Mapping[str, Grammar] = {"rust": RUST}
-"""Language -> its grammar."""
