@@ -85,13 +85,15 @@ def test_iou_of_chunks_equals_the_formula_over_golds_in_several_files(seed):
     context, run = random_lines(seed)
     rng = random.Random(seed)
     qrels = {q: dict.fromkeys(rng.sample(sorted(context.places), 9), 1) for q in run}
-    ours = score_run(run, qrels, ["best_iou@10", "mean_iou@10"], context)
-    for i, query in enumerate(ours.query_ids):
+    cutoffs = {"@10": 10, "": None, "@1": 1}
+    ours = score_run(run, qrels, [f"{name}{at}" for at in cutoffs for name in ("best_iou", "mean_iou")], context).values
+    for i, query in enumerate(run):
         gold = list(map(plain, context.gold[query]))
-        hits = [c for c, _ in run[query][:10] if c in qrels[query]]
-        values = [brute.gain(plain(context.places[c])[:3], gold, context.line_nws, "graded:iou") for c in hits]
-        assert ours.values["best_iou@10"][i] == pytest.approx(max(values, default=0))
-        assert ours.values["mean_iou@10"][i] == pytest.approx(sum(values) / max(1, len(values)))
+        for at, k in cutoffs.items():
+            hits = [c for c, _ in run[query][:k] if c in qrels[query]]
+            values = [brute.gain(plain(context.places[c])[:3], gold, context.line_nws, "graded:iou") for c in hits]
+            assert ours[f"best_iou{at}"][i] == pytest.approx(max(values, default=0))
+            assert ours[f"mean_iou{at}"][i] == pytest.approx(sum(values) / max(1, len(values)))
 
 
 def definitions_read(context, run, query, budget):

@@ -5,12 +5,9 @@ from math import log2
 import numpy as np
 import pytest
 
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, score_query, score_run
 from repoeval_bench.metrics.diversity import mean_dissimilarity
-
-ABCDE = list("abcde")
 
 
 def one(ids, relevant, measure, context=None):
@@ -49,12 +46,6 @@ def test_novelty_ndcg_with_alpha_1_is_ndcg():
     assert plain > less > least > 0
 
 
-def test_err_of_chapelles_cascade():
-    """Gains 3, 2, 4 of a largest 4: stops 7/16, 3/16, 15/16, so ERR is 7/16 + 9/16 (3/16 / 2 + 13/16 15/16 / 3)."""
-    value = score_query([("a", 3.0), ("b", 2.0), ("c", 1.0)], {"a": 3, "b": 2, "c": 4}, ["err"])["err"]
-    assert value == pytest.approx(7 / 16 + 9 / 16 * (3 / 32 + 13 / 16 * 15 / 48))
-
-
 def test_gains_too_large_for_a_power_of_two_are_scored():
     """A gain of 5000 overflows 2^g, but neither ERR nor exponential nDCG: a perfect ranking still scores 1."""
     values = score_query({"a": 2.0, "b": 1.0}, {"a": 5000, "b": 4000}, ["ndcg(gain=exp)@5", "nerr@5", "err"])
@@ -70,50 +61,11 @@ def test_alpha_ndcg_halves_a_repeated_subtopic():
         assert one(ids, {"a"}, "alpha_ndcg@2", context) == pytest.approx(value)
 
 
-NWS = {"f": [10, 0, 20, 30, 0, 40], "g": [100, 100]}
 PLACES = {
     "top": ChunkPlace("f", LineSpan(0, 3)),
     "rest": ChunkPlace("f", LineSpan(2, 6), header_nws=5),
     "other": ChunkPlace("g", LineSpan(0, 2)),
 }
-GOLD = {"q": (Place("f", LineSpan(2, 6)),)}
-
-
-def lines(order, *names):
-    run = {"q": [(chunk, float(-i)) for i, chunk in enumerate(order)]}
-    context = Context(places=PLACES, gold=GOLD, line_nws=NWS)
-    return list(score_run(run, {"q": {}}, names, context).mean().values())
-
-
-def test_lines_are_charged_whole_and_each_time_they_are_met():
-    """10 + 20 for `top`, 5 + 20 + 30 + 40 for `rest`: the line met twice is paid twice and collected once."""
-    recalls = {29: 0, 30: 1 / 3, 84: 1 / 3, 85: 2 / 3, 124: 2 / 3, 125: 1}
-    result = lines(["top", "rest"], *(f"line_recall@{budget}" for budget in recalls))
-    assert result == pytest.approx([*recalls.values()])
-
-
-def test_gold_may_be_in_several_files():
-    """Gold f[2, 4) and g[1, 2), f[3, 4) named twice: three lines of 20, 30 and 100 nws, met in `rest`, then `other`."""
-    gold = {"q": (Place("g", LineSpan(1, 2)), Place("f", LineSpan(2, 4)), Place("f", LineSpan(3, 4)))}
-    run = {"q": [("rest", 2.0), ("other", 1.0)]}
-    names = ["line_recall@55", "line_recall@294", "line_recall@295", "line_precision@295", "line_iou@295", "line_rprec"]
-    scores = score_run(run, {"q": {}}, names, Context(places=PLACES, gold=gold, line_nws=NWS)).mean()
-    # 5 + 20 + 30 + 40 for `rest`, then 100 + 100; the gold's own 150 nws end within `other`'s first line.
-    assert list(scores.values()) == pytest.approx([2 / 3, 2 / 3, 1, 3 / 5, 3 / 5, 2 / 3])
-
-
-def test_area_under_line_recall_is_trapezoids_from_the_origin():
-    """All gold read within the first budget: only the first trapezoid is half lost, 1 - 125/12000."""
-    assert lines(["rest"], "line_recall_auc") == pytest.approx([1 - 125 / 12000])
-
-
-def test_iou_of_chunks_is_over_the_relevant_ones_retrieved():
-    """Best and mean IoU with gold [2, 6): `rest` coincides, `top` shares 1 of 6, `other` is not relevant."""
-    run = {"q": [("other", 3.0), ("top", 2.0), ("rest", 1.0)]}
-    context = Context(places=PLACES, gold=GOLD)
-    names = ["best_iou@2", "best_iou", "mean_iou", "mean_iou@1"]
-    values = score_run(run, {"q": {"top": 1, "rest": 1}}, names, context).mean()
-    assert list(values.values()) == pytest.approx([1 / 6, 1, (1 + 1 / 6) / 2, 0])
 
 
 def test_files_and_redundancy_count_what_was_retrieved():

@@ -49,14 +49,6 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("name", PACKAGES)
-def test_chunks_are_slices_and_no_character_is_lost(name: str) -> None:
-    chunks = peer(name, SIZES[name]).chunk(SourceFile("r", "a.py", CODE))
-    assert len(chunks) > 5
-    assert all(chunk.text == CODE[chunk.chars.start : chunk.chars.end] for chunk in chunks)
-    assert "".join("".join(chunk.text for chunk in chunks).split()) == "".join(CODE.split())
-
-
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
