@@ -38,44 +38,36 @@ def protocol(gold, **choices):
     return replace(Protocol.parse("context"), gold=gold, **choices)
 
 
-def relevant(gold, rule, *bounds):
-    qrels = build_qrels({"r/0": gold_of(TASK, protocol(gold))}, chunks(*bounds), rule, {"r/p.py": FILE.line_nws()})
+def relevant(gold, *bounds):
+    qrels = build_qrels({"r/0": gold_of(TASK, protocol(gold))}, chunks(*bounds), "overlap", {"r/p.py": FILE.line_nws()})
     by_id = {chunk.chunk_id: chunk.lines for chunk in chunks(*bounds)["r/p.py"]}
     return {(by_id[i].start, by_id[i].end): gain for i, gain in qrels["r/0"].items()}
 
 
-LEVELS = {(0, 5): 1, (0, 8): 2, (3, 12): 2, (11, 13): 2}
-
-
 @pytest.mark.parametrize(
-    ("gold", "rule", "bounds", "expected"),
+    ("gold", "bounds", "expected"),
     [
         # Gold prompt ends with the body's first line, context with its last, and the end is exact.
-        ("prompt", "overlap", ((0, 5), (5, 11), (11, 12), (12, 20)), {(0, 5): 1, (5, 11): 1}),
-        ("context", "overlap", ((0, 5), (5, 11), (11, 12), (12, 20)), {(0, 5): 1, (5, 11): 1, (11, 12): 1}),
-        ("body", "overlap", ((0, 5), (5, 11), (11, 12), (12, 20)), {(5, 11): 1, (11, 12): 1}),
-        ("context", "lines:2", ((0, 5), (5, 11), (11, 20)), {(5, 11): 1}),
-        ("body", "iou:0.5", ((10, 14), (9, 20)), {(10, 14): 1}),
-        ("body", "graded:iou", ((10, 14), (8, 11)), {(8, 11): 0.25, (10, 14): 0.5}),
-        # The gold is [4, 12): [0, 5) shares 1 of 5 and 1 of 8; [0, 8) 4 of 8; [3, 12) all of it; [11, 13) 1 of 2.
-        ("context", "graded:levels", ((0, 5), (0, 8), (3, 12), (11, 13), (12, 20)), LEVELS),
-        ("body", "overlap", ((0, 2),), {}),  # the query stays in the qrels, empty
+        ("prompt", ((0, 5), (5, 11), (11, 12), (12, 20)), {(0, 5): 1, (5, 11): 1}),
+        ("context", ((0, 5), (5, 11), (11, 12), (12, 20)), {(0, 5): 1, (5, 11): 1, (11, 12): 1}),
+        ("body", ((0, 5), (5, 11), (11, 12), (12, 20)), {(5, 11): 1, (11, 12): 1}),
+        ("body", ((0, 2),), {}),  # the query stays in the qrels, empty
     ],
 )
-def test_a_chunk_gains_by_its_rule(gold, rule, bounds, expected):
-    assert relevant(gold, rule, *bounds) == expected
+def test_a_chunk_is_relevant_to_the_gold_of_its_protocol(gold, bounds, expected):
+    assert relevant(gold, *bounds) == expected
 
 
-def test_shares_are_of_non_blank_lines():
-    """Of the gold [10, 12) line 10 is text, of the chunk [10, 14) lines 10 and 12: half of the chunk, all of the gold."""
-    file = SourceFile("r", "p.py", "".join("\n" if i in (11, 13) else f"line{i} = {i}\n" for i in range(20)))
-    chunk = Chunk.cut(file, file.chars_of(LineSpan(10, 14)))
-    gold, nws = {"r/0": gold_of(TASK, protocol("body"))}, {"r/p.py": file.line_nws()}
-    for rule, n_relevant in (("chunk-share:0.5", 1), ("chunk-share:0.51", 0), ("gold-share:1", 1)):
-        assert len(build_qrels(gold, {"r/p.py": [chunk]}, rule, nws)["r/0"]) == n_relevant, rule
-
-
-RULES_DRAWN = ["overlap", "lines:2", "iou:0.3", "chunk-share:0.4", "gold-share:0.4", "graded:iou", "graded:levels"]
+RULES_DRAWN = [
+    "overlap",
+    "lines:2",
+    "iou:0.3",
+    "chunk-share:0.5",
+    "gold-share:0.5",
+    "gold-share:1",
+    "graded:iou",
+    "graded:levels",
+]
 spans = st.tuples(st.integers(0, 19), st.integers(1, 8)).map(lambda pair: LineSpan(pair[0], min(20, sum(pair))))
 places = st.builds(Place, st.sampled_from(["r/a", "r/b", "r/c"]), spans)
 
@@ -84,22 +76,23 @@ places = st.builds(Place, st.sampled_from(["r/a", "r/b", "r/c"]), spans)
     cut=st.lists(places, min_size=1, max_size=12, unique=True),
     gold=st.lists(places, max_size=4).map(tuple),
     blank=st.sets(st.integers(0, 19)),
-    rule=st.sampled_from(RULES_DRAWN),
 )
-def test_sorted_intervals_judge_as_every_chunk_by_every_line(cut, gold, blank, rule):
-    """The interval search finds what sets of (file, line) find: gold in several files, chunks that overlap, blanks."""
+def test_sorted_intervals_judge_as_every_chunk_by_every_line(cut, gold, blank):
+    """By every rule as sets of (file, line) do: gold in several files, chunks that overlap, blank lines."""
     text = "".join("\n" if i in blank else f"x{i}\n" for i in range(20))
     files = {f"r/{name}": SourceFile("r", name, text) for name in "abc"}
     nws = {name: file.line_nws() for name, file in files.items()}
     chunks = {name: [] for name in files}
-    expected = {}
     for place in cut:
-        file = files[place.file]
-        chunk = Chunk.cut(file, file.chars_of(place.lines))
-        chunks[place.file].append(chunk)
-        if gain := brute.gain(plain(place), list(map(plain, gold)), nws, rule):
-            expected[chunk.chunk_id] = gain
-    assert build_qrels({"q": gold}, chunks, rule, nws) == {"q": pytest.approx(expected)}
+        chunks[place.file].append(Chunk.cut(files[place.file], files[place.file].chars_of(place.lines)))
+    for rule in RULES_DRAWN:
+        gains = {
+            chunk.chunk_id: brute.gain((name, chunk.lines.start, chunk.lines.end), list(map(plain, gold)), nws, rule)
+            for name, of_file in chunks.items()
+            for chunk in of_file
+        }
+        expected = {chunk_id: gain for chunk_id, gain in gains.items() if gain}
+        assert build_qrels({"q": gold}, chunks, rule, nws) == {"q": pytest.approx(expected)}, rule
 
 
 def test_blanked_lines_are_not_gold():
