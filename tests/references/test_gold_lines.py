@@ -1,6 +1,7 @@
 """Which lines of a definition are gold outside Python, however long its parts are."""
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.core.uses import LIMIT
@@ -88,7 +89,9 @@ def lines_of(case, times):
     return [line for line in CASES[case].splitlines() for _ in range(times[int(line[0])] if line[0].isdigit() else 1)]
 
 
-@given(case=st.sampled_from(sorted(CASES)), times=st.tuples(*[st.integers(0, 20)] * 3))
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=settings.default.max_examples // 2)
+@given(times=st.tuples(*[st.integers(0, 20)] * 3))
 def test_the_line_of_the_name_is_gold(case, times):
     """From the name on, what fits of the header; then as many lines before the name as still fit."""
     marked = lines_of(case, times)

@@ -9,7 +9,6 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.windows import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, merge_identical, summarize
@@ -22,30 +21,6 @@ TENS = make_chunker("window:lines=10,step=10")
 
 def spans(chunks, ids=None):
     return [(c.lines.start, c.lines.end) for c in chunks if ids is None or c.chunk_id in ids]
-
-
-@pytest.mark.parametrize(
-    ("policy", "expected"),
-    [
-        ("none", []),
-        ("prompt", [(0, 10), (10, 20), (20, 30), (30, 40)]),  # overlap [5, 40)
-        ("repocoder", [(20, 30), (30, 40), (40, 50), (50, 60)]),  # end after 40 - 20
-        ("body", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
-        ("free", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50), (50, 60)]),
-        ("hidden", [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50)]),  # overlap [5, 44)
-    ],
-)
-def test_what_a_policy_hides(policy, expected):
-    """prompt: what overlaps [c, h); repocoder: what ends after h - 20; hidden: what overlaps [c, h+n).
-
-    body, free: the file, whose blanked chunks follow.
-    """
-    other = SourceFile("r", "q.py", FILE.text)
-    chunks = {"r": (*TENS.chunk(FILE), *TENS.chunk(other))}
-    excluded = excluded_chunks([TASK], chunks, policy).get("r/0", frozenset())
-    assert spans([c for c in chunks["r"] if c.path == "p.py"], excluded) == expected
-    assert not spans([c for c in chunks["r"] if c.path == "q.py"], excluded)
-    assert set(POLICIES) == {"none", "prompt", "repocoder", "body", "free", "hidden"}
 
 
 def test_blanked_lines_keep_every_line_in_its_place():
