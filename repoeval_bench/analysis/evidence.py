@@ -138,6 +138,17 @@ class Recommendation:
         """The candidate to use; None where there is too little data."""
         return None if self.decision is None else self.candidates[self.decision.choice.name]
 
+    @property
+    def relies_on_others(self) -> bool:
+        """True where the scores of other repositories weigh more than those of these files."""
+        own = [weight for evidence in self.evidence for weight in evidence.posterior.weight]
+        return bool(sum(own) < 0.5 * len(own))
+
+    def mean(self, label: str, protocol: str | None = None) -> float:
+        """Return a candidate's score, the mean over the evidence, or over that of one protocol."""
+        scores = [evidence.means[label] for evidence in self.evidence if protocol in (None, evidence.protocol)]
+        return sum(scores) / len(scores)
+
     def tokens(self, label: str) -> float | None:
         """Return the tokens of a candidate's first `READ` chunks for a query, the mean over the evidence."""
         costs = [cost for evidence in self.evidence if (cost := evidence.tokens.get(label)) is not None]

@@ -230,9 +230,8 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
     for question in recommendation.evidence:
-        scores = [other.means[label] for other in recommendation.evidence if other.protocol == question.protocol]
         finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
-        parts[question.protocol] = finds.format(_percent(sum(scores) / len(scores)))
+        parts[question.protocol] = finds.format(_percent(recommendation.mean(label, question.protocol)))
         is_group = question.clustered_by == GROUP
         clusters = cluster_count(question.n_clusters, question.clustered_by)
         files[question.protocol] = count(question.n_files, "file") if is_group else clusters
@@ -298,13 +297,11 @@ def _close(recommendation: Recommendation) -> str:
         parts.append(f"In {_heading(evidence)}, {name} is significantly better than the choice.")
     if not parts:
         parts.append(_none_differs(recommendation))
-    own = [weight for evidence in recommendation.evidence for weight in evidence.posterior.weight]
-    weighs_most = sum(own) < 0.5 * len(own)
     most = _largest(recommendation)
     if most.n_clusters < _SMALL:
-        weighs = ", so what other repositories show weighs most" if weighs_most else ""
+        weighs = ", so what other repositories show weighs most" if recommendation.relies_on_others else ""
         parts.append(f"So few {plural(most.clustered_by)} say little{weighs}.")
-    elif weighs_most:
+    elif recommendation.relies_on_others:
         parts.append("What other repositories show weighs more than these files.")
     return " ".join(parts)
 

@@ -106,13 +106,12 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
     choice = recommendation.decision.choice
     rows = []
     for one in recommendation.decision.candidates:
-        scores = [evidence.means[one.name] for evidence in recommendation.evidence]
         is_choice = one.name == choice.name
         rows.append(
             RankedRow(
                 run=position[recommendation.evidence[0].runs[one.name].folder],
                 name=one.name,
-                score=sum(scores) / len(scores),
+                score=recommendation.mean(one.name),
                 difference=None if is_choice else one.score - choice.score,
                 ci=None if is_choice else one.to_choice,
                 is_worse=one.to_choice[1] < 0,
