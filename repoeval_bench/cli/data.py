@@ -88,7 +88,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
         click.get_current_context().exit(1)
 
 
-@data_group.command(short_help="Build a benchmark, a pack, from any code.")
+@data_group.command(short_help="Build a pack, a benchmark of any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="Where to write the pack.")
 @click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")

@@ -55,7 +55,7 @@ def report_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write a page about one RUN, or one that compares several; without RUN, those that were compared last.
+    """Write a page about one RUN or several; without RUN, about those that were compared last.
 
     The page is one file that needs no network.
     """

@@ -104,7 +104,7 @@ class RunRequest(DataRequest):
     embedder: str = EMBEDDER_FIELD
     expand: str = option(
         NOTHING,
-        "What a hit brings after retrieval, charged in budgets of lines: none, lines:N around it, or parent, the "
+        "What is shown with each hit, and counts in budgets of lines: none, lines:N around it, or parent, the "
         "definition around it.",
         "RULE",
         combined=True,
