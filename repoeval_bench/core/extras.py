@@ -49,11 +49,16 @@ EXTRAS = {
 
 
 def require(what: str, *packages: str) -> None:
-    """Raise a UsageError with the command that installs the missing packages, if any; none is imported."""
+    """Raise a UsageError with the command that installs the missing packages, if any; none is imported.
+
+    A package that only a plug-in needs is in no extra of this project.
+    """
     missing = [package for package in packages if not _is_here(package)]
     if missing:
-        extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
-        raise UsageError(f"{what} needs {' and '.join(missing)}; run {install_command(extras)}")
+        known = all(package in EXTRAS for package in missing)
+        extras = ",".join(dict.fromkeys(EXTRAS.get(package, "") for package in missing))
+        way_out = f"run {install_command(extras)}" if known else "install what is missing"
+        raise UsageError(f"{what} needs {' and '.join(missing)}; {way_out}")
 
 
 def install_command(extras: str = "") -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.core import extras
+from repoeval_bench.core.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,3 +97,9 @@ def test_an_environment_that_is_not_active_is_named(monkeypatch, tmp_path):
         monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
         assert str(tmp_path) not in extras.install_command("chonkie")
+
+
+def test_a_package_that_only_a_plug_in_needs_is_named():
+    """It is in no extra, so no command of ours installs it."""
+    with pytest.raises(UsageError, match="chunker wordy needs absent_words; install what is missing"):
+        extras.require("chunker wordy", "absent_words")
