@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tree_sitter import Node
 
     from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind
@@ -81,6 +84,15 @@ def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
     return tuple(collected)
 
 
+@lru_cache(maxsize=4096)  # the same for each size and chunker
+def definitions_around(file: SourceFile, language: Language, lines: tuple[int, ...]) -> tuple[Definition, ...]:
+    """Return the `definitions` whose syntax is on one of these lines, given in order, each after those around it."""
+    collected: list[Definition] = []
+    for parsed in segments(file, language):
+        _Walk(parsed, collected, lines).run()
+    return tuple(collected)
+
+
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
     """The definitions of a tree, each with its syntax node, decorators included."""
     walk = _Walk(parsed, [])
@@ -132,8 +144,9 @@ class _Visit:
 class _Walk:
     """One pass over a tree, by a stack: nesting can be deeper than Python's recursion."""
 
-    def __init__(self, parsed: Parsed, collected: list[Definition]) -> None:
-        self.parsed = parsed
+    def __init__(self, parsed: Parsed, collected: list[Definition], lines: Sequence[int] | None = None) -> None:
+        """Read a tree, or what is on some of its lines in order."""
+        self.parsed, self.lines = parsed, lines
         self.definitions = collected
         self.nodes: list[Node] = []
         self.grammar = GRAMMARS[parsed.language.name]
@@ -190,10 +203,14 @@ class _Walk:
                 above = above or _Above(before)
                 above.add(first, last, child, role)
                 continue
-            if child.is_named and (
-                (kind := child.type) in anywhere
-                or (level and (kind in members or kind in grammar.transparent))
-                or (last > first and kind not in grammar.barren)
+            if (
+                (self.lines is None or bisect_left(self.lines, first) < bisect_right(self.lines, last))
+                and child.is_named
+                and (
+                    (kind := child.type) in anywhere
+                    or (level and (kind in members or kind in grammar.transparent))
+                    or (last > first and kind not in grammar.barren)
+                )
             ):
                 on_top = above.of(first) if above else _Above(top=first)
                 visits.append(_Visit(node=child, first=first, last=last, above=on_top, parent=parent, level=level))

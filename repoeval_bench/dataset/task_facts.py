@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.definitions import Definition, definitions_around
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
@@ -22,13 +22,19 @@ FACTS = {
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
     """Return task_id -> fact -> value, for every task; see `FACTS`."""
-    files = benchmark.by_name
-    return {task.task_id: _facts(task, files[task.file]) for task in benchmark.tasks}
+    lines: dict[str, list[int]] = {}
+    for task in benchmark.tasks:
+        lines.setdefault(task.file, []).append(task.body.start)
+    defined = {name: _defined(benchmark.by_name[name], of_file) for name, of_file in lines.items()}
+    return {task.task_id: _facts(task, defined[task.file]) for task in benchmark.tasks}
 
 
-def _facts(task: Task, file: SourceFile) -> dict[str, Fact]:
+def _defined(file: SourceFile, lines: Sequence[int]) -> tuple[Definition, ...]:
     language = language_of(file.path, file.text)
-    defined = definitions(file, language) if language else ()
+    return definitions_around(file, language, tuple(sorted(lines))) if language else ()
+
+
+def _facts(task: Task, defined: Sequence[Definition]) -> dict[str, Fact]:
     # A function that begins on the line itself is what is to be written, not what surrounds it.
     around = [
         definition

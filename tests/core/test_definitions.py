@@ -3,11 +3,14 @@
 A row: kind form qualified | lines | header | body | doc | marks. Lines are 0-based and half-open, `-` is none.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.definitions import Definition, defining_nodes, definitions
+from repoeval_bench.core.definitions import Definition, defining_nodes, definitions, definitions_around
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -678,6 +681,25 @@ def row(definition: Definition) -> str:
 def test_each_definition_is_where_it_is(language: str) -> None:
     text, rows = SAMPLES[language]
     assert [row(definition) for definition in defined(language, text)] == rows.splitlines()
+
+
+def around(definitions: Sequence[Definition], line: int) -> list[tuple[Definition, str | None]]:
+    """Each definition around a line, with the name of the one around it."""
+    names = [definition.qualified for definition in definitions]
+    return [
+        (replace(definition, parent=None), None if definition.parent is None else names[definition.parent])
+        for definition in definitions
+        if definition.named < line < definition.lines.end
+    ]
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_the_definitions_around_a_line_are_those_of_the_file(language: str) -> None:
+    text, _ = SAMPLES[language]
+    whole = defined(language, text)
+    file = SourceFile("r", "a", text)
+    for line in range(text.count("\n")):
+        assert around(definitions_around(file, LANGUAGES[language], (line,)), line) == around(whole, line)
 
 
 def one(language: str, text: str, name: str) -> Definition:
