@@ -109,15 +109,21 @@ def test_notebooks_are_committed_without_outputs(path):
         assert cell.get("execution_count") is None
 
 
-def test_every_page_is_in_the_navigation():
-    """A page that nothing leads to is not read."""
-    named = set(re.findall(r"[\w./-]+\.(?:md|ipynb)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+def test_every_page_is_in_the_navigation_and_begins_with_its_question():
+    """At most twenty pages, and one beside them that other pages link to."""
+    named, _, beside = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnot_in_nav:")
     pages = {
-        path.relative_to(ROOT / "docs").as_posix()
+        path.relative_to(ROOT / "docs").as_posix(): path.read_text(encoding="utf-8")
         for path in (ROOT / "docs").rglob("*")
         if path.suffix in {".md", ".ipynb"}
     }
-    assert pages == named
+    in_navigation = re.findall(r"[\w./-]+\.(?:md|ipynb)", named)
+    assert sorted([*in_navigation, beside.strip()]) == sorted(pages)
+    assert len(in_navigation) <= 20
+    for name, text in pages.items():
+        if name.endswith(".ipynb"):
+            text = "".join(json.loads(text)["cells"][0]["source"])
+        assert "?" in text.split("\n\n")[1], name
 
 
 def test_the_workflow_builds_the_site_as_make_does():
