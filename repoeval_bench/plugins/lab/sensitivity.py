@@ -26,7 +26,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.plugins.lab.grid import Cell, Grid, GridRequest, Scores, check_grid
-from repoeval_bench.plugins.lab.placebo import describe, placebo_arms
+from repoeval_bench.plugins.lab.placebo import describe, placebo_offsets
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import make_embedder, skipped_for_language, skipped_line
@@ -95,7 +95,7 @@ class PairedResult:
 
 
 def placebo_bands(scored: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
-    """Return cell -> the spread (largest - smallest mean) of the placebo's arms."""
+    """Return cell -> the spread (largest - smallest mean) over the offsets of the placebo."""
     if not scored:
         return {}
     means = {cell: [scores[cell].mean() for scores in scored] for cell in scored[0]}
@@ -188,10 +188,10 @@ def sensitivity(
         NOTICES.info(skipped_line(spec, reason))
         del named[spec]
     file_sets = grid.file_sets()
-    arms = [make_chunker(BASELINE)] * request.placebo
-    executor = suited(executor, benchmark, [*named.values(), *arms], [grid.parts])
+    baselines = [make_chunker(BASELINE)] * request.placebo
+    executor = suited(executor, benchmark, [*named.values(), *baselines], [grid.parts])
     parts = [files for files, _ in file_sets]
-    offsets = placebo_arms(BASELINE, request.placebo, parts, executor) if request.placebo else []
+    offsets = placebo_offsets(BASELINE, request.placebo, parts, executor) if request.placebo else []
     if offsets:
         NOTICES.info(describe(offsets))
     shifted = [offset.size.spec for offset in offsets if offset.matched]

@@ -73,7 +73,7 @@ def test_means_are_the_headlines():
 
 
 def test_the_band_is_the_spread_of_the_means():
-    """Largest minus smallest mean over arms that should not differ; none for no arms."""
+    """Largest minus smallest mean over offsets that should not differ; none for no offsets."""
     assert placebo_bands([{CELL: scores([0, 1])}, {CELL: scores([1, 1])}, {CELL: scores([0, 0])}]) == {CELL: 1.0}
     assert placebo_bands([]) == {}
 
@@ -82,12 +82,12 @@ def test_every_pair_meets_in_every_cell_and_flips_are_the_minority():
     """Three chunkers give three contests a cell; cells against a pair's majority are listed."""
     cells = [Cell("context", "bm25", name) for name in ("m1", "m2", "m3")]
     high, low = scores([0.9, 0.8] * 4), scores([0.1, 0.2, 0.1, 0.15] * 2)
-    arms = {
+    scored = {
         "a": {cells[0]: high, cells[1]: high, cells[2]: low},
         "b": {cells[0]: low, cells[1]: low, cells[2]: high},
         "c": {cells[0]: low, cells[1]: low, cells[2]: high},
     }
-    actual = paired_results(arms, "nominal", {})
+    actual = paired_results(scored, "nominal", {})
     assert len(actual) == 9
     assert [(c.a, c.b, c.cell.measure, c.verdict) for c in flips(actual)] == [
         ("a", "b", "m3", "loses"),
@@ -104,11 +104,11 @@ def test_intervals_are_those_of_compare():
     repos = ["x" if i < 30 else "y" for i in range(60)]
     cells = [Cell("context", "bm25", "m"), Cell("linemap", "bm25", "m")]
     means = dict(zip(cells, ("micro", "macro"), strict=True))
-    arms = {
+    scored = {
         name: {cell: scores(rng.uniform(size=60), mean, repos, files) for cell, mean in means.items()} for name in "ab"
     }
-    for contest, make in zip(paired_results(arms, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
-        ours, theirs = arms["a"][contest.cell], arms["b"][contest.cell]
+    for contest, make in zip(paired_results(scored, "nominal", {}), (Sample.micro, Sample.macro), strict=True):
+        ours, theirs = scored["a"][contest.cell], scored["b"][contest.cell]
         groups = [repos] if contest.headline == "macro" else []
         sample = make(ours.values - theirs.values, files, *groups)
         assert [contest.ci] == intervals(sample, np.random.default_rng(SEED))

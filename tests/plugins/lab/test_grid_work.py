@@ -40,7 +40,7 @@ def large(monkeypatch):
 
 
 def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, notices):
-    """Every arm is cut once and scored once, in one of the two; the cells are the same to the last digit."""
+    """Every chunker is cut once and scored once, in one of the two; the cells are the same to the last digit."""
     settings = {"protocols": ["context", "linemap"], "queries": ["full", "tail:20"], "retrievers": ["bm25", "dense"]}
     settings |= {"relevances": ["overlap", "iou:0.2"], "measures": ["ndcg@10", "line_recall_auc"]}
     settings |= {"placebo": 2, "embedder": "hash", "home": warm_home}
