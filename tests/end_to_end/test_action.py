@@ -154,7 +154,7 @@ class Runner:
             output.touch()
             variables = {name: self.filled(text) for name, text in step.get("env", {}).items()}
             done_before = (
-                self.environment / step["name"] / hashlib.sha256(str(self.encoded(variables)).encode()).hexdigest()
+                self.environment / step["name"] / hashlib.sha256(str(self.step_inputs(variables)).encode()).hexdigest()
             )
             # What takes longest is done once for all tests: installing, and each evaluation.
             if step["name"] in ONCE and done_before.exists():
@@ -184,7 +184,7 @@ class Runner:
                     shutil.copytree(self.values[f"steps.{step['id']}.outputs.results"], done_before, dirs_exist_ok=True)
         return 0, printed
 
-    def queried(self, variables):
+    def step_inputs(self, variables):
         """What decides the result of a step, without the folders of one test."""
         return sorted((name, text) for name, text in variables.items() if not text.startswith(str(self.temp)))
 
