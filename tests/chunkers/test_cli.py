@@ -18,6 +18,7 @@ from repoeval_bench.core.errors import (
     SpecError,
     UsageError,
 )
+from support.leaves import needs
 
 TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"
 
@@ -99,6 +100,7 @@ def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed,
     assert "skipped: 3 unknown language (.md, without an ending)" in notices[0]
 
 
+@needs("astchunk")
 def test_stats_of_every_language_count_definitions_and_skipped_files(mixed) -> None:
     result = run(stats_command, mixed, mixed / "a.md", "-c", "file", "--json")
     row = json.loads(result.stdout)

@@ -14,6 +14,7 @@ from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.retrieval.corpus import build_corpus
+from support.leaves import of_leaves
 
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
 
@@ -25,7 +26,7 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "parts"),
-    [
+    of_leaves(
         ("asst", ["unknown chunker 'asst'", "did you mean 'ast'"]),
         ("zzzz", ["unknown chunker 'zzzz'; "]),
         ("ast:max_nsw=3", ["unknown option 'max_nsw'", "did you mean 'max_nws'"]),
@@ -52,7 +53,7 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
         ("semantic-text-splitter:kind=text,language=go", ["kind=text reads no grammar", "leave language out"]),
         ("py:no_such_module_here:Cutter", ["no_such_module_here", "cannot be imported"]),
         ("py:repoeval_bench.chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),
-    ],
+    ),
 )
 def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) -> None:
     with pytest.raises(SpecError) as caught:

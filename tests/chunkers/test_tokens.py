@@ -11,6 +11,7 @@ from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile
+from support.leaves import of_leaves
 
 SIZED = ("ast", "fixed", "recursive", "window", "least-nested", "half-overlap", "chonkie")
 FILES = [
@@ -23,7 +24,7 @@ def count(text: str) -> int:
     return len(tokenizer_named("default").encode(text, add_special_tokens=False))
 
 
-@pytest.mark.parametrize("name", SIZED)
+@pytest.mark.parametrize("name", of_leaves(*SIZED))
 def test_chunks_are_as_large_as_asked_in_tokens(name) -> None:
     """No chunk of several lines is larger, and most are well filled; chonkie leaves a long string or comment whole."""
     chunker = make_chunker(f"{name}:max_tokens=200")
@@ -33,7 +34,7 @@ def test_chunks_are_as_large_as_asked_in_tokens(name) -> None:
     assert sum(sizes) / len(sizes) > 100
 
 
-@pytest.mark.parametrize("name", [*SIZED, "blocks", "early-split"])
+@pytest.mark.parametrize("name", of_leaves(*SIZED, "blocks", "early-split"))
 def test_the_spec_prints_the_size_that_counts(name) -> None:
     """Without max_tokens it is what it was, so that no run's id changes."""
     usual, tokens = make_chunker(name).spec, make_chunker(f"{name}:max_tokens=200").spec

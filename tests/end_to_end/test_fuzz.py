@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from support.leaves import needs
+
+pytestmark = needs("logs")
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from support.command import bench, one_sentence
+from support.leaves import needs
 
 pytest.importorskip("astchunk")
+pytestmark = needs("astchunk")
 
 REASON = "code/cache/cache.go: astchunk does not know go, only python, java, csharp, typescript, tsx"
 NOTE = "left out, not knowing a language of the data: astchunk"
