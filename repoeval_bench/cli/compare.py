@@ -90,7 +90,7 @@ def compare_command(  # longer than 60 lines: each option has its line
                 runner.check()  # its error names the runs that were not made
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
         comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
-        remember_compared(stored, out)
+        remembered = remember_compared(stored, out)
         # The answer is also about a baseline that is none of the runs.
         compared = stored if base is None else [base, *stored]
         if summary:
@@ -102,7 +102,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         elif details:
             print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
         else:
-            print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped)
+            print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped, remembered=remembered)
 
 
 def baseline_of(

@@ -90,10 +90,8 @@ def run_command(  # longer than 60 lines: each option has its line
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)
             runs = [run for run in results_or_none if run]
-            first = setting == runner.settings[0]
-            if first and benchmarking.compares:
-                # The first combination in the file is its subject, so `report` shows it.
-                remember_compared(runs, out)
+            # The first combination in the file is its subject, so `report` shows it.
+            remembered = benchmarking.compares and setting == runner.settings[0] and remember_compared(runs, out)
             comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
@@ -108,7 +106,7 @@ def run_command(  # longer than 60 lines: each option has its line
                     details=details,
                     failed=len(failed),
                     skipped=skipped,
-                    remembered=first,
+                    remembered=remembered,
                     with_baseline=benchmarking.baseline is not None,
                 )
         if as_json:

@@ -299,7 +299,7 @@ def _close(recommendation: Recommendation) -> str:
         parts.append(_none_differs(recommendation))
     most = _largest(recommendation)
     if most.n_clusters < _SMALL:
-        weighs = ", so what other repositories show weighs most" if recommendation.relies_on_others else ""
+        weighs = ": what other repositories show weighs most" if recommendation.relies_on_others else ""
         parts.append(f"So few {plural(most.clustered_by)} say little{weighs}.")
     elif recommendation.relies_on_others:
         parts.append("What other repositories show weighs more than these files.")

@@ -262,21 +262,23 @@ class _Compared(Record):
     runs: list[str]
 
 
-def remember_compared(runs: Sequence[RunView], out: Path) -> None:
-    """Write the names of compared runs to the results folder, unless all are in other folders.
+def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
+    """Write the names of compared runs to the results folder, unless all are in other folders; False if that fails.
 
     A run in the folder is named by its id, another one by its path.
     """
     folders = [run.folder.resolve() for run in runs]
     here = out.resolve()
     if all(folder.parent != here for folder in folders):
-        return
+        return True
     names = [folder.name if folder.parent == here else str(folder) for folder in folders]
     try:
         write_atomic(out / COMPARED, pretty(_Compared(runs=names)))
     except OSError as error:
         # Only `report` needs the names.
         NOTICES.info(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
+        return False
+    return True
 
 
 def compared_runs(out: Path) -> list[RunView]:

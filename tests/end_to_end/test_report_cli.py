@@ -74,8 +74,12 @@ def test_the_last_line_of_eval_gives_the_page_of_its_runs(mirror, tmp_path):
     chunkers = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400")
     done = bench("eval", *chunkers, "--retriever", "bm25", "--source", mirror, "--out", out)
     (ast,), (fixed,) = out.glob("ast-*"), out.glob("fixed-*")
-    *_, last = done.out.splitlines()
-    assert last.endswith(f"for a page: repoeval-bench report {ast.name} {fixed.name} --out {out}")
+    named = f"for a page: repoeval-bench report {ast.name} {fixed.name} --out {out}"
+    assert done.out.splitlines()[-1].endswith(named)
+    assert named not in succeed("compare", ast, fixed, "--out", out).out
+    (out / "compared.json").unlink()
+    (out / "compared.json").mkdir()  # as in a folder that cannot be written
+    assert named in succeed("compare", ast, fixed, "--out", out).out
 
 
 def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
