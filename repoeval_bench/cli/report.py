@@ -100,7 +100,7 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             protocol=metrics.protocol,
             retriever="bm25",
             k=metrics.k,
-            few_gold=True,  # as the run beside it was
+            allow_sparse_qrels=True,  # as the run beside it was
             out=run.folder.parent,
             home=home,
         )

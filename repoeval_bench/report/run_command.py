@@ -39,7 +39,7 @@ def run_command(run: RunView) -> str:
         k=metrics.k,
         measures=config.measures if config and config.measures != usual_measures(config.protocol.gold) else (),
         skip_errors=bool(config and config.skip_errors),
-        few_gold=2 * metrics.counts.queries_without_relevant > metrics.counts.queries,
+        allow_sparse_qrels=2 * metrics.counts.queries_without_relevant > metrics.counts.queries,
         source=shipped or "auto",
         **data,
     )

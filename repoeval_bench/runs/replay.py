@@ -158,7 +158,9 @@ def replay(
     ranker = make_ranker(stored, planned, allowed, home=home)
     config = config_of(stored, ranker)
     # The original run has decided whether most queries have gold.
-    run_again = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
+    run_again = partial(
+        execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, allow_sparse_qrels=True
+    )
     outcome: RunOutcome | None = None
     reason = ranker.reason
     if not reason:

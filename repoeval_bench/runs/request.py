@@ -117,7 +117,7 @@ class RunRequest(DataRequest):
     skip_errors: bool = option(
         default=False, meaning="Leave out files the chunker fails on, and count them.", rare=True
     )
-    few_gold: bool = option(
+    allow_sparse_qrels: bool = option(
         default=False,
         meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused.",
         rare=True,

@@ -70,7 +70,7 @@ class PlannedRun:
     cutters: tuple[Chunker, Chunker | None]
     config: RunConfig
     parts: Parts
-    few_gold: bool
+    allow_sparse_qrels: bool
 
     @property
     def run_id(self) -> str:
@@ -147,7 +147,9 @@ def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | No
             expand=request.expand,
         )
         parts = Parts(embedder, (retriever,), home)
-        planned.append(PlannedRun(cutters=cutters, config=config, parts=parts, few_gold=request.few_gold))
+        planned.append(
+            PlannedRun(cutters=cutters, config=config, parts=parts, allow_sparse_qrels=request.allow_sparse_qrels)
+        )
     return planned
 
 
@@ -211,7 +213,9 @@ def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, result
         return cut
     planned = cut if isinstance(cut, Plan) else _plan(run, inputs, cut)
     (retriever,) = run.parts.retrievers
-    outcome = execute(planned, run.config, run.parts.embedder, retriever, inputs, few_gold=run.few_gold)
+    outcome = execute(
+        planned, run.config, run.parts.embedder, retriever, inputs, allow_sparse_qrels=run.allow_sparse_qrels
+    )
     with staging(results.out, run.run_id) as beside:
         folder = store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds"))
         return results.keep(folder).run_id
@@ -232,8 +236,10 @@ def _make_in_one_pass(
     for run, run_plan in planned:
         for role, needed in run.texts(run_plan).items():
             texts[role] += needed
-    few_gold = all(run.few_gold for run, _ in planned)
-    embedded = iter(embed([run_plan for _, run_plan in planned], embedder, texts, few_gold=few_gold))
+    allow_sparse_qrels = all(run.allow_sparse_qrels for run, _ in planned)
+    embedded = iter(
+        embed([run_plan for _, run_plan in planned], embedder, texts, allow_sparse_qrels=allow_sparse_qrels)
+    )
     plans = [[next(embedded) if isinstance(run_plan, Plan) else run_plan for run_plan in of_work] for of_work in plans]
     ready = [run_plan for of_work in plans for run_plan in of_work if isinstance(run_plan, Plan)]
     if ready and ready[0].usage:

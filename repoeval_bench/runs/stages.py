@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def embed(
-    plans: Sequence[Plan], embedder: Embedder, texts: Mapping[Role, Sequence[str]], *, few_gold: bool = True
+    plans: Sequence[Plan], embedder: Embedder, texts: Mapping[Role, Sequence[str]], *, allow_sparse_qrels: bool = True
 ) -> list[Plan]:
     """Embed every distinct text of `texts_of` in one pass, and return the plans with its cost.
 
@@ -40,7 +40,7 @@ def embed(
     if any(embedder.pending(texts).values()):
         for planned in plans:
             judgements = judge_corpus(planned.benchmark, planned.documents, planned.protocol, ())
-            check_gold(judgements, planned.protocol, planned.chunker, few_gold=few_gold)
+            check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
     encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
@@ -79,19 +79,19 @@ def execute(
     retriever: ResolvedRetriever,
     inputs: Inputs,
     *,
-    few_gold: bool,
+    allow_sparse_qrels: bool,
     ranking: Run | None = None,
 ) -> RunOutcome:
     """Judge, retrieve and score a planned run. `embedder` is None if nothing needs vectors.
 
     A given `ranking` of the documents by this retriever replaces retrieval. `inputs` are the same for all chunkers.
-    `few_gold`: see `check_gold`.
+    `allow_sparse_qrels`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
     clock.lap("count tokens")
     judgements, chunk_judgements = _judge(planned, config, embedder, inputs)
-    check_gold(judgements, planned.protocol, planned.chunker, few_gold=few_gold)
+    check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
     clock.lap("judge")
     run = ranking
     if run is None:
@@ -195,14 +195,14 @@ def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage 
     return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=id_of(raw))
 
 
-def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
-    """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless `few_gold` allows it.
+def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, allow_sparse_qrels: bool) -> None:
+    """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless `allow_sparse_qrels` is set.
 
-    Means then say little about a ranking. If no query has a relevant chunk, they say nothing, and `few_gold` does not
-    help.
+    Means then say little about a ranking. If no query has a relevant chunk, they say nothing, and the error is always
+    raised.
     """
     total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
-    if 2 * with_gold >= total or (few_gold and with_gold):
+    if 2 * with_gold >= total or (allow_sparse_qrels and with_gold):
         return
     way_out = "choose another chunker, gold or relevance"
     if protocol.exclusion != "none":
@@ -217,7 +217,7 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, fe
         )
     raise ResultError(
         f"only {with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}; "
-        f"{way_out}, or allow it with --set few_gold"
+        f"{way_out}, or allow it with --set allow_sparse_qrels"
     )
 
 

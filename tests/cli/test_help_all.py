@@ -35,7 +35,7 @@ def arguments(mirror, tmp_path):
         (("exclusoin=body",), "did you mean 'exclusion'"),
         (("exclusion=body", "exclusion=none"), "--set exclusion is given twice"),
         (("exclusion",), "give --set exclusion=VALUE"),
-        (("few_gold=maybe",), "--set few_gold: "),
+        (("allow_sparse_qrels=maybe",), "--set allow_sparse_qrels: "),
     ],
 )
 def test_a_mistake_names_the_field(arguments, words, sentence):

@@ -21,7 +21,9 @@ def run(benchmark, tmp_path_factory):
     """Evaluate a chunker with BM25, once for all tests that ask the same."""
     out = tmp_path_factory.mktemp("results")
     return cache(
-        lambda chunker=AST, **options: evaluate(benchmark, chunker, retriever="bm25", out=out, few_gold=True, **options)
+        lambda chunker=AST, **options: evaluate(
+            benchmark, chunker, retriever="bm25", out=out, allow_sparse_qrels=True, **options
+        )
     )
 
 

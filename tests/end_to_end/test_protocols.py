@@ -31,7 +31,7 @@ def test_line_measures_equal_brute_force(evaluated, mirror, warm_home, tmp_path,
 
     No chunk that the protocol hides is in the log.
     """
-    evaluated("-c", "fixed:max_nws=60", *BM25, "--protocol", protocol, "--set", "few_gold")
+    evaluated("-c", "fixed:max_nws=60", *BM25, "--protocol", protocol, "--set", "allow_sparse_qrels")
     (folder,) = (tmp_path / "results").iterdir()
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}

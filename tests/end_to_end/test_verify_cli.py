@@ -17,7 +17,7 @@ PROTOCOLS = ("context", "code-chunk", "coderag", "body", "linemap", "docstring",
 def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, verify, mirror, two_runs, tmp_path):
     """Nothing that was computed again differs, and every file is counted."""
     chunker = () if protocol == "coderag" else ("-c", "ast:max_nws=400")
-    words = ("--retriever", "bm25", "--set", "few_gold", "--source", mirror, "--out", tmp_path)
+    words = ("--retriever", "bm25", "--set", "allow_sparse_qrels", "--source", mirror, "--out", tmp_path)
     succeed("eval", *chunker, "--protocol", protocol, *words, home=two_runs.home)
     done = verify("latest", "--out", tmp_path, "--json")
     result = json.loads(done.out)
@@ -31,7 +31,17 @@ def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, verify, 
 
 def test_a_run_whose_hits_bring_more_is_what_it_claims(verify, mirror, two_runs, tmp_path):
     """What they bring is computed again; without it the lines that were read are others."""
-    words = ("eval", "-c", "fixed:max_nws=200", "--retriever", "bm25", "--protocol", "body", "--set", "few_gold")
+    words = (
+        "eval",
+        "-c",
+        "fixed:max_nws=200",
+        "--retriever",
+        "bm25",
+        "--protocol",
+        "body",
+        "--set",
+        "allow_sparse_qrels",
+    )
     for more in ((), ("--set", "expand=parent")):
         succeed(*words, *more, "--source", mirror, "--out", tmp_path / "runs", home=two_runs.home)
     expanded = next(path.parent for path in (tmp_path / "runs").glob("*/metrics.json") if "parent" in path.read_text())

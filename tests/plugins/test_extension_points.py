@@ -84,7 +84,7 @@ def test_a_broken_plug_in_breaks_no_other_command():
 
 def test_an_executor_of_another_package_does_the_jobs(mirror, tmp_path):
     words = ("sweep", "-c", "fixed", "--sizes", "300,500", "--retriever", "bm25", "--source", mirror)
-    words += ("--set", "few_gold", "--out", tmp_path / "runs")
+    words += ("--set", "allow_sparse_qrels", "--out", tmp_path / "runs")
     done = succeed(*words, "--executor", "here:moon", home=tmp_path)
     assert done.out.count("job of moon") == 2
     wrong = bench(*words, "--executor", "hear", home=tmp_path)

@@ -19,8 +19,8 @@ from support.command import bench
 )
 def test_the_command_makes_the_same_run(benchmark, mirror, tmp_path, options):
     """The same numbers under the same id; rare options too, which are given by --set."""
-    run = evaluate(benchmark, **options, few_gold=True, out=tmp_path / "made")
+    run = evaluate(benchmark, **options, allow_sparse_qrels=True, out=tmp_path / "made")
     program, *words = shlex.split(run_command(run), comments=True)
-    done = bench(*words, "--source", mirror, "--set", "few_gold", "--out", tmp_path / "again", "--json")
+    done = bench(*words, "--source", mirror, "--set", "allow_sparse_qrels", "--out", tmp_path / "again", "--json")
     assert (program, done.code) == ("repoeval-bench", 0), done.err
     assert json.loads(done.out) == run.metrics.as_json()

@@ -19,7 +19,7 @@ MEASURES = ("ndcg@10", "line_recall@500", "line_recall@12000", "line_rprec")
 
 
 def run(benchmark, out, **options):
-    usual = {"retriever": "bm25", "measures": MEASURES, "few_gold": True, "protocol": "body"}
+    usual = {"retriever": "bm25", "measures": MEASURES, "allow_sparse_qrels": True, "protocol": "body"}
     return evaluate(benchmark, "fixed:max_nws=150", out=out, **{**usual, **options})
 
 

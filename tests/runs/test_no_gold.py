@@ -44,19 +44,21 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
 def test_fewer_than_half_with_a_relevant_chunk_is_refused_unless_asked_for(benchmark, tmp_path):
     """The sentence has both counts and the option; asked for, the run has the name and the numbers of its choices."""
     options = {"protocol": "context+relevance=gold-share:0.9", "retriever": "bm25", "out": tmp_path / "results"}
-    with pytest.raises(ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --set few_gold") as error:
+    with pytest.raises(
+        ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --set allow_sparse_qrels"
+    ) as error:
         evaluate(benchmark, "ast:max_nws=400", **options)
     result, total = map(int, re.search(r"(\d+) of (\d+)", str(error.value)).groups())
     assert 0 < 2 * result < total == len(benchmark.tasks)
-    run = evaluate(benchmark, "ast:max_nws=400", few_gold=True, **options)
+    run = evaluate(benchmark, "ast:max_nws=400", allow_sparse_qrels=True, **options)
     assert run.counts.queries_without_relevant == total - result
-    assert "few_gold" not in (run.folder / "manifest.json").read_text()
+    assert "allow_sparse_qrels" not in (run.folder / "manifest.json").read_text()
 
 
 def test_half_with_a_relevant_chunk_is_enough(benchmark, tmp_path):
     """Where more have one, the option changes no byte of the scores and not the run's name."""
     runs = [
-        evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / str(few), few_gold=few)
+        evaluate(benchmark, "ast:max_nws=400", retriever="bm25", out=tmp_path / str(few), allow_sparse_qrels=few)
         for few in (False, True)
     ]
     assert runs[0].run_id == runs[1].run_id

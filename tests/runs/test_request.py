@@ -25,7 +25,7 @@ OTHERS = {
 }
 """Another value than the default for each field that is part of a run's id."""
 
-NO_PART = {"embedder", "few_gold"}
+NO_PART = {"embedder", "allow_sparse_qrels"}
 """The one counts only where vectors are needed, the other decides whether there is a run."""
 
 
@@ -37,5 +37,5 @@ def test_every_field_is_tried_here():
 @pytest.mark.parametrize("field", OTHERS)
 def test_a_field_is_part_of_the_id(benchmark, tmp_path, field):
     """A field that reaches nothing would leave two runs with one id."""
-    usual = {"chunker": "fixed:max_nws=200", "retriever": "bm25", "few_gold": True, "out": tmp_path}
+    usual = {"chunker": "fixed:max_nws=200", "retriever": "bm25", "allow_sparse_qrels": True, "out": tmp_path}
     assert evaluate(benchmark, **usual).run_id != evaluate(benchmark, **usual | {field: OTHERS[field]}).run_id

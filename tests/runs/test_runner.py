@@ -43,7 +43,13 @@ def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
 
 def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_path, notices):
     """`docstring` changes the files, so there they are matched again."""
-    usual = {"chunker": "ast", "match_size": FIXED, "retriever": "bm25", "source": places["source"], "few_gold": True}
+    usual = {
+        "chunker": "ast",
+        "match_size": FIXED,
+        "retriever": "bm25",
+        "source": places["source"],
+        "allow_sparse_qrels": True,
+    }
     requests = [RunRequest(**usual, protocol=protocol) for protocol in ("context", "body", "docstring")]
     experiment = Runner(requests, out=tmp_path, home=places["home"])
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]

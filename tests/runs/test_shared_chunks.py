@@ -26,7 +26,9 @@ NAMES = ("body", "linemap", "context+exclusion=body", "context+exclusion=body+qu
 
 @pytest.fixture(scope="module")
 def settings(benchmark):
-    return benchmark, [RunRequest(protocol=name, retriever="hybrid", embedder="hash", few_gold=True) for name in NAMES]
+    return benchmark, [
+        RunRequest(protocol=name, retriever="hybrid", embedder="hash", allow_sparse_qrels=True) for name in NAMES
+    ]
 
 
 def runs_of(benchmark, settings, chunkers, out, **options):

@@ -26,7 +26,7 @@ FIELDS = {
     "k": st.integers(-5, 10**6),
     "limit": st.none() | st.integers(1, 10**6),
     "skip_errors": st.booleans(),
-    "few_gold": st.booleans(),
+    "allow_sparse_qrels": st.booleans(),
     "measures": st.lists(TEXTS, max_size=3, unique=True).map(tuple),
     "repos": st.none() | st.lists(REPOS, min_size=1, max_size=3, unique=True).map(tuple),
 }

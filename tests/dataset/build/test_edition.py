@@ -302,7 +302,7 @@ def test_ten_packages_of_pypi_40_are_new():
 
 def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     """Without --protocol it is asked by all four, the deciding one first; with one by that one alone."""
-    words = ("--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "few_gold")
+    words = ("--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "allow_sparse_qrels")
     arguments = ("eval", *words, "--out", tmp_path / "runs")
     done = succeed(*arguments, "--json", home=tmp_path / "home")
     assert [row["protocol"] for row in json.loads(done.out)] == list(shipped.PROTOCOLS)

@@ -185,7 +185,7 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(stored, server,
     message = one_sentence(complete("ast", "--context", "retreived"), 2)
     assert "--context: 'none' or 'retrieved' was expected" in message
     assert "--execute" in one_sentence(complete("ast", "--execute"), 2)
-    options = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", mirror)
+    options = ("--protocol", "docstring", "--retriever", "bm25", "--set", "allow_sparse_qrels=true", "--source", mirror)
     succeed("eval", "-c", "fixed:max_nws=300", *options, "--out", stored / "asked", home=stored / "home")
     assert "has questions" in one_sentence(complete("latest", out="asked"), 2)
     assert server.seen() == []
@@ -200,6 +200,8 @@ def test_a_completed_run_is_not_completed_again(stored, complete):
 
 def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):
     """What they bring is no fragment."""
-    wide = evaluate(benchmark, "fixed:max_nws=150", retriever="bm25", expand="parent", few_gold=True, out=tmp_path)
+    wide = evaluate(
+        benchmark, "fixed:max_nws=150", retriever="bm25", expand="parent", allow_sparse_qrels=True, out=tmp_path
+    )
     with pytest.raises(UsageError, match="complete a run without --set expand"):
         fragments_of(wide, benchmark.tasks)
