@@ -160,8 +160,8 @@ def footnotes(run: RunView) -> list[str]:
         f"  {_truncation(metrics)} · queries with no relevant chunk: "
         f"{counts.queries_without_relevant} of {counts.queries}",
     ]
-    if metrics.leak:
-        shares = metrics.leak.over(metrics.headline)
+    if overlap := metrics.query_gold_overlap:
+        shares = overlap.over(metrics.headline)
         said = [f"{share:.1%} of the {_OVERLAPS[name]}" for name, share in shares.items() if name in _OVERLAPS]
         lines.append(f"  {', '.join(said)}")
     if copies := counts.chunks_duplicate:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.validation import EXACT, STRICT, Count, Plain
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
@@ -240,8 +240,8 @@ class Means(Averages):
 class Metrics(Record):
     """The content of metrics.json. An imported run has no sizes and no ceilings.
 
-    `leak` is the share of the gold that is in the query, and the share of the top 10 that overlaps the prompt. An
-    imported run has only the first, if queries and sources are known.
+    `query_gold_overlap` is the share of the gold that is in the query, and the share of the top 10 that overlaps the
+    prompt. An imported run has only the first, if queries and sources are known.
     """
 
     run_id: str
@@ -263,7 +263,7 @@ class Metrics(Record):
     macro: dict[str, float]
     per_repo: dict[str, dict[str, float]]
     ceilings: Means | None = None
-    leak: Averages | None = None
+    query_gold_overlap: Averages | None = None
 
     @model_validator(mode="after")
     def _sizes_are_known(self) -> Self:
@@ -316,7 +316,8 @@ class Metrics(Record):
     @property
     def gold_in_query(self) -> float:
         """The share of the gold's lines that are in the query, by the protocol's mean; 0 if it was not measured."""
-        return 0.0 if self.leak is None else self.leak.over(self.headline).get("gold_lines_in_query", 0.0)
+        overlap = self.query_gold_overlap
+        return 0.0 if overlap is None else overlap.over(self.headline).get("gold_lines_in_query", 0.0)
 
     @property
     def shares_of_ceiling(self) -> dict[str, float]:
@@ -350,7 +351,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported run its source in `imported`."""
 
-    schema_version: Literal[4] = Field(alias="schema")
+    schema_version: Literal[5] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord
@@ -390,7 +391,7 @@ class QueryRow(Record):
     )
     measures: dict[str, float]
     ceilings: dict[str, float] = Field(default_factory=dict)
-    leak: dict[str, float] = Field(default_factory=dict)
+    query_gold_overlap: dict[str, float] = Field(default_factory=dict)
 
 
 class TimeRow(Record):

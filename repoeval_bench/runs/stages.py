@@ -106,8 +106,8 @@ def execute(
     )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
     clock.lap("ceilings")
-    leak = _leak(planned, run, inputs)
-    clock.lap("leak")
+    overlap = _query_gold_overlap(planned, run, inputs)
+    clock.lap("overlap")
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     clock.lap("facts")
@@ -121,7 +121,7 @@ def execute(
         run=run,
         scores=scores,
         ceilings=ceilings,
-        leak=leak,
+        query_gold_overlap=overlap,
         facts=facts,
         counts=count_all(planned, tokens, judgements.qrels, run),
         chunk_tokens=tokens.sizes(),
@@ -179,7 +179,7 @@ def _retrieve(
     return map_lines(planned, chunk_judgements.excluded, judgements, run, k)
 
 
-def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
+def _query_gold_overlap(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
     """Diagnostic -> query_id -> share."""
     documents = {chunk.chunk_id: chunk for chunk in planned.documents}
     return {

@@ -41,9 +41,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
-    `leak` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes in the
-    model's tokens, None without a model. `seconds` are those of each step; `index` is None if nothing was embedded.
-    `inspection` is file name -> content.
+    `query_gold_overlap` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
+    in the model's tokens, None without a model. `seconds` are those of each step; `index` is None if nothing was
+    embedded. `inspection` is file name -> content.
     """
 
     config: records.RunConfig
@@ -52,7 +52,7 @@ class RunOutcome:
     run: Run
     scores: RunScores
     ceilings: RunScores
-    leak: Mapping[str, Mapping[str, float]]
+    query_gold_overlap: Mapping[str, Mapping[str, float]]
     facts: Mapping[str, Mapping[str, Fact]]
     counts: records.Counts
     chunk_tokens: records.Sizes | None
@@ -181,7 +181,8 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
     config, planned = outcome.config, outcome.planned
     repos = [query.repo for query in planned.queries]
     means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
-    leak = records.Means.of({name: list(values.values()) for name, values in outcome.leak.items()}, repos)
+    shares = {name: list(values.values()) for name, values in outcome.query_gold_overlap.items()}
+    overlap = records.Means.of(shares, repos)
     expand: dict[str, Any] = {} if config.expand == NOTHING else {"expand": config.expand}
     return records.Metrics(
         run_id=outcome.run_id,
@@ -199,7 +200,7 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
         chunk_tokens=outcome.chunk_tokens,
         **dict(means),
         ceilings=records.Means.of({name: values.tolist() for name, values in outcome.ceilings.values.items()}, repos),
-        leak=records.Averages(micro=leak.micro, macro=leak.macro),
+        query_gold_overlap=records.Averages(micro=overlap.micro, macro=overlap.macro),
     )
 
 
@@ -231,7 +232,7 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
             facts=dict(outcome.facts[task.task_id]),
             measures={name: column[row] for name, column in columns.items()},
             ceilings={name: column[row] for name, column in ceilings.items()},
-            leak={name: shares[task.task_id] for name, shares in outcome.leak.items()},
+            query_gold_overlap={name: shares[task.task_id] for name, shares in outcome.query_gold_overlap.items()},
         )
 
 

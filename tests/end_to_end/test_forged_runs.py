@@ -193,7 +193,11 @@ STORED = {
     ),
     "a deeper ranking": ("retrieved.jsonl.gz", lambda row: row.update(k_raw=1000), "k_raw"),
     "a column more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "micro.ndcg@11"),
-    "minus nothing": ("per_query.jsonl.gz", lambda row: row["leak"].update(top10_over_prompt=-0.0), "leak"),
+    "minus nothing": (
+        "per_query.jsonl.gz",
+        lambda row: row["query_gold_overlap"].update(top10_over_prompt=-0.0),
+        "query_gold_overlap",
+    ),
     "true for a number": ("per_query.jsonl.gz", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
     "another gain factor": ("manifest.json", lambda m: m.update(qrels_gain_factor=1000), "qrels_gain_factor"),
     "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),

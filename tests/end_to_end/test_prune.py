@@ -72,7 +72,7 @@ def test_unfinished_runs_and_one_by_name(results, earlier):
     first, second = sorted(path.parent for path in results.glob("*/manifest.json"))
     if earlier:
         (first / "per_query.jsonl").write_text("old\n")
-        change(first / "manifest.json", lambda manifest: manifest.update(schema=3))
+        change(first / "manifest.json", lambda manifest: manifest.update(schema=4))
     else:
         (first / "manifest.json").unlink()
     succeed("runs", "--prune", "unfinished", "--yes", "--out", results)

@@ -1,4 +1,4 @@
-"""Exclusion, merged windows, duplicates, leaks: worked out by hand on one file of 60 lines."""
+"""Exclusion, merged windows, duplicates, overlaps: worked out by hand on one file of 60 lines."""
 
 from types import SimpleNamespace
 
@@ -90,7 +90,7 @@ def test_duplicates_are_found_within_a_repository():
     assert group == ("r/a.py@0-6", "r/b.py@0-7")
 
 
-def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
+def test_the_overlap_is_what_stands_in_the_query_and_over_the_prompt():
     """Gold lines, of any file, found in the query by text; of the top chunks those over [c, h) of the task's file."""
     queries = [Query("r/0", "r", "  line5 = 5\nline41 = 41")]
     files = {file.name: file for file in (FILE, SourceFile("r", "other.py", "line5 = 5\n\nline6 = 6\n"))}

@@ -309,7 +309,7 @@ class _JudgedLog:
         """The repository of each query; `all` for a query that names none."""
         return [self.groups.repositories.get(query_id, "all") for query_id in self.judgements.gains]
 
-    def leak(self) -> Averages | None:
+    def query_gold_overlap(self) -> Averages | None:
         """Return the share of the gold in the queries of the log; None if a query's text or the sources are missing."""
         rows = {query_id: self.log.rows[query_id] for query_id in self.judgements.gains if query_id in self.log.rows}
         if self.lines is None or any(row.query is None for row in rows.values()):
@@ -338,7 +338,7 @@ class _JudgedLog:
             k=first.k_raw,
             counts=self.counts,
             **dict(means),
-            leak=self.leak(),
+            query_gold_overlap=self.query_gold_overlap(),
         )
 
     def manifest(self, created: str, gain_factor: int) -> Manifest:

@@ -136,7 +136,7 @@ def test_this_projects_own_log_has_the_same_measures(evaluate, tmp_path, options
         return {row["query_id"]: {name: row["measures"][name] for name in MEASURES} for row in rows}
 
     assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
-    ours, theirs = (item["leak"]["micro"]["gold_lines_in_query"] for item in (stored, imported))
+    ours, theirs = (item["query_gold_overlap"]["micro"]["gold_lines_in_query"] for item in (stored, imported))
     assert theirs == pytest.approx(ours)
     assert len(read_rows(tmp_path / "in" / imported["run_id"] / "timings.jsonl")) == 18
 
