@@ -59,10 +59,14 @@ def print_answer(
         print_paragraph(note, indent="  ")
     if table.notes:  # a table without notes ends in a blank line
         echo()
-    report = shell_line(["report", *(() if remembered else (run.run_id for run in different))], out=out)
-    if all(run.folder.resolve().parent != out.resolve() for run in different):
-        # `report` finds runs outside `out` by their folders alone.
-        report = shell_line(["report", *(str(run.folder) for run in different)])
+    # `report` finds runs outside `out` by their folders alone.
+    here = [run.folder.resolve().parent == out.resolve() for run in different]
+    names = [run.run_id if inside else str(run.folder) for inside, run in zip(here, different, strict=True)]
+    report = (
+        shell_line(["report", *names])
+        if not any(here)
+        else shell_line(["report", *(() if remembered else names)], out=out)
+    )
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: {report}")
 

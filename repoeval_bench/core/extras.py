@@ -55,10 +55,11 @@ def require(what: str, *packages: str) -> None:
     """
     missing = [package for package in packages if not _is_here(package)]
     if missing:
-        known = all(package in EXTRAS for package in missing)
-        extras = ",".join(dict.fromkeys(EXTRAS.get(package, "") for package in missing))
-        way_out = f"run {install_command(extras)}" if known else "install what is missing"
-        raise UsageError(f"{what} needs {' and '.join(missing)}; {way_out}")
+        extras = dict.fromkeys(EXTRAS[package] for package in missing if package in EXTRAS)
+        others = [package for package in missing if package not in EXTRAS]
+        steps = [f"run {install_command(','.join(extras))}"] if extras else []
+        steps += [f"install {' and '.join(others)}"] if others else []
+        raise UsageError(f"{what} needs {' and '.join(missing)}; {', and '.join(steps)}")
 
 
 def install_command(extras: str = "") -> str:

@@ -23,9 +23,10 @@ FACTS = {
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
     """Return task_id -> fact -> value, for every task; see `FACTS`."""
     lines: dict[str, list[int]] = {}
+    files = benchmark.by_name
     for task in benchmark.tasks:
         lines.setdefault(task.file, []).append(task.body.start)
-    defined = {name: _defined(benchmark.by_name[name], of_file) for name, of_file in lines.items()}
+    defined = {name: _defined(files[name], of_file) for name, of_file in lines.items()}
     return {task.task_id: _facts(task, defined[task.file]) for task in benchmark.tasks}
 
 

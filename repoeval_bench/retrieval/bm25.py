@@ -120,7 +120,8 @@ class _Vocabulary:
 class _NumbersOfWords(dict[str, bytes]):
     """The numbers of a word's terms as the bytes of an int32 array: they are joined quickly, and small.
 
-    A new term takes the next number; `names` lists the terms by number.
+    A new term takes the next number; `names` lists the terms by number. All words of a process are kept: 300,000 of
+    100 MB of code take 40 MB.
     """
 
     def __init__(self, terms: Callable[[str], tuple[str, ...]], names: list[str]) -> None:
@@ -131,8 +132,9 @@ class _NumbersOfWords(dict[str, bytes]):
     def __missing__(self, word: str) -> bytes:
         with self._numbering:
             for term in (terms := self._terms(word)):
-                if self._numbers.setdefault(term, len(self._names)) == len(self._names):
+                if term not in self._numbers:
                     self._names.append(term)
+                    self._numbers[term] = len(self._names) - 1
             self[word] = array("i", map(self._numbers.__getitem__, terms)).tobytes()
         return self[word]
 

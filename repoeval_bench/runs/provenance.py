@@ -11,12 +11,11 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from repoeval_bench.core.extras import EXTRAS
+from repoeval_bench.core.extras import EXTRAS, PROJECT
 from repoeval_bench.runs.records import CodeState
 
-_PROJECT = "repoeval-bench"
-_BASE = (_PROJECT, "numpy", "PyStemmer", "scipy", "transformers")
-_OTHER_EXTRAS = frozenset({"build", "frames", "parquet", "ray", "report", "stores"})
+_BASE = (PROJECT, "numpy", "PyStemmer", "scipy", "transformers")
+_OTHER_EXTRAS = frozenset({"build", "complete", "frames", "parquet", "ray", "report", "stores"})
 """Extras whose packages change no score of a run."""
 
 
@@ -26,7 +25,7 @@ def _packages() -> list[str]:
     They are read from this package's own requirements, so a new chunker's extra is among them.
     """
     try:
-        requirements = requires(_PROJECT) or []
+        requirements = requires(PROJECT) or []
     except PackageNotFoundError:
         requirements = []
     scored = set(EXTRAS.values()) - _OTHER_EXTRAS

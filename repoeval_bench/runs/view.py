@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
-from repoeval_bench.core.extras import require
+from repoeval_bench.core.extras import PROJECT, require
 from repoeval_bench.core.files import is_device
 from repoeval_bench.core.json_reader import (
     JsonFaultError,
@@ -339,6 +339,8 @@ def current_run(folder: Path) -> RunView | None:
         return None
     state = code_state()
     if run.manifest.code != state or state.dirty or run.manifest.versions != versions():
+        return None
+    if versions()[PROJECT] is None:  # without this package's own metadata it is not known which versions matter
         return None
     try:
         _ = run.scores

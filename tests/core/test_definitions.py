@@ -693,9 +693,13 @@ def around(definitions: Sequence[Definition], line: int) -> list[tuple[Definitio
     ]
 
 
-@pytest.mark.parametrize("language", SAMPLES)
-def test_the_definitions_around_a_line_are_those_of_the_file(language: str) -> None:
-    text, _ = SAMPLES[language]
+NAMESPACE = "namespace foo {\nvoid bar();\n}\n\nvoid foo::bar()\n{\n    int a;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [*((name, text) for name, (text, _) in SAMPLES.items()), ("cpp", NAMESPACE)]
+)
+def test_the_definitions_around_a_line_are_those_of_the_file(language: str, text: str) -> None:
     whole = defined(language, text)
     file = SourceFile("r", "a", text)
     for line in range(text.count("\n")):

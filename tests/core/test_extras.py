@@ -101,5 +101,5 @@ def test_an_environment_that_is_not_active_is_named(monkeypatch, tmp_path):
 
 def test_a_package_that_only_a_plug_in_needs_is_named():
     """It is in no extra, so no command of ours installs it."""
-    with pytest.raises(UsageError, match="chunker wordy needs absent_words; install what is missing"):
+    with pytest.raises(UsageError, match="chunker wordy needs absent_words; install absent_words"):
         extras.require("chunker wordy", "absent_words")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.command import python
+from support.leaves import PARTS
 from support.plug_ins import install
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,10 +48,14 @@ def without(tmp_path_factory):
         shutil.copytree(ROOT / "repoeval_bench", here / "repoeval_bench", ignore=skipped)
         for leaf in leaves:
             shutil.rmtree(here / "repoeval_bench" / "plugins" / leaf)
-        for name in ("data", "tests", "docs", "pyproject.toml", "Makefile"):
+        for name in ("data", "tests", "docs", "Makefile"):
             (here / name).symlink_to(ROOT / name)
+        project = (ROOT / "pyproject.toml").read_text("utf-8").splitlines(keepends=True)
+        lost = tuple(map(module, leaves))
+        left = [line for line in project if not any(f'"{leaf}' in line for leaf in lost)]
+        (here / "pyproject.toml").write_text("".join(left), "utf-8")
         kept = {
-            group: {name: where for name, where in points.items() if not where.startswith(tuple(map(module, leaves)))}
+            group: {name: where for name, where in points.items() if not where.startswith(lost)}
             for group, points in POINTS.items()
         }
         install(here, "repoeval-bench", kept)
@@ -73,6 +78,12 @@ def test_every_leaf_is_named_by_entry_points_that_lead_somewhere():
         for where in points.values():
             name, _, attribute = where.partition(":")
             assert getattr(import_module(name), attribute) is not None
+
+
+def test_what_tests_of_the_spine_use_is_of_the_leaf_that_they_say():
+    points = {name: where for table in POINTS.values() for name, where in table.items()}
+    for leaf, names in PARTS.items():
+        assert all(points[name].startswith(module(leaf)) for name in names), leaf
 
 
 @pytest.mark.slow

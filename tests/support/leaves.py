@@ -1,14 +1,20 @@
 """What the leaves bring: a leaf may be deleted with its entry points, and then the tests that use it are skipped."""
 
 import re
-import tomllib
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+PARTS = {
+    "lab": {"lab"},
+    "logs": {"logs"},
+    "completion": {"complete"},
+    "peers": {
+        *("astchunk", "blocks", "cocoindex", "early-split", "half-overlap", "least-nested", "semantic-text-splitter"),
+    },
+}
+"""Leaf -> the commands and chunkers that tests of the spine use."""
 
 
 def is_of_a_lost_leaf(dotted: str) -> bool:
@@ -17,10 +23,8 @@ def is_of_a_lost_leaf(dotted: str) -> bool:
     return leaf.startswith("repoeval_bench.plugins.") and find_spec(leaf) is None
 
 
-LOST = {
-    name for points in PROJECT["entry-points"].values() for name, where in points.items() if is_of_a_lost_leaf(where)
-}
-"""Commands, chunkers and other parts of leaves that are not here."""
+LOST = {name for leaf, names in PARTS.items() if is_of_a_lost_leaf(f"repoeval_bench.plugins.{leaf}") for name in names}
+"""Parts of leaves that are not here."""
 
 
 def needs(*names: str) -> pytest.MarkDecorator:
