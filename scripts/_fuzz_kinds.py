@@ -171,11 +171,11 @@ def log(rng: random.Random, inputs: Inputs) -> str:
 
 def gold(rng: random.Random, inputs: Inputs) -> str:
     rows = valid.GOLD[rng.choice(list(valid.GOLD))]
-    judged = judge_log(inputs.shown, inputs.write("fuzz.gold.jsonl", rows_of(rng, rows)), None)
+    judged_log = judge_log(inputs.shown, inputs.write("fuzz.gold.jsonl", rows_of(rng, rows)), None)
     rankings = {row["query_id"]: [(hit["chunk_id"], hit["score"]) for hit in row["topk"]] for row in valid.LOG}
-    if any(gain < 0 for gains in judged.gains.values() for gain in gains.values()):
+    if any(gain < 0 for gains in judged_log.gains.values() for gain in gains.values()):
         return "a negative gain"
-    return plain_faults(judged.gains) or score_faults(rankings, judged.gains)
+    return plain_faults(judged_log.gains) or score_faults(rankings, judged_log.gains)
 
 
 def imported(rng: random.Random, inputs: Inputs) -> str:
@@ -227,19 +227,19 @@ def line_faults(content: bytes, name: str, error: BenchError) -> str:
 
 
 def trec(rng: random.Random, inputs: Inputs) -> str:
-    ranking, judged = valid.RUN, valid.QRELS
+    ranking, qrels_text = valid.RUN, valid.QRELS
     if rng.random() < 0.5:
         ranking = nonsense(rng) if rng.random() < 0.05 else damaged(rng, ranking)
     else:
-        judged = nonsense(rng) if rng.random() < 0.05 else damaged(rng, judged)
+        qrels_text = nonsense(rng) if rng.random() < 0.05 else damaged(rng, qrels_text)
     try:
         run = read_run(inputs.write("fuzz.run.trec", ranking))
-        qrels = read_qrels(inputs.write("fuzz.qrels.trec", judged))
+        qrels = read_qrels(inputs.write("fuzz.qrels.trec", qrels_text))
     except BenchError as error:
-        if wrong := line_faults(ranking, "fuzz.run.trec", error) or line_faults(judged, "fuzz.qrels.trec", error):
+        if wrong := line_faults(ranking, "fuzz.run.trec", error) or line_faults(qrels_text, "fuzz.qrels.trec", error):
             return wrong
         raise
-    for content, field in ((ranking, 4), (judged, 3)):
+    for content, field in ((ranking, 4), (qrels_text, 3)):
         for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
             parts = re.split(rb"[ \t]+", line.strip(b" \t\r"))
             if parts != [b""] and odd_number(parts[field].decode()):

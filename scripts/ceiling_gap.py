@@ -36,15 +36,15 @@ MOST = 6
 def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[str, tuple[float, float]], int]:
     """Return measure -> mean greedy and mean best ceiling over queries, and how many queries were not tried."""
     planned = plan_run(benchmark, chunker, protocol=protocol)
-    judged = judge_corpus(benchmark, planned.corpus, protocol, MEASURES)
-    context = judged.context
+    judgements = judge_corpus(benchmark, planned.corpus, protocol, MEASURES)
+    context = judgements.context
     assert context.places is not None
     assert context.gold is not None
     lines = Lines.of(context.line_nws or {})
-    greedy = score_ceilings(judged.qrels, MEASURES, context, excluded=judged.excluded).values
+    greedy = score_ceilings(judgements.qrels, MEASURES, context, excluded=judgements.excluded).values
     best = {measure: greedy[measure].copy() for measure in MEASURES}
     skipped = 0
-    for i, (query_id, relevant) in enumerate(progress(list(judged.qrels.items()), desc="orders", unit="queries")):
+    for i, (query_id, relevant) in enumerate(progress(list(judgements.qrels.items()), desc="orders", unit="queries")):
         if len(relevant) > MOST:
             skipped += 1
             continue

@@ -115,19 +115,19 @@ TAKEN_BEFORE = frozenset({"packaging"})
 class RefreshRequest:
     """Options of a refresh.
 
-    `pack` is the name of a shipped pack, or the file of a recipe. `edition` names the new one, by year and month such
+    `pack` is the name of a shipped pack, or the file of a recipe. `version` is the new one's, by year and month such
     as `2027-06`; releases from before the day `before` (`2027-06-01`) are taken.
     """
 
     pack: str
-    edition: str
+    version: str
     before: str
 
     def check(self) -> None:
         """Raise a UsageError that names every mistake."""
         wrong = []
-        if not re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", self.edition):
-            wrong.append(f"the edition {self.edition!r} is not a year and a month, such as 2027-06")
+        if not re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", self.version):
+            wrong.append(f"the edition {self.version!r} is not a year and a month, such as 2027-06")
         try:
             date.fromisoformat(self.before)
         except ValueError:
@@ -165,7 +165,7 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
         sources=sources,
         tasks=recipe.tasks,
         languages=tuple(recipe.languages),
-        name=f"{recipe.name}@{request.edition}",
+        name=f"{recipe.name}@{request.version}",
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
         pack = build_pack(build, Path(work) / "pack")
@@ -178,7 +178,7 @@ def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyP
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
     for domain, names, number, since in lists:
         n_chosen = 0
-        for name in in_order(names, f"{recipe.name}@{request.edition}:"):
+        for name in in_order(names, f"{recipe.name}@{request.version}:"):
             if n_chosen == number:
                 break
             try:
@@ -284,15 +284,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write an edition to a folder; return 2 for a mistake in the request, 1 if too few packages meet the criteria."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", help="the name of a shipped pack, or the file of a recipe")
-    parser.add_argument("--edition", required=True, metavar="YYYY-MM", help="the edition's name")
+    parser.add_argument("--edition", dest="version", required=True, metavar="YYYY-MM", help="the edition's name")
     parser.add_argument("--before", required=True, metavar="YYYY-MM-DD", help="take releases from before this day")
     parser.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="the new folder; packs/NAME@EDITION")
     options = parser.parse_args(arguments)
     show_notices(lambda line: print(line, file=sys.stderr))
-    request = RefreshRequest(pack=options.pack, edition=options.edition, before=options.before)
+    request = RefreshRequest(pack=options.pack, version=options.version, before=options.before)
     try:
         request.check()
-        folder = options.out or Path("packs") / f"{read_recipe(request.pack).name}@{request.edition}"
+        folder = options.out or Path("packs") / f"{read_recipe(request.pack).name}@{request.version}"
         content = refresh_pack(request, folder)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -48,10 +48,10 @@ def verify(
     config = check_allowed(run, allowed)
     check_folder(run)
     name = run.manifest.dataset.name
-    edition = edition_of(config.pack)
-    if edition and is_of_pack(name, edition) and source not in {"", "auto"} and edition_of(source) != edition:
+    pack = edition_of(config.pack)
+    if pack and is_of_pack(name, pack) and source not in {"", "auto"} and edition_of(source) != pack:
         raise UsageError(
-            f"{run.run_id} is of pack {edition}, which brings its own data; leave out --source {source} (and "
+            f"{run.run_id} is of pack {pack}, which brings its own data; leave out --source {source} (and "
             "REPOEVAL_SOURCE)"
         )
     benchmark = data_of(run, source, questions=questions, home=home)

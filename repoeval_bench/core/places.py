@@ -53,9 +53,9 @@ def without(gold: Gold, taken: Place) -> Gold:
     return tuple(left)
 
 
-def iou(place: Place, gold: Gold) -> float:
+def iou(location: Place, gold: Gold) -> float:
     """Intersection over union of their lines; 0.0 if both are empty."""
     joined = join(gold)
-    shared = sum(map(place.overlap, joined))
-    union = len(place.lines) + sum(len(location.lines) for location in joined) - shared
+    shared = sum(map(location.overlap, joined))
+    union = len(location.lines) + sum(len(part.lines) for part in joined) - shared
     return shared / union if union else 0.0

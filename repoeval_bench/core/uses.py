@@ -43,6 +43,6 @@ class UsedDefinition:
     tier: Tier
 
     @property
-    def place(self) -> Place:
-        """The definition's gold lines, as a place."""
+    def location(self) -> Place:
+        """The definition's gold lines."""
         return Place(self.definition.file, self.definition.lines)

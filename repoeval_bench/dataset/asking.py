@@ -27,11 +27,11 @@ COMMON_SHARE, COMMON_ASKERS = 0.1, 10
 
 
 class Asker(Protocol):
-    """A test, or a paragraph: its place as `path::name`, the definitions that it names, and its question."""
+    """A test, or a paragraph: its location as `path::name`, the definitions that it names, and its question."""
 
     @property
-    def place(self) -> str:
-        """Its place as `path::name`."""
+    def location(self) -> str:
+        """Its location as `path::name`."""
 
     @property
     def named(self) -> tuple[CodeDefinition, ...]:
@@ -73,7 +73,9 @@ def with_questions(
                 masked = asker.question(specific)
                 if specific and count_words(masked) >= least:
                     question = asker.question(()) if named else masked
-                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, specific))), asker.place))
+                    by_file[-1].append(
+                        (question, join(chain.from_iterable(map(golds.lines, specific))), asker.location)
+                    )
                 else:
                     unscored += 1
         tasks += question_tasks(repo, level, by_file)

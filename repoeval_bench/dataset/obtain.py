@@ -123,8 +123,8 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
         return Obtained(before)
     installed = install(home, source, task_set)
     notes = []
-    if source.left_out:
-        notes.append(f"left out {count(len(source.left_out), 'file')} not RepoEval's: {few(source.left_out, 5)}")
+    if source.skipped:
+        notes.append(f"left out {count(len(source.skipped), 'file')} not RepoEval's: {few(source.skipped, 5)}")
     return Obtained(installed, fetched=True, notes=tuple(notes))
 
 

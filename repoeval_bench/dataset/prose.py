@@ -48,9 +48,9 @@ _NAME = re.compile(r"[~!.]*(?P<name>[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*)(?P<cal
 
 
 class _Paragraph(NamedTuple):
-    """A paragraph: its place as `path::line`, its text, and the definitions that it links, each with its link."""
+    """A paragraph: its location as `path::line`, its text, and the definitions that it links, each with its link."""
 
-    place: str
+    location: str
     text: str
     links: tuple[tuple[str, CodeDefinition], ...]
 

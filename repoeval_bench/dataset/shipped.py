@@ -103,8 +103,8 @@ def shipped_pack(name: str) -> Pack | None:
 
     They have no sources.
     """
-    if edition := edition_of(name):
-        return Pack.find(str(editions()[edition]))
+    if versioned := edition_of(name):
+        return Pack.find(str(editions()[versioned]))
     return Pack.find(name) if (Path(name).expanduser() / FILES).is_file() else None
 
 

@@ -34,9 +34,9 @@ LEAST = 3
 
 
 class _Test(NamedTuple):
-    """A test: its place as `path::name`, its name, its docstring's first paragraph, and the definitions it calls."""
+    """A test: its location as `path::name`, its name, its docstring's first paragraph, and the definitions it calls."""
 
-    place: str
+    location: str
     name: str
     doc: str
     named: tuple[CodeDefinition, ...]

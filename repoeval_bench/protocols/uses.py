@@ -43,7 +43,7 @@ def tiers_of(gold: str) -> frozenset[Tier]:
 def gold_lines(task: Task, used: UsedDefinition) -> Gold:
     """Return a definition's gold lines without those that the prompt shows or that are to be written."""
     seen = Place(task.file, LineSpan(task.context_start, task.body.end))
-    return without(join((used.place,)), seen)
+    return without(join((used.location,)), seen)
 
 
 def used_of(task: Task) -> tuple[tuple[UsedDefinition, Gold], ...]:

@@ -139,7 +139,7 @@ def check_pack(name: str) -> None:
     if shipped.edition_of(name):
         return
     known = list(shipped.editions())
-    if any(name.partition("@")[0] == edition.partition("@")[0] for edition in known):
+    if any(name.partition("@")[0] == shipped_name.partition("@")[0] for shipped_name in known):
         raise UsageError(f"pack {name!r} does not ship with this version; choose from {', '.join(known)}")
     if not _PACK.match(name):
         raise UsageError(

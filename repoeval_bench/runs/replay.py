@@ -302,9 +302,9 @@ def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Col
     return f"{', '.join(refused)} is not used unless you name it with --allow" if refused else ""
 
 
-def is_of_pack(name: str, edition: str) -> bool:
+def is_of_pack(name: str, pack: str) -> bool:
     """Return whether data of this name is that of a shipped pack."""
-    return name.startswith(f"pack-{edition}-")
+    return name.startswith(f"pack-{pack}-")
 
 
 def tolerance_of(retriever: ResolvedRetriever, config: RunConfig) -> float:

@@ -73,7 +73,7 @@ def wheels(monkeypatch):
 def test_rebuilt_tasks_equal_upstreams_and_keep_their_ids(wheels, tmp_path):
     source = package_index.PackageIndex()
     installed = install(tmp_path, source, FUNCTION)
-    assert source.left_out == ["northwind_textkit/textkit/search.py"]
+    assert source.skipped == ["northwind_textkit/textkit/search.py"]
     upstream = parse_tasks(minirepo.jsonl(minirepo.rows()), name="t", level="function")
     expected = [task for task in upstream if task.repo == "northwind_textkit" and task.path != "textkit/search.py"]
     raw = installed.task_file.read_bytes()

@@ -94,7 +94,7 @@ def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
     source = MirrorFolder(mirror)
     result = install(home, source, FUNCTION)
-    assert source.left_out == ["acme_inventory/build/new.py"]
+    assert source.skipped == ["acme_inventory/build/new.py"]
     assert (result.tree / "acme_inventory" / "inventory" / "stock.py").is_file()
     assert not list(result.root.rglob("new.py"))
 

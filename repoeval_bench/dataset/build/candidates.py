@@ -46,7 +46,7 @@ class Examined:
     """The candidates of one file, and how many functions each rule left out."""
 
     functions: tuple[TaskCandidate, ...]
-    left_out: Counter[str]
+    skipped: Counter[str]
 
 
 def examine(file: SourceFile, language: Language) -> Examined:

@@ -146,14 +146,14 @@ class Gathered:
 
     files: Counter[str] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     unread: Counter[Language] = field(default_factory=Counter)
 
     @property
     def counts(self) -> dict[str, int]:
         """Reason -> how many were left out by it, in the order of the rules."""
-        return {reason: self.left_out[reason] for reason in RULES if self.left_out[reason]}
+        return {reason: self.skipped[reason] for reason in RULES if self.skipped[reason]}
 
     @property
     def summary(self) -> str:
@@ -184,7 +184,7 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
     Documents are taken for protocol `prose` up to a size, and are not counted as code.
     """
     room = MAX_DOCUMENTS_BYTES
-    gathered.left_out.update(origin.left_out)
+    gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
         if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
@@ -202,7 +202,7 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
                 gathered.files[taken.language.name] += 1
                 gathered.lines[taken.language.name] += taken.file.n_lines
             continue
-        gathered.left_out[taken] += 1
+        gathered.skipped[taken] += 1
         if taken == "unknown language":
             gathered.endings[PurePosixPath(entry.path).suffix.lower()] += 1
 
@@ -220,7 +220,7 @@ _TEST = re.compile(
 
 def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str:
     """The sentence for a source without a file of code."""
-    if not origin.paths and not gathered.left_out:
+    if not origin.paths and not gathered.skipped:
         return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
     names = ", ".join(languages or LANGUAGES)
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))

@@ -47,7 +47,7 @@ def open_folder(path: Path) -> Origin:
         facts=facts,
         paths=frozenset(paths),
         entries=lambda: _entries(root, paths),
-        left_out=+skipped,
+        skipped=+skipped,
         notes=notes,
     )
 

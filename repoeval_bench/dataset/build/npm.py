@@ -76,7 +76,7 @@ def _without_declarations(origin: Origin) -> Origin:
     return replace(
         origin,
         entries=lambda: (entry for entry in origin.entries() if entry.path not in compiled),
-        left_out=Counter(origin.left_out) + Counter({"generated": len(compiled)}),
+        skipped=Counter(origin.skipped) + Counter({"generated": len(compiled)}),
     )
 
 

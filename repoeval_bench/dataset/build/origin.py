@@ -22,7 +22,7 @@ class Origin:
     """A source that was opened. `name` is the repository's name in the pack.
 
     `facts` are what a pack records of it: kind, version, hash, commit … `paths` are those of its files. `entries` lists
-    them in one order, each to be read before the next is taken. `left_out` counts files that are left out before that,
+    them in one order, each to be read before the next is taken. `skipped` counts files that are left out before that,
     by reason. `licence` is that of its metadata, or "". `notes` tell the user how it was read.
     """
 
@@ -30,7 +30,7 @@ class Origin:
     facts: Mapping[str, object]
     paths: Collection[str]
     entries: Callable[[], Iterator[ArchiveEntry]]
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
     licence: str = ""
     notes: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str 
         facts=facts,
         paths=frozenset(file.removeprefix(top) for file in files),
         entries=lambda: _entries(path, top),
-        left_out={"link": links} if links else {},
+        skipped={"link": links} if links else {},
         licence=licence,
     )
 

@@ -126,7 +126,7 @@ class _Building:
         self._sources: dict[str, PackSource] = {}
         self._orders: list[Order] = []
         self._candidates = 0
-        self._left_out: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
         self._hashes: list[str] = []
         self._indexes: dict[str, Path] = {}
 
@@ -149,7 +149,7 @@ class _Building:
                     continue
                 examined = examine(taken.file, taken.language)
                 self._candidates += len(examined.functions)
-                self._left_out.update(examined.left_out)
+                self._skipped.update(examined.skipped)
                 order.add(examined.functions)
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
@@ -189,7 +189,7 @@ class _Building:
             PackLevel(
                 tasks=len(tasks),
                 candidates=self._candidates,
-                left_out={reason: self._left_out[reason] for reason in LEFT_OUT},
+                left_out={reason: self._skipped[reason] for reason in LEFT_OUT},
                 uses=counts(used) if used else None,
             )
         )
@@ -223,7 +223,7 @@ class _Building:
                 break
             file = _read(self._folder / TREE, repositories[position], candidate.path)
             if not distinct.admits(tokens_of(file.line_text(candidate.target_span))):
-                self._left_out[NEAR_DUPLICATE] += 1
+                self._skipped[NEAR_DUPLICATE] += 1
                 continue
             shown = prompt_lines(file, candidate.target_span.start)
             task_id = f"{file.repo}/{len(tasks)}"

@@ -40,13 +40,13 @@ class SetFacts(BaseModel):
 class Source(ABC):
     """A source of data; `folder` is the name of the folder that its set is installed in.
 
-    `left_out` names the files that were found while yielding and not taken, because RepoEval has other ones.
+    `skipped` names the files that were found while yielding and not taken, because RepoEval has other ones.
     """
 
     folder: str
 
     def __init__(self) -> None:
-        self.left_out: list[str] = []
+        self.skipped: list[str] = []
 
     @property
     @abstractmethod

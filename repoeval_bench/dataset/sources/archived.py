@@ -109,7 +109,7 @@ class ArchiveSource(Source):
         """See `Source`.
 
         At function level each source file is verified by the SHA-256 of its LF-normalised text. A file that the index
-        does not know goes to `left_out`, and a missing one is a DatasetError. At the other levels, and for a user's own
+        does not know goes to `skipped`, and a missing one is a DatasetError. At the other levels, and for a user's own
         set, the whole archive is verified.
         """
         with self.archive(f"{tree}.zip") as path:
@@ -129,7 +129,7 @@ class ArchiveSource(Source):
         for name, content in files:
             if is_source_path(name):
                 if name not in known:
-                    self.left_out.append(name)
+                    self.skipped.append(name)
                     continue
                 if text_hash(content) != known[name]:
                     raise _wrong_hash(f"{name} in {path}")

@@ -35,7 +35,7 @@ def fetch_wheels(folder: Path) -> None:
 
 
 class PackageIndex(Source):
-    """The pinned wheels; a source file whose text is not RepoEval's is put to `left_out`."""
+    """The pinned wheels; a source file whose text is not RepoEval's is put to `skipped`."""
 
     folder = "pypi"
     facts = SetFacts(name=NAME, source="pypi")
@@ -45,7 +45,7 @@ class PackageIndex(Source):
         """`repository/path` -> content of what is taken from the wheels."""
         with tempfile.TemporaryDirectory(prefix="repoeval-wheels-") as folder:
             fetch_wheels(Path(folder))
-            return take_files(Path(folder), self.left_out)
+            return take_files(Path(folder), self.skipped)
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; all task files of the function level, in upstream's format."""

@@ -270,10 +270,10 @@ class Grid:
         values = {}
         for setting in settings:
             documents, by_query = rankings[setting.onto_baseline]
-            judged = documents.judge(setting, self._lines(setting.protocol))
+            judgements = documents.judge(setting, self._lines(setting.protocol))
             # A missing ranking is a KeyError here, where `score_run` would count it as 0.
-            ranked = {query_id: by_query[query_id] for query_id in judged.qrels}
-            scores = score_run(ranked, judged.qrels, setting.measures, judged.context)
+            ranked = {query_id: by_query[query_id] for query_id in judgements.qrels}
+            scores = score_run(ranked, judgements.qrels, setting.measures, judgements.context)
             for measure, column in scores.values.items():
                 values[_cell(setting, retriever, measure)] = column
         return values

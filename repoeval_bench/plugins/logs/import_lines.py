@@ -34,9 +34,9 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> 
     location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
     if (known := places.setdefault(chunk.chunk_id, location)) != location:
         now, before = (
-            f"{place.file} [{place.lines.start}, {place.lines.end})"
-            + (f" with a header of {place.header_nws} characters" if place.header_nws else "")
-            for place in (location, known)
+            f"{span.file} [{span.lines.start}, {span.lines.end})"
+            + (f" with a header of {span.header_nws} characters" if span.header_nws else "")
+            for span in (location, known)
         )
         raise ResultError(f"chunk {chunk.chunk_id!r} is {now} after {before}; give it one place and one header")
 

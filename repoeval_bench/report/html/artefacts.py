@@ -59,7 +59,7 @@ class Artefacts:
     facts: tuple[Fact, ...]
     counts: tuple[Fact, ...]
     versions: tuple[Fact, ...]
-    left_out: tuple[str, ...]
+    skipped: tuple[str, ...]
     commands: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
         facts=_table([_facts(run) for run in stored]),
         counts=_table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
         versions=_table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
-        left_out=tuple(skipped),
+        skipped=tuple(skipped),
         commands=(*dict.fromkeys(map(run_command, stored)), shlex.join(command)),
     )
 

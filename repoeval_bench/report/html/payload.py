@@ -156,7 +156,7 @@ def _text(text: str, gold: int, body: int, read: tuple[int, int], source: Sequen
             entry["text"] = [start, start + len(lines)]
             break
     if read != (0, len(text)):
-        entry["read"] = [place for end in read for place in position(text, end)]
+        entry["read"] = [number for end in read for number in position(text, end)]
         entry["share"] = round((read[1] - read[0]) / len(text), 4)
     return entry
 

@@ -20,10 +20,10 @@ def functions(path, text):
     language = language_of(path, text)
     assert language is not None
     result = examine(SourceFile("r", path, text), language)
-    assert set(result.left_out) <= set(LEFT_OUT)
+    assert set(result.skipped) <= set(LEFT_OUT)
     return [
         (function.name, function.target_span.start, function.target_span.end) for function in result.functions
-    ], dict(result.left_out)
+    ], dict(result.skipped)
 
 
 def body(lines, indent="    "):
@@ -38,7 +38,7 @@ ON_THE_LINE = {"on the signature's line": 1}
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "expected", "left_out"),
+    ("path", "text", "expected", "skipped"),
     [
         # A body has 3 to 30 lines; blank ones do not count.
         ("a.py", f'def f():\n    """Doc."""\n\n{body(2)}', [], {"short": 1}),
@@ -59,8 +59,8 @@ ON_THE_LINE = {"on the signature's line": 1}
         ("a.c", "int f(int a);\n#define G(x) \\\n  a(x); \\\n  b(x); \\\n  c(x)\n", [], {}),
     ],
 )
-def test_candidates_and_what_is_left_out(path, text, expected, left_out):
-    assert functions(path, text) == (expected, left_out)
+def test_candidates_and_what_is_skipped(path, text, expected, skipped):
+    assert functions(path, text) == (expected, skipped)
 
 
 def test_braces_are_not_part_of_a_body():

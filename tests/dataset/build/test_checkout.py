@@ -130,9 +130,9 @@ def test_submodules_and_repositories_inside_are_not_read_with_it(folder, planted
         (inner / ".git" / "objects" / lose[:2] / lose[2:]).unlink()
         git(inner, "config", "core.fsmonitor", str(program))
     git(folder, "update-index", "--add", "--cacheinfo", f"160000,{git(folder / 'x', 'rev-parse', 'HEAD').strip()},x")
-    facts, files, left_out = read(folder)
+    facts, files, skipped = read(folder)
     assert not ran()
-    assert (facts["kind"], left_out["ignored by git"]) == ("git", 2)
+    assert (facts["kind"], skipped["ignored by git"]) == ("git", 2)
     assert not [path for path in files if path.startswith(("x/", "untracked/"))]
 
 

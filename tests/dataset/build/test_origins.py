@@ -45,7 +45,7 @@ def test_links_in_an_archive_are_counted_and_lead_nowhere(tmp_path):
     path = tar(tmp_path / "a.tar.gz", FILES, links=[("project-1.0/x.py", "/etc/passwd"), ("project-1.0/y.py", "x.py")])
     origin = open_origin(str(path), tmp_path)
     assert contents(origin) == PLAIN
-    assert origin.left_out == {"link": 2}
+    assert origin.skipped == {"link": 2}
 
 
 @pytest.mark.parametrize("name", ["../x.py", "/x.py", "a/../../x.py", "C:/x.py", "a\\..\\..\\x.py"])
@@ -202,7 +202,7 @@ class TestNpm:
         result = Gathered()
         taken = {file.path for file in gather(origin, (), result)}
         assert taken == {"src/a.ts", "src/globals.d.ts"}
-        assert result.left_out["generated"] == 4
+        assert result.skipped["generated"] == 4
 
     def test_a_registry_that_sends_a_byte_at_a_time_is_not_waited_for(self, registry, monkeypatch):
         began = time.monotonic()

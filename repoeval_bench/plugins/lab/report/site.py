@@ -101,7 +101,7 @@ def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ())
         data=[*tables, "leaderboard.json"],
         notes=[_note(note) for note in explained(leaderboards)],
         verified=[printable(note) for note in verification_notes(leaderboards)],
-        left_out=[(printable(name), printable(reason)) for name, reason in leaderboards.not_ranked.items()],
+        not_ranked=[(printable(name), printable(reason)) for name, reason in leaderboards.not_ranked.items()],
     )
     return {
         "index.html": index,
