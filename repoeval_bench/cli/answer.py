@@ -16,7 +16,7 @@ from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import score_tables
 from repoeval_bench.report.verdict import WordedVerdict, verdict
-from repoeval_bench.runs.parts import shown_place
+from repoeval_bench.runs.parts import RESULTS, shown_place
 from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
@@ -60,13 +60,9 @@ def print_answer(
     if table.notes:  # a table without notes ends in a blank line
         echo()
     # `report` finds runs outside `out` by their folders alone.
-    here = [run.folder.resolve().parent == out.resolve() for run in different]
-    names = [run.run_id if inside else str(run.folder) for inside, run in zip(here, different, strict=True)]
-    report = (
-        shell_line(["report", *names])
-        if not any(here)
-        else shell_line(["report", *(() if remembered else names)], out=out)
-    )
+    here = [run for run in different if run.folder.resolve().parent == out.resolve()]
+    names = [run.run_id if run in here else str(run.folder) for run in different]
+    report = shell_line(["report", *(() if here and remembered else names)], out=out if here else RESULTS)
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: {report}")
 

@@ -210,19 +210,18 @@ class _Walk:
                     or (level and (kind in members or kind in grammar.transparent))
                     or (last > first and kind not in grammar.barren)
                 )
-                and (self.lines is None or self._matters(kind, first, last))
+                and self._is_read(kind, first, last)
             ):
                 on_top = above.of(first) if above else _Above(top=first)
                 visits.append(_Visit(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
             above, before = None, last
         return visits
 
-    def _matters(self, kind: str, first: int, last: int) -> bool:
+    def _is_read(self, kind: str, first: int, last: int) -> bool:
         """Return whether a node is on one of the lines, or may contain a namespace, whose name others use."""
-        if kind in self.grammar.namespaces or kind in self.grammar.transparent:
+        if self.lines is None or kind in self.grammar.namespaces or kind in self.grammar.transparent:
             return True
-        lines = self.lines or ()
-        return bisect_left(lines, first) < bisect_right(lines, last)
+        return bisect_left(self.lines, first) < bisect_right(self.lines, last)
 
     def _definition(self, candidate: DefinedName, visited: _Visit) -> Definition:
         parsed = self.parsed

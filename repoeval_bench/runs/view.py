@@ -338,9 +338,9 @@ def current_run(folder: Path) -> RunView | None:
     if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
         return None
     state = code_state()
-    if run.manifest.code != state or state.dirty or run.manifest.versions != versions():
-        return None
-    if versions()[PROJECT] is None:  # without this package's own metadata it is not known which versions matter
+    # Without this package's own metadata it is not known which versions matter.
+    known = versions()[PROJECT] is not None
+    if not known or run.manifest.code != state or state.dirty or run.manifest.versions != versions():
         return None
     try:
         _ = run.scores
