@@ -32,6 +32,8 @@ SAMPLE = (
 )
 """Tests of the spine, one or two of each room, and all of the commands; the others pass too, and take minutes."""
 
+each_leaf_and_all = pytest.mark.parametrize("leaves", [*((leaf,) for leaf in LEAVES), tuple(LEAVES)], ids="-".join)
+
 
 def module(leaf: str) -> str:
     return f"repoeval_bench.plugins.{leaf}."
@@ -87,7 +89,7 @@ def test_what_tests_of_the_spine_use_is_of_the_leaf_that_they_say():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("leaves", [*((leaf,) for leaf in LEAVES), tuple(LEAVES)], ids="-".join)
+@each_leaf_and_all
 def test_the_tool_works_without_leaves(without, mirror, leaves, tmp_path):
     """Its help and its lists; without all of them a run too, and what they brought is unknown, in one sentence."""
     lost = tuple(map(module, leaves))
@@ -107,5 +109,6 @@ def test_the_tool_works_without_leaves(without, mirror, leaves, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_tests_of_the_spine_pass_without_a_leaf(without):
-    without(tuple(LEAVES), "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *SAMPLE)
+@each_leaf_and_all
+def test_the_tests_of_the_spine_pass_without_leaves(without, leaves):
+    without(leaves, "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *SAMPLE)
