@@ -24,6 +24,7 @@ from repoeval_bench.core.errors import (
     os_errors_as,
 )
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
+from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.retrieval.corpus import chunk_files
@@ -61,12 +62,14 @@ def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> 
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
     """
     chunker = make_chunker(spec)
-    for _, chunks in _chunked(chunker, [*_read(path).values()], skip_errors=skip_errors):
+    for file, chunks in _chunked(chunker, [*_read(path).values()], skip_errors=skip_errors):
+        if not chunks:
+            note(f"{one_line(file.path)}: no chunk")
         for chunk in chunks:
             if as_json:
                 echo(json.dumps(_record(chunk), ensure_ascii=False))
             else:
-                lines = f"{chunk.path}:{chunk.lines.start + 1}-{chunk.lines.end}"
+                lines = f"{one_line(chunk.path)}:{chunk.lines.start + 1}-{chunk.lines.end}"
                 echo(f"── {lines} · {count_nws(chunk.text)} characters {'─' * 20}", colour="cyan")
                 echo(chunk.embed_text, nl=not chunk.embed_text.endswith("\n"))
 

@@ -27,12 +27,14 @@ _SECONDS_BETWEEN = 0.02
 
 @contextmanager
 def interrupts_heeded() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` at Ctrl-C until nothing swallows it; an ignored Ctrl-C stays ignored.
+    """Raise `KeyboardInterrupt` at Ctrl-C, and at SIGTERM, until nothing swallows it; an ignored one stays ignored.
 
-    After the block Ctrl-C ends the process at once.
+    After the block both end the process at once.
     """
     can_wait = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    if not can_wait or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    heeded = [number for number, handler in usual.items() if can_wait and signal.getsignal(number) is handler]
+    if not heeded:
         yield
         return
     pressed: float | None = None
@@ -59,14 +61,16 @@ def interrupts_heeded() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, _SECONDS_BETWEEN)
 
     alarm, said = signal.signal(signal.SIGALRM, interrupt), sys.unraisablehook
-    signal.signal(signal.SIGINT, interrupt)
+    for number in heeded:
+        signal.signal(number, interrupt)
     sys.unraisablehook = swallowed
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         # What is left is a sentence and Python's own end, where an exception would be a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, alarm)
         sys.unraisablehook = said
     if pressed:
