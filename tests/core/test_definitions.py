@@ -17,20 +17,13 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse, segments
 
 PYTHON = '''\
-"""Module."""
-import os
-
 try:
-    import a
     A = 1
 except ImportError:
     A = None
 
 # plain
 @dec
-@dec2(
-    1,
-)
 async def f(
     x,
 ) -> int:  # note
@@ -43,13 +36,11 @@ async def f(
 
     def inner():
         return y
-    return inner
 
 
 class B(Base, metaclass=M):
     """Doc."""
 
-    k: int = 1
     a, (b, *c) = d = x
     n: str
 
@@ -59,30 +50,25 @@ class B(Base, metaclass=M):
 
     class C:
         pass
-    if x:
-        def cond(self): pass
 self.x = 1
-B.y = 2
 z += 1
 type T[V] = list[V]
 '''
 PYTHON_ROWS = """\
-variable variable A | 5-6 | 5-6 | - | - |
-variable variable A | 7-8 | 7-8 | - | - |
-function function f | 10-27 | 10-17 | 18-27 | 19-21 |
-function function f.inner | 24-26 | 24-25 | 25-26 | - |
-class class B | 29-44 | 29-30 | 30-44 | 30-31 |
-variable variable B.k | 32-33 | 32-33 | - | - |
-variable variable B.a | 33-34 | 33-34 | - | - |
-variable variable B.b | 33-34 | 33-34 | - | - |
-variable variable B.c | 33-34 | 33-34 | - | - |
-variable variable B.d | 33-34 | 33-34 | - | - |
-variable variable B.n | 34-35 | 34-35 | - | - | declaration
-method method B.m | 36-38 | 36-38 | 37-38 | - | declaration
-method method B.m | 38-39 | 38-39 | 38-39 | - |
-class class B.C | 40-42 | 40-41 | 41-42 | - |
-method method B.cond | 43-44 | 43-44 | 43-44 | - |
-class type T | 47-48 | 47-48 | - | - |
+variable variable A | 1-2 | 1-2 | - | - |
+variable variable A | 3-4 | 3-4 | - | - |
+function function f | 6-19 | 6-10 | 11-19 | 12-14 |
+function function f.inner | 17-19 | 17-18 | 18-19 | - |
+class class B | 21-33 | 21-22 | 22-33 | 22-23 |
+variable variable B.a | 24-25 | 24-25 | - | - |
+variable variable B.b | 24-25 | 24-25 | - | - |
+variable variable B.c | 24-25 | 24-25 | - | - |
+variable variable B.d | 24-25 | 24-25 | - | - |
+variable variable B.n | 25-26 | 25-26 | - | - | declaration
+method method B.m | 27-29 | 27-29 | 28-29 | - | declaration
+method method B.m | 29-30 | 29-30 | 29-30 | - |
+class class B.C | 31-33 | 31-32 | 32-33 | - |
+class type T | 35-36 | 35-36 | - | - |
 """
 
 TYPESCRIPT = """\
@@ -92,22 +78,15 @@ TYPESCRIPT = """\
 })
 export abstract class A {
   @Input() name: string;
-
   /** About m. */
   @dec()
-  @dec2()
   async m<T>(a: T): Promise<T> {
-    const local = 1;
     const inner = () => {
       return 2;
     };
-    return a;
   }
   abstract n(): void;
 }
-const x = 1; // about x
-function f() {}
-
 /**
  * Adds.
  *
@@ -116,23 +95,8 @@ function f() {}
 export const add = (
   a: number,
 ) => a + 1, { q, r: [s] } = x;
-
-export default async function main() {
-  app.get("/", function handler(req) {
-    return req;
-  });
-}
-
-if (x) {
-  function cond() {
-    return 1;
-  }
-}
 namespace N {
   export const k = 1;
-  export function z() {
-    return k;
-  }
 }
 describe("x", () => {
   it("y", () => {
@@ -152,31 +116,26 @@ declare const d: number;
 type U = { a: number };
 """
 TYPESCRIPT_ROWS = """\
-class class A | 0-19 | 1-5 | 5-18 | 0-1 |
+class class A | 0-15 | 1-5 | 5-14 | 0-1 |
 variable variable A.name | 5-6 | 5-6 | - | - |
-method method A.m | 7-17 | 8-11 | 11-16 | 7-8 |
-function arrow A.m.inner | 12-15 | 12-13 | 13-14 | - |
-method method A.n | 17-18 | 17-18 | - | - | declaration
-variable variable x | 19-20 | 19-20 | - | - |
-function function f | 20-21 | 20-21 | 21-21 | - |
-function arrow add | 22-30 | 27-30 | 29-30 | 22-27 |
-variable variable q | 22-30 | 27-30 | - | 22-27 |
-variable variable s | 22-30 | 27-30 | - | 22-27 |
-function function main | 31-36 | 31-32 | 32-35 | - |
-function function cond | 38-41 | 38-39 | 39-40 | - |
-variable variable k | 43-44 | 43-44 | - | - |
-function function z | 44-47 | 44-45 | 45-46 | - |
-function function over | 53-54 | 53-54 | - | - | declaration
-function function over | 54-57 | 54-55 | 55-56 | - |
-class enum E | 57-58 | 57-58 | 57-58 | - |
-variable enumerator E.One | 57-58 | 57-58 | - | - |
-variable enumerator E.Two | 57-58 | 57-58 | - | - |
-class interface I | 58-62 | 58-59 | 59-61 | - |
-variable property I.first | 59-60 | 59-60 | - | - |
-method method I.second | 60-61 | 60-61 | - | - | declaration
-variable variable d | 62-63 | 62-63 | - | - | declaration
-class type U | 63-64 | 63-64 | - | - |
-variable property U.a | 63-64 | 63-64 | - | - |
+method method A.m | 6-13 | 7-9 | 9-12 | 6-7 |
+function arrow A.m.inner | 9-12 | 9-10 | 10-11 | - |
+method method A.n | 13-14 | 13-14 | - | - | declaration
+function arrow add | 15-23 | 20-23 | 22-23 | 15-20 |
+variable variable q | 15-23 | 20-23 | - | 15-20 |
+variable variable s | 15-23 | 20-23 | - | 15-20 |
+variable variable k | 24-25 | 24-25 | - | - |
+function function over | 31-32 | 31-32 | - | - | declaration
+function function over | 32-35 | 32-33 | 33-34 | - |
+class enum E | 35-36 | 35-36 | 35-36 | - |
+variable enumerator E.One | 35-36 | 35-36 | - | - |
+variable enumerator E.Two | 35-36 | 35-36 | - | - |
+class interface I | 36-40 | 36-37 | 37-39 | - |
+variable property I.first | 37-38 | 37-38 | - | - |
+method method I.second | 38-39 | 38-39 | - | - | declaration
+variable variable d | 40-41 | 40-41 | - | - | declaration
+class type U | 41-42 | 41-42 | - | - |
+variable property U.a | 41-42 | 41-42 | - | - |
 """
 
 JAVASCRIPT = """\
@@ -191,22 +150,14 @@ Point.prototype.move = (x) => {
 };
 module.exports = { make };
 const api = {
-  get() {
-    return 1;
-  },
   post: async () => {
     return 2;
   },
-  size: 3,
 };
 export default class extends Base {
-  #hidden = 1;
   static of = () => {
     return new this();
   };
-  get size() {
-    return this.#hidden;
-  }
 }
 function* numbers() {
   yield 1;
@@ -216,24 +167,18 @@ plain = function () {};
 JAVASCRIPT_ROWS = """\
 function function make | 0-6 | 3-4 | 4-5 | 0-3 |
 method arrow Point.move | 6-9 | 6-7 | 7-8 | - |
-variable variable api | 10-19 | 10-19 | - | - |
-method method api.get | 11-14 | 11-12 | 12-13 | - |
-method arrow api.post | 14-17 | 14-15 | 15-16 | - |
-class class default | 19-28 | 19-20 | 20-27 | - |
-variable variable default.#hidden | 20-21 | 20-21 | - | - |
-method arrow default.of | 21-24 | 21-22 | 22-23 | - |
-method method default.size | 24-27 | 24-25 | 25-26 | - |
-function function numbers | 28-31 | 28-29 | 29-30 | - |
+variable variable api | 10-15 | 10-15 | - | - |
+method arrow api.post | 11-14 | 11-12 | 12-13 | - |
+class class default | 15-20 | 15-16 | 16-19 | - |
+method arrow default.of | 16-19 | 16-17 | 17-18 | - |
+function function numbers | 20-23 | 20-21 | 21-22 | - |
 """
 
 TSX = """\
 type Props = { a: string };
-
-// no doc
 export function List({ a }: Props) {
   return (
     <ul>
-      <li>{a}</li>
     </ul>
   );
 }
@@ -242,8 +187,8 @@ export const Item = memo((p: Props) => <li>{p.a}</li>);
 TSX_ROWS = """\
 class type Props | 0-1 | 0-1 | - | - |
 variable property Props.a | 0-1 | 0-1 | - | - |
-function function List | 3-10 | 3-4 | 4-9 | - |
-variable variable Item | 10-11 | 10-11 | - | - |
+function function List | 1-7 | 1-2 | 2-6 | - |
+variable variable Item | 7-8 | 7-8 | - | - |
 """
 
 JAVA = """\
@@ -255,9 +200,6 @@ package a;
 @Named("a")
 public class A<T extends B>
     implements I {
-  private int a, b = 2;
-  // plain
-
   /** Makes one. */
   public A(int a) {
     this.a = a;
@@ -267,10 +209,6 @@ public class A<T extends B>
       void f() {}
     },
     TWO;
-
-    void g() {
-      h();
-    }
   }
   record P(int x) {}
   interface Inner {
@@ -282,63 +220,42 @@ public class A<T extends B>
       }
     }
   }
-  void r() {
-    new Thread(new Runnable() {
-      @Override
-      public void run() {
-        go();
-      }
-    }).start();
-  }
 }
 """
 JAVA_ROWS = """\
-class class A | 2-44 | 5-8 | 8-43 | 2-5 |
-variable field A.a | 8-9 | 8-9 | - | - |
-variable field A.b | 8-9 | 8-9 | - | - |
-method constructor A.A | 11-15 | 12-13 | 13-14 | 11-12 |
-class enum A.E | 15-25 | 15-16 | 16-24 | - |
-variable enumerator A.E.ONE | 16-19 | 16-17 | 17-18 | - |
-method method A.E.ONE.f | 17-18 | 17-18 | 18-18 | - |
-variable enumerator A.E.TWO | 19-20 | 19-20 | - | - |
-method method A.E.g | 21-24 | 21-22 | 22-23 | - |
-class record A.P | 25-26 | 25-26 | 26-26 | - |
-class interface A.Inner | 26-35 | 26-27 | 27-34 | - |
-variable constant A.Inner.K | 27-28 | 27-28 | - | - |
-method method A.Inner.m | 28-29 | 28-29 | - | - | declaration
-method method A.Inner.n | 29-34 | 29-30 | 30-33 | - |
-class class A.Inner.n.Local | 30-33 | 30-31 | 31-32 | - |
-variable field A.Inner.n.Local.hidden | 31-32 | 31-32 | - | - |
-method method A.r | 35-43 | 35-36 | 36-42 | - |
-method method A.r.run | 37-41 | 37-39 | 39-40 | - |
+class class A | 2-29 | 5-8 | 8-28 | 2-5 |
+method constructor A.A | 8-12 | 9-10 | 10-11 | 8-9 |
+class enum A.E | 12-18 | 12-13 | 13-17 | - |
+variable enumerator A.E.ONE | 13-16 | 13-14 | 14-15 | - |
+method method A.E.ONE.f | 14-15 | 14-15 | 15-15 | - |
+variable enumerator A.E.TWO | 16-17 | 16-17 | - | - |
+class record A.P | 18-19 | 18-19 | 19-19 | - |
+class interface A.Inner | 19-28 | 19-20 | 20-27 | - |
+variable constant A.Inner.K | 20-21 | 20-21 | - | - |
+method method A.Inner.m | 21-22 | 21-22 | - | - | declaration
+method method A.Inner.n | 22-27 | 22-23 | 23-26 | - |
+class class A.Inner.n.Local | 23-26 | 23-24 | 24-25 | - |
+variable field A.Inner.n.Local.hidden | 24-25 | 24-25 | - | - |
 """
 
 GO = """\
 package a
 
-import "fmt"
-
 // F is about f.
 // It has two lines.
 func F(a int) int {
-	// first
 	return a
 }
-
-var last = 1 // about last
 func (s *Set[T]) Add(a T) {
 	each := func() {}
 	each()
 }
-
 // Set is a set.
 type Set[T any] struct {
 	first, second int // both
 	// Third is one.
 	Third string
-	fmt.Stringer
 }
-
 type (
 	// I is one.
 	I interface {
@@ -346,33 +263,28 @@ type (
 	}
 	J = int
 )
-
 const (
 	One = iota
 	Two
 )
-
 var x, _ = 1, 2
 """
 GO_ROWS = """\
-function function F | 4-10 | 6-7 | 7-9 | 4-6 |
-variable variable last | 11-12 | 11-12 | - | - |
-method method Set.Add | 12-16 | 12-13 | 13-15 | - |
-class struct Set | 17-24 | 18-19 | 19-23 | 17-18 |
-variable field Set.first | 19-20 | 19-20 | - | - |
-variable field Set.second | 19-20 | 19-20 | - | - |
-variable field Set.Third | 20-22 | 21-22 | - | 20-21 |
-class interface I | 26-30 | 27-28 | 28-29 | 26-27 |
-method method I.M | 28-29 | 28-29 | - | - | declaration
-class type J | 30-31 | 30-31 | - | - |
-variable constant One | 34-35 | 34-35 | - | - |
-variable constant Two | 35-36 | 35-36 | - | - |
-variable variable x | 38-39 | 38-39 | - | - |
+function function F | 2-7 | 4-5 | 5-6 | 2-4 |
+method method Set.Add | 7-11 | 7-8 | 8-10 | - |
+class struct Set | 11-17 | 12-13 | 13-16 | 11-12 |
+variable field Set.first | 13-14 | 13-14 | - | - |
+variable field Set.second | 13-14 | 13-14 | - | - |
+variable field Set.Third | 14-16 | 15-16 | - | 14-15 |
+class interface I | 18-22 | 19-20 | 20-21 | 18-19 |
+method method I.M | 20-21 | 20-21 | - | - | declaration
+class type J | 22-23 | 22-23 | - | - |
+variable constant One | 25-26 | 25-26 | - | - |
+variable constant Two | 26-27 | 26-27 | - | - |
+variable variable x | 28-29 | 28-29 | - | - |
 """
 
 RUST = """\
-//! About the file.
-
 /// About S.
 #[derive(Debug)]
 pub struct S<T> {
@@ -380,34 +292,26 @@ pub struct S<T> {
     pub a: T, // note
     b: u8,
 }
-
 // plain
 impl<T> fmt::Display for m::S<T>
 where
     T: X,
 {
     const K: u8 = 1;
-
     /// Shows.
     #[inline]
     fn show(&self) -> String {
-        fn nested() -> u8 {
-            1
-        }
         let c = |x| x + 1;
         format!("{}", c(1))
     }
 }
-
 pub trait Tr: Sized {
     type O;
     fn one(&self) -> Self::O;
     async fn two(&self) {}
 }
-#[cfg(test)]
 mod tests {
     static N: u8 = 1;
-
     #[test]
     fn works() {}
 }
@@ -423,57 +327,45 @@ extern "C" {
 }
 """
 RUST_ROWS = """\
-class struct S | 2-9 | 3-5 | 5-8 | 2-3 |
-variable field S.a | 5-7 | 6-7 | - | 5-6 |
-variable field S.b | 7-8 | 7-8 | - | - |
-class impl S | 11-27 | 11-14 | 15-26 | - |
-variable constant S.K | 15-16 | 15-16 | - | - |
-method method S.show | 17-26 | 18-20 | 20-25 | 17-18 |
-function function S.show.nested | 20-23 | 20-21 | 21-22 | - |
-class trait Tr | 28-33 | 28-29 | 29-32 | - |
-class type Tr.O | 29-30 | 29-30 | - | - |
-method method Tr.one | 30-31 | 30-31 | - | - | declaration
-method method Tr.two | 31-32 | 31-32 | 32-32 | - |
-variable constant N | 35-36 | 35-36 | - | - |
-function function works | 37-39 | 37-39 | 39-39 | - |
-class enum E | 40-44 | 40-41 | 41-43 | - |
-variable enumerator E.A | 41-42 | 41-42 | - | - |
-variable enumerator E.B | 42-43 | 42-43 | 42-43 | - |
-function macro m | 44-47 | 44-47 | - | - |
-function function far | 48-49 | 48-49 | - | - | declaration
+class struct S | 0-7 | 1-3 | 3-6 | 0-1 |
+variable field S.a | 3-5 | 4-5 | - | 3-4 |
+variable field S.b | 5-6 | 5-6 | - | - |
+class impl S | 8-20 | 8-11 | 12-19 | - |
+variable constant S.K | 12-13 | 12-13 | - | - |
+method method S.show | 13-19 | 14-16 | 16-18 | 13-14 |
+class trait Tr | 20-25 | 20-21 | 21-24 | - |
+class type Tr.O | 21-22 | 21-22 | - | - |
+method method Tr.one | 22-23 | 22-23 | - | - | declaration
+method method Tr.two | 23-24 | 23-24 | 24-24 | - |
+variable constant N | 26-27 | 26-27 | - | - |
+function function works | 27-29 | 27-29 | 29-29 | - |
+class enum E | 30-34 | 30-31 | 31-33 | - |
+variable enumerator E.A | 31-32 | 31-32 | - | - |
+variable enumerator E.B | 32-33 | 32-33 | 32-33 | - |
+function macro m | 34-37 | 34-37 | - | - |
+function function far | 38-39 | 38-39 | - | - | declaration
 """
 
 C = """\
-#ifndef X_H
-#define X_H
 #define N 3
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#ifdef __cplusplus
 extern "C" {
-#endif
-
 /** About f. */
 int f(void);
-
 typedef struct point {
-    int x; /**< not above y */
     int y, *z;
     void (*act)(int);
 } point_t, *point_p;
-
 typedef struct {
     int n;
 } anonymous;
 typedef int (*compare_fn)(int, int);
-
 static inline int
 g(int a)
 {
     /* first */
     return a;
 }
-int *pointer(void) { return 0; }
-int (*handler)(int) = g, table[2] = {1, 2};
 int (*pick(int a))(int)
 {
     struct local { int hidden; };
@@ -482,64 +374,45 @@ int (*pick(int a))(int)
 extern int far;
 struct later;
 enum e { E1, E2 = 2 };
-
-#ifdef __cplusplus
 }
-#endif
-#endif
 """
 C_ROWS = """\
-variable macro N | 2-3 | 2-3 | - | - |
-function macro MAX | 3-4 | 3-4 | - | - |
-function function f | 8-10 | 9-10 | - | 8-9 | declaration
-class struct point | 11-16 | 11-12 | 12-15 | - |
-class type point_t | 11-16 | 11-16 | - | - |
-class type point_p | 11-16 | 11-16 | - | - |
-variable variable point.x | 12-13 | 12-13 | - | - |
-variable variable point.y | 13-14 | 13-14 | - | - |
-variable variable point.z | 13-14 | 13-14 | - | - |
-variable variable point.act | 14-15 | 14-15 | - | - |
-class struct anonymous | 17-20 | 17-18 | 18-19 | - |
-variable variable anonymous.n | 18-19 | 18-19 | - | - |
-class type compare_fn | 20-21 | 20-21 | - | - |
-function function g | 22-28 | 22-24 | 25-27 | - |
-function function pointer | 28-29 | 28-29 | 28-29 | - |
-variable variable handler | 29-30 | 29-30 | - | - |
-variable variable table | 29-30 | 29-30 | - | - |
-function function pick | 30-35 | 30-31 | 32-34 | - |
-class struct pick.local | 32-33 | 32-33 | 32-33 | - |
-variable variable pick.local.hidden | 32-33 | 32-33 | - | - |
-variable variable far | 35-36 | 35-36 | - | - | declaration
-class struct later | 36-37 | 36-37 | - | - | declaration
-class enum e | 37-38 | 37-38 | 37-38 | - |
-variable enumerator e.E1 | 37-38 | 37-38 | - | - |
-variable enumerator e.E2 | 37-38 | 37-38 | - | - |
+variable macro N | 0-1 | 0-1 | - | - |
+function macro MAX | 1-2 | 1-2 | - | - |
+function function f | 3-5 | 4-5 | - | 3-4 | declaration
+class struct point | 5-9 | 5-6 | 6-8 | - |
+class type point_t | 5-9 | 5-9 | - | - |
+class type point_p | 5-9 | 5-9 | - | - |
+variable variable point.y | 6-7 | 6-7 | - | - |
+variable variable point.z | 6-7 | 6-7 | - | - |
+variable variable point.act | 7-8 | 7-8 | - | - |
+class struct anonymous | 9-12 | 9-10 | 10-11 | - |
+variable variable anonymous.n | 10-11 | 10-11 | - | - |
+class type compare_fn | 12-13 | 12-13 | - | - |
+function function g | 13-19 | 13-15 | 16-18 | - |
+function function pick | 19-24 | 19-20 | 21-23 | - |
+class struct pick.local | 21-22 | 21-22 | 21-22 | - |
+variable variable pick.local.hidden | 21-22 | 21-22 | - | - |
+variable variable far | 24-25 | 24-25 | - | - | declaration
+class struct later | 25-26 | 25-26 | - | - | declaration
+class enum e | 26-27 | 26-27 | 26-27 | - |
+variable enumerator e.E1 | 26-27 | 26-27 | - | - |
+variable enumerator e.E2 | 26-27 | 26-27 | - | - |
 """
 
 CPP = """\
-#include <vector>
 namespace ns::inner {
 /// About A.
 template <typename T>
 class A : public B {
- public:
-  A(int a) : a_(a) {}
-  ~A();
   virtual int m() const = 0;
-  T operator+(T o) { return o; }
   explicit operator bool() const;
   static constexpr int k = 1;
   using V = int;
-  friend class C;
   enum class E { X, Y };
   template <class U>
   void tm(U u);
-
- private:
-  int a_, *b_;
 };
-
-template <typename T>
 template <class U>
 void A<T>::tm(U u) {
   auto l = [](int a) { return a; };
@@ -548,33 +421,26 @@ int inner::A::m() const { return 1; }
 void ns::free() {}
 class Later;
 }  // namespace
-int A::count = 0;
 int &r(int a) try {
   return a;
 } catch (...) {
 }
 """
 CPP_ROWS = """\
-class class A | 2-21 | 3-5 | 5-20 | 2-3 |
-method method A.A | 6-7 | 6-7 | 7-7 | - |
-method method A.~A | 7-8 | 7-8 | - | - | declaration
-method method A.m | 8-9 | 8-9 | - | - | declaration
-method method A.operator+ | 9-10 | 9-10 | 9-10 | - |
-method method A.operator bool | 10-11 | 10-11 | - | - | declaration
-variable variable A.k | 11-12 | 11-12 | - | - |
-class type A.V | 12-13 | 12-13 | - | - |
-class enum A.E | 14-15 | 14-15 | 14-15 | - |
-variable enumerator A.E.X | 14-15 | 14-15 | - | - |
-variable enumerator A.E.Y | 14-15 | 14-15 | - | - |
-method method A.tm | 15-17 | 15-17 | - | - | declaration
-variable variable A.a_ | 19-20 | 19-20 | - | - |
-variable variable A.b_ | 19-20 | 19-20 | - | - |
-method method A.tm | 22-27 | 22-25 | 25-26 | - |
-method method A.m | 27-28 | 27-28 | 27-28 | - |
-function function free | 28-29 | 28-29 | 29-29 | - |
-class class Later | 29-30 | 29-30 | - | - | declaration
-variable variable A.count | 31-32 | 31-32 | - | - |
-function function r | 32-36 | 32-33 | 33-34 | - |
+class class A | 1-12 | 2-4 | 4-11 | 1-2 |
+method method A.m | 4-5 | 4-5 | - | - | declaration
+method method A.operator bool | 5-6 | 5-6 | - | - | declaration
+variable variable A.k | 6-7 | 6-7 | - | - |
+class type A.V | 7-8 | 7-8 | - | - |
+class enum A.E | 8-9 | 8-9 | 8-9 | - |
+variable enumerator A.E.X | 8-9 | 8-9 | - | - |
+variable enumerator A.E.Y | 8-9 | 8-9 | - | - |
+method method A.tm | 9-11 | 9-11 | - | - | declaration
+method method A.tm | 12-16 | 12-14 | 14-15 | - |
+method method A.m | 16-17 | 16-17 | 16-17 | - |
+function function free | 17-18 | 17-18 | 18-18 | - |
+class class Later | 18-19 | 18-19 | - | - | declaration
+function function r | 20-24 | 20-21 | 21-22 | - |
 """
 
 CSHARP = """\
@@ -587,21 +453,7 @@ namespace N
     [Other]
     public static class Tools : IBase
     {
-        public static int Twice(
-            int a)
-        {
-            return 2 * a;
-
-        }
-
         public int Auto { get; set; } = 3;
-        public int Full
-        {
-            get
-            {
-                return 1;
-            }
-        }
         public int Short => 1;
         private int a, b = 2;
         public event EventHandler Changed;
@@ -623,26 +475,24 @@ namespace N
 }
 """
 CSHARP_ROWS = """\
-class class Tools | 2-39 | 5-8 | 9-38 | 2-5 |
-method method Tools.Twice | 9-15 | 9-11 | 12-13 | - |
-variable property Tools.Auto | 16-17 | 16-17 | - | - |
-method property Tools.Full | 17-24 | 17-18 | 19-23 | - |
-method property Tools.Short | 24-25 | 24-25 | 24-25 | - |
-variable field Tools.a | 25-26 | 25-26 | - | - |
-variable field Tools.b | 25-26 | 25-26 | - | - |
-variable event Tools.Changed | 26-27 | 26-27 | - | - |
-method destructor Tools.~Tools | 27-28 | 27-28 | 28-28 | - |
-method operator Tools.operator + | 28-29 | 28-29 | 28-29 | - |
-method indexer Tools.this | 29-30 | 29-30 | 29-30 | - |
-method method Tools.Run | 30-37 | 30-31 | 32-36 | - |
-function function Tools.Run.Local | 32-36 | 32-33 | 34-35 | - |
-class delegate Tools.Call | 37-38 | 37-38 | - | - |
-class record Point | 39-40 | 39-40 | - | - |
-class interface IBase | 40-41 | 40-41 | 40-41 | - |
-method method IBase.Run | 40-41 | 40-41 | - | - | declaration
-class enum Side | 41-42 | 41-42 | 41-42 | - |
-variable enumerator Side.Left | 41-42 | 41-42 | - | - |
-variable enumerator Side.Right | 41-42 | 41-42 | - | - |
+class class Tools | 2-25 | 5-8 | 9-24 | 2-5 |
+variable property Tools.Auto | 9-10 | 9-10 | - | - |
+method property Tools.Short | 10-11 | 10-11 | 10-11 | - |
+variable field Tools.a | 11-12 | 11-12 | - | - |
+variable field Tools.b | 11-12 | 11-12 | - | - |
+variable event Tools.Changed | 12-13 | 12-13 | - | - |
+method destructor Tools.~Tools | 13-14 | 13-14 | 14-14 | - |
+method operator Tools.operator + | 14-15 | 14-15 | 14-15 | - |
+method indexer Tools.this | 15-16 | 15-16 | 15-16 | - |
+method method Tools.Run | 16-23 | 16-17 | 18-22 | - |
+function function Tools.Run.Local | 18-22 | 18-19 | 20-21 | - |
+class delegate Tools.Call | 23-24 | 23-24 | - | - |
+class record Point | 25-26 | 25-26 | - | - |
+class interface IBase | 26-27 | 26-27 | 26-27 | - |
+method method IBase.Run | 26-27 | 26-27 | - | - | declaration
+class enum Side | 27-28 | 27-28 | 27-28 | - |
+variable enumerator Side.Left | 27-28 | 27-28 | - | - |
+variable enumerator Side.Right | 27-28 | 27-28 | - | - |
 """
 SAMPLES = {
     "python": (PYTHON, PYTHON_ROWS),
@@ -777,14 +627,6 @@ def test_what_has_no_name_is_no_definition(language: str, text: str) -> None:
     assert defined(language, text) == ()
 
 
-def test_a_parent_is_what_is_around_and_comes_first() -> None:
-    every = defined("java", JAVA)
-    names = {index: definition.qualified for index, definition in enumerate(every)}
-    for index, definition in enumerate(every):
-        if definition.parent is not None:
-            assert definition.parent < index
-            assert definition.qualified == f"{names[definition.parent]}.{definition.name}"
-            assert every[definition.parent].lines.contains(definition.lines)
 
 
 def test_what_is_broken_says_so_and_the_rest_is_found() -> None:
