@@ -161,10 +161,8 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gates: [", "gates.yaml:1: not valid YAML"),
         ("", "keys with values"),
         ("gates: []", "a file without a limit would always pass"),
-        ("gates: 3", "gates: a list was"),
         ("gates: [{measure: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
         ("gates: [{measure: nDCG@10, at_least: 55}]", "gates[0].at_least: at_least is 55, but ndcg@10 is 1 at most"),
     ],

@@ -12,7 +12,7 @@ from repoeval_bench.analysis import sign_flips
 from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.special import special
-from repoeval_bench.analysis.statistics import Sample, cluster_sums, effect_sizes, holm, intervals, mean_intervals
+from repoeval_bench.analysis.statistics import Sample, effect_sizes, holm, intervals, mean_intervals
 from repoeval_bench.core.alone import alone
 
 
@@ -34,13 +34,6 @@ def p_of(sample, flips=20_000):
 
 def flip(values, clusters, flips=20_000):
     return p_of(Sample.micro(column(values), clusters), flips)[0]
-
-
-def test_cluster_sums():
-    """Values are summed and counted per cluster, in order of first appearance."""
-    sums, counts = cluster_sums([1.0, 2.0, 4.0], ["b", "a", "b"])
-    assert sums[:, 0].tolist() == [5.0, 2.0]
-    assert counts.tolist() == [2.0, 1.0]
 
 
 def test_means_over_queries_and_over_repositories():

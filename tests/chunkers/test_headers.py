@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.headers import with_headers
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
@@ -73,11 +72,6 @@ def test_comments_are_not_part_of_a_signature() -> None:
     file = SourceFile("r", "a.py", text)
     (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "scope")
     assert chunk.header == "# a.py\n# defines: def f( a, b='# three', )\n"
-
-
-def test_every_chunker_gets_the_same_header_for_the_same_span() -> None:
-    (whole,) = AstChunker().chunk(FILE)
-    assert header(whole) == header(Chunk.cut(FILE, CharSpan(0, len(TEXT))))
 
 
 def test_what_cannot_be_headed_is_refused() -> None:

@@ -62,11 +62,6 @@ def test_a_window_of_tokens_has_no_lines() -> None:
         make_chunker("window:lines=20,max_tokens=512")
 
 
-def test_a_step_above_the_window_would_lose_lines_and_is_refused() -> None:
-    with pytest.raises(SpecError, match="step=30 is above lines=20"):
-        make_chunker("window:step=30")
-
-
 M = "    def m(self):\n        return 1\n"
 LONG = "    def f():\n" + "        x = 1\n" * 2000
 PARTS = [

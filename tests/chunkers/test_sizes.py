@@ -6,7 +6,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import is_resized, match_size, mean_nws, resize
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
-from support.leaves import LOST, needs, of_leaves
+from support.leaves import LOST, of_leaves
 
 FILES = [
     SourceFile(
@@ -81,15 +81,6 @@ def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None
     assert not match.matched
     assert match.realised == mean_nws(make_chunker("file"), FILES)
     assert all(part in match.reason for part in ("max_nws", "5%", "1000000"))
-
-
-@needs("blocks")
-def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> None:
-    """A chunk of `blocks` is never larger than a definition, whatever its size."""
-    match = match_size("blocks:min_nws=0", 600, FILES[:1])
-    assert not match.matched
-    assert match.realised == mean_nws(make_chunker("blocks:min_nws=0,max_nws=1000000000"), FILES[:1]) < 100
-    assert all(part in match.reason for part in ("max_nws", "5%", "600"))
 
 
 def test_no_files_divide_nothing_by_zero() -> None:

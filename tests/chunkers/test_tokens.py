@@ -81,7 +81,6 @@ def test_sizes_are_set_and_matched_in_tokens() -> None:
     ("spec", "sentence"),
     [
         ("ast:max_nws=800,max_tokens=200", "max_nws and max_tokens are two sizes"),
-        ("fixed:max_nws=1500,max_tokens=200", "max_nws and max_tokens are two sizes"),
         ("chonkie:chunk_size=2048,max_tokens=200", "chunk_size and max_tokens are two sizes"),
         ("fixed:tokenizer=somewhere", "counts nothing without max_tokens"),
         ("recursive:max_tokens=200,tokenizer=nowhere", r"neither a tokenizer\.json"),

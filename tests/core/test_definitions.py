@@ -627,8 +627,6 @@ def test_what_has_no_name_is_no_definition(language: str, text: str) -> None:
     assert defined(language, text) == ()
 
 
-
-
 def test_what_is_broken_says_so_and_the_rest_is_found() -> None:
     text = "def f(:\n    return 1\n\n\ndef g():\n    return 2\n"
     assert [definition.name for definition in defined("python", text) if not definition.broken] == ["g"]

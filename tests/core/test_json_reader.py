@@ -31,14 +31,12 @@ class Row(BaseModel):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "not valid JSON"),
         ("{", "not valid JSON"),
         ("[" * 5000, "not valid JSON (recursion limit exceeded at character 20"),
         ("9" * 5000, "not valid JSON (number out of range"),
         ('"\\udc00\\ud800x"', "not valid JSON (lone leading surrogate"),
         (b'"\xff"', "not valid JSON (invalid unicode"),
         ("NaN", "a finite number was expected, not NaN"),
-        ("-Infinity", "a finite number was expected, not -Infinity"),
         ("[1e999]", "a finite number was expected, not 1e999"),
         ("[9007199254740993]", "a whole number of at most 2^53 was expected, not 9007199254740993"),
         ('{"a": 1, "a": 1}', "'a' appears twice; keep one"),
@@ -125,7 +123,6 @@ def test_a_mistake_is_named_with_what_is_there(tmp_path):
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ('{"a": 1, "a": 1}', "a"),
         ('{"a": 1, "\\u0061": 2}', "a"),
         ('{"a": 1, "b": [{"c:d": 1, "e": 2, "c:d": ":"}]}', "c:d"),
         ('{"a": 1, "b": {"x": {}, "x": {"y": 1}}}', "x"),

@@ -10,8 +10,6 @@ from repoeval_bench.core.words import count
     [
         (1, "query", "", "1 query"),
         (6, "query", "", "6 queries"),
-        (0, "repository", "", "0 repositories"),
-        (1, "task", "", "1 task"),
         (2, "interval rests", "intervals rest", "2 intervals rest"),
         (1, "interval rests", "intervals rest", "1 interval rests"),
         (12_345, "file", "", "12,345 files"),

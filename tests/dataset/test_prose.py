@@ -121,7 +121,6 @@ def test_neither_documents_nor_tests_are_searched():
         (":func:`!read`", True),
         (":attr:`Ledger.limit`", False),  # a variable
         ("`other.read`", False),
-        ("`ledger.shop.read`", False),  # not in this order
         ("`read(path)`", False),
         ("`read`", False),
         (":doc:`Ledger`", False),

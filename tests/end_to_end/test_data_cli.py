@@ -47,10 +47,8 @@ def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (("fetch", "--source", "gihub"), 2, "unknown source 'gihub'; did you mean 'github'?"),
         (("fetch", "--source", "./none"), 2, "the data folder none does not exist"),
         (("fetch", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
-        (("fetch", "--context", "1k"), 2, "choose from function: codex 2k, 4k"),
         (("fetch", "--source", "http://127.0.0.1:1"), 1, "127.0.0.1 cannot be reached"),
         (("get",), 2, "No such command 'get'"),
     ],

@@ -54,17 +54,12 @@ def asked_otherwise(folder, **changed):
     [
         ({"retriever": "nonsense:foo=1"}, "unknown retriever 'nonsense'"),
         ({"retriever": "bm25:foo=1"}, "foo"),
-        ({"retriever": "bm25:k1=1000"}, "k1"),
         ({"retriever": "rerank:overlap,first=nonsense"}, "unknown retriever 'nonsense'"),
-        ({"retriever": "bm2\uff15"}, "unknown retriever"),
         ({"chunker": "f\u0456xed:max_nws=400"}, "unknown chunker"),
-        ({"chunker": "fixed:max_nws=400,foo=1"}, "foo"),
         ({"measures": ["ndcg@10", "better@10"]}, "better"),
-        ({"measures": ["recall@500"]}, "recall@500"),
         ({"expand": "everything"}, "expand=everything"),
         ({"pack": "pypi-40@1999-01"}, "does not ship with this version"),
         ({"pack": "pypi\u201140@2026-11"}, "is neither one that ships"),
-        ({"pack": "\u0440ypi-40@2026-11"}, "is neither one that ships"),
         ({"retriever": "dense", "embedder": "nonsense:foo=1"}, "unknown embedder 'nonsense'"),
     ],
 )
@@ -179,19 +174,14 @@ def test_a_query_that_is_left_out_of_every_file_is_found(claimed, verified):
 
 
 STORED = {
-    "a file that was skipped": ("metrics.json", lambda m: m["counts"].update(files_skipped=7), "files_skipped"),
-    "the names of skipped files": ("manifest.json", lambda m: m.update(skipped=["a/b.py"]), "skipped"),
     "no file that was cut": ("manifest.json", lambda m: m["counts"].update(lines_uncovered=9), "lines_uncovered"),
     "tokens where no model counts": ("metrics.json", lambda m: m["counts"].update(queries_tokens=5), "tokens"),
     "a fact of tokens": ("per_query.jsonl.gz", lambda row: row["facts"].update(query_tokens=5), "query_tokens"),
-    "pairs that no model read": ("metrics.json", lambda m: m["counts"].update(pairs=5), "pairs"),
-    "the cost of an index": ("manifest.json", lambda m: m.update(index={"vectors": 1}), "index.vectors"),
     "a first stage": (
         "manifest.json",
         lambda m: m.update(first_stage={"retriever": "bm25", "k_raw": 9, "run_id": "x"}),
         "first_stage",
     ),
-    "a deeper ranking": ("retrieved.jsonl.gz", lambda row: row.update(k_raw=1000), "k_raw"),
     "a column more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "micro.ndcg@11"),
     "minus nothing": (
         "per_query.jsonl.gz",
@@ -199,23 +189,15 @@ STORED = {
         "query_gold_overlap",
     ),
     "true for a number": ("per_query.jsonl.gz", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
-    "another gain factor": ("manifest.json", lambda m: m.update(qrels_gain_factor=1000), "qrels_gain_factor"),
     "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),
-    "as many tasks as the whole": ("manifest.json", lambda m: m["dataset"].update(tasks=99), "dataset.tasks"),
     "repositories more": ("metrics.json", lambda m: m["dataset"].update(repositories=["a"]), "dataset.repositories"),
-    "another label": ("metrics.json", lambda m: m["dataset"].update(label="all of RepoEval"), "dataset.label"),
     "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
     "a better score": ("per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 2.0}), "measures.ndcg@10"),
-    "another file": ("per_query.jsonl.gz", lambda row: row.update(path="elsewhere.py"), "path"),
     "a better mean": ("metrics.json", lambda m: m["micro"].update({"ndcg@10": 0.999}), "micro.ndcg@10"),
-    "a lower ceiling": ("metrics.json", lambda m: m["ceilings"]["micro"].update({"ndcg@10": 0.5}), "ceilings.micro"),
-    "fewer chunks": ("metrics.json", lambda m: m["counts"].update(chunks=1), "counts.chunks"),
     "another place in the log": ("retrieved.jsonl.gz", lambda row: row["topk"][0].update(end_line=1), "end_line"),
     "another chunk": ("chunks.jsonl.gz", lambda row: row["spans"].pop(), ""),
     "another gold": ("queries.jsonl.gz", lambda row: row["gold"][0].__setitem__(2, 999), ""),
     "an absolute path": ("sources.jsonl.gz", lambda row: row.update(path="/etc/passwd"), "/etc/passwd"),
-    "a text of a file": ("sources.jsonl.gz", lambda row: row.update(text=row["text"] + "\n"), "text"),
-    "an answer in the log": ("retrieved.jsonl.gz", lambda row: row.update(no_answer=True), "no_answer"),
     "an extra in the log": ("retrieved.jsonl.gz", lambda row: row.update(extra={"a": 1}), "extra.a"),
 }
 """Name of a change -> its file, the change, and the value that is named."""

@@ -84,15 +84,7 @@ def test_a_part_that_fails_is_one_sentence(mirror, tmp_path, monkeypatch, part, 
         f"class Fails:\n    identity = {{'model': 'none'}}\n    def __init__(self, chunks=None): pass\n{methods}"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    words = [
-        "-c",
-        "file",
-        *(word.format(module) for word in options),
-        "--source",
-        mirror,
-        "--out",
-        tmp_path / "results",
-    ]
+    words = ("-c", "file", *(word.format(module) for word in options), "--source", mirror, "--out", tmp_path)
     sentence = one_sentence(bench("eval", *words, home=tmp_path / "home"), 1)
     reason = "ValueError: first" if "first" in ends else "SystemExit: 0"
     assert sentence.endswith(f"py:{module}:Fails failed with {reason}; repair the {part}")

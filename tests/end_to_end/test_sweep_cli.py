@@ -59,7 +59,6 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
             ["--match-size sets the size of every chunker", "unknown repository 'nope'"],
         ),
         (("--protocol", "coderag", "--sizes", "500,1000"), ["coderag fixes its documents"]),
-        (("--protocol", "codrag", "-c", "ast", "--sizes", "500"), ["did you mean 'coderag'"]),
         (("-c", "ast", "-c", "ast:max_nws=800", "--sizes", "500"), ["is named twice"]),
     ],
 )

@@ -31,17 +31,8 @@ def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, verify, 
 
 def test_a_run_whose_hits_bring_more_is_what_it_claims(verify, mirror, two_runs, tmp_path):
     """What they bring is computed again; without it the lines that were read are others."""
-    words = (
-        "eval",
-        "-c",
-        "fixed:max_nws=200",
-        "--retriever",
-        "bm25",
-        "--protocol",
-        "body",
-        "--set",
-        "allow_sparse_qrels",
-    )
+    words = ("eval", "-c", "fixed:max_nws=200", "--retriever", "bm25", "--protocol", "body")
+    words += ("--set", "allow_sparse_qrels")
     for more in ((), ("--set", "expand=parent")):
         succeed(*words, *more, "--source", mirror, "--out", tmp_path / "runs", home=two_runs.home)
     expanded = next(path.parent for path in (tmp_path / "runs").glob("*/metrics.json") if "parent" in path.read_text())

@@ -11,7 +11,6 @@ from tree_sitter import Language
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.syntax import bare_grammar
 from repoeval_bench.references import languages
-from repoeval_bench.references.imports import Imports
 from repoeval_bench.references.language_rules import LanguageRules
 from repoeval_bench.references.languages import RULES
 
@@ -48,9 +47,3 @@ def test_a_language_names_nodes_of_its_own_grammars(family):
     assert {kind for role in fields(nodes) for kind in getattr(nodes, role.name)} <= known
     known = {grammar.field_name_for_id(name) for grammar in grammars for name in range(1, grammar.field_count + 1)}
     assert {name for names in nodes.binds.values() for name in names} <= known
-
-
-@pytest.mark.parametrize("family", sorted(RULES))
-def test_a_language_reads_no_import_of_an_empty_file(family):
-    files = Imports({}, lambda path: RULES[family].imports)
-    assert [*RULES[family].imports(files, "a", "")] == []

@@ -49,8 +49,6 @@ def test_numbers_name_chunks_of_the_row_and_of_rows_above(run):
     [
         (stored("q000000", [0], [0, 1], [2.0, 1.0]), "chunks does not have the number of every new chunk once"),
         (stored("q000000", [0, 1], [1, 0], [2.0, 1.0]), "in their order"),
-        (stored("q000000", [0, 1], [0], [2.0]), "every new chunk"),
-        (stored("q000000", [0], [0, 0], [2.0, 1.0]), "every new chunk once"),
         (stored("q000000", [0], [0], [2.0, 1.0]), "chunks has 1 numbers, and scores has 2"),
         (stored("q000000", [0, 0], [0, 1], [2.0, 1.0]), "new_chunks names 'r/a.py@0' again"),
         (stored("q000000", [0], [0], [2.0]) | {"chunks": [0] * 1_000_001}, "chunks: 1000000 or fewer entries"),

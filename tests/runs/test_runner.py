@@ -60,7 +60,6 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_pa
 @pytest.mark.parametrize(
     ("requests", "message"),
     [
-        ({"protocl": "body"}, "did you mean 'protocol'"),
         ({"k": 0}, "--k=0 ranks nothing"),
         ({"source": "github"}, "source: the data is loaded already"),
     ],

@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.core.extras import install_command
@@ -47,6 +46,8 @@ def test_a_pack_has_the_code_and_counts_what_it_leaves_out(pack):
     assert source.files == {"go": 1, "java": 1, "python": 1, "typescript": 1}
     assert source.left_out == LEFT_OUT
     assert source.licence == "MIT"
+    assert Pack.find(str(pack.root)).content == pack.content
+    assert pack.content.levels["function"].left_out["short"] > 0
     root = pack.root / "repositories" / "mixed"
     result = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     assert result == {*CODE, "LICENSE", "README.md"}  # documents are kept for protocol prose
@@ -369,15 +370,6 @@ def test_long_and_deep_code_is_read_or_counted(name, code, tmp_path):
 def test_few_tasks_are_said(code, tmp_path, notices):
     build(tmp_path / "p", code)
     assert any("13 tasks: fewer than 20 are too few to choose a chunker by" in line for line in notices)
-
-
-def test_the_manifest_states_sources_rules_and_counts(pack):
-    content = yaml.safe_load((pack.root / "pack.yaml").read_text())
-    assert content["schema"] == 1
-    assert content["seed"] == 0
-    assert content["levels"]["function"]["left_out"]["short"] > 0
-    assert set(content["languages"]) == {"go", "java", "python", "typescript"}
-    assert Pack.find(str(pack.root)).content == pack.content
 
 
 @pytest.mark.parametrize("damage", [b"schema: 7\n", b"\xff\xfe", b"- a\n- b\n", b"a: [\n"])

@@ -14,7 +14,6 @@ from repoeval_bench.dataset.build.code import RULES, is_test, name_reason, text_
         ("lib/build/a.go", None),
         ("a.d.ts", None),
         (".github/a.py", "hidden"),
-        ("src/.a.py", "hidden"),
         ("a/__pycache__/b.py", "hidden"),
         ("node_modules/x/a.js", "vendored"),
         ("a/vendor/github.com/b/c.go", "vendored"),
@@ -26,7 +25,6 @@ from repoeval_bench.dataset.build.code import RULES, is_test, name_reason, text_
         ("zz_generated.deepcopy.go", "generated"),
         ("README.md", "unknown language"),
         ("a\nb.py", "unusable name"),
-        ("a\\b.py", "unusable name"),
         ("a\udcff.py", "unusable name"),
     ],
 )

@@ -230,10 +230,8 @@ def negatives_of(path):
         (negatives_of, '{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
         (negatives_of, '\n{"query_id": "a"}\n', "a.jsonl:2: chunk_id: it is missing"),
         (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "a.jsonl:1: grade"),
-        (read_judgements, '{"query_id": "a", "chunk_id": "x"}\n', "a.jsonl:1: grade: it is missing"),
         (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "a.jsonl:2: 'x' is judged twice"),
         (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
-        (read_judgements, "", "has no grade"),
     ],
 )
 def test_broken_negatives_and_judgements_name_file_and_line(tmp_path, read, content, message):
