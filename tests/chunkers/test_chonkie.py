@@ -41,10 +41,7 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [
-        ({"kind": "semantic"}, r"kind=semantic needs a model and is not offered; choose from code, rec"),
-        ({"kind": "fast", "max_tokens": 100}, "kind=fast counts bytes"),
-    ],
+    [({"kind": "semantic"}, "kind=semantic needs a model"), ({"kind": "fast", "max_tokens": 100}, "counts bytes")],
 )
 def test_what_a_kind_cannot_do_is_refused_with_the_reason(options: dict, says: str) -> None:
     with pytest.raises(SpecError, match=says):

@@ -30,11 +30,7 @@ def test_definitions_that_fit_are_whole(language: str) -> None:
 ABOVE = [
     ("a.js", "import x from 'x';\n\n", "/** About f. */\nfunction f(a) {\n  return [a, 2, 3];\n}\n"),
     ("a.ts", "import { x } from 'x';\n\n", "// About f.\nexport function f(a: number): number[] {\n  return [a];\n}\n"),
-    (
-        "a.tsx",
-        "import React from 'react';\n\n",
-        "// About F.\nexport function F(p: P) {\n  return <ul>{p.a}</ul>;\n}\n",
-    ),
+    ("a.tsx", "import { x } from 'x';\n\n", "// About F.\nexport function F(p: P) {\n  return <ul>{p.a}</ul>;\n}\n"),
     ("A.java", "package a;\n\n", "/** About A. */\n@Named\npublic class A {\n  private final int a;\n}\n"),
     ("a.go", "package a\n\n", "// F is about f.\nfunc F(a int) []int {\n\treturn []int{a, a}\n}\n"),
     ("a.rs", "use std::fmt;\n\n", "/// About f.\n#[inline]\nfn f(a: u32) -> Vec<u32> {\n    vec![a, a]\n}\n"),

@@ -36,10 +36,7 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
         ("chonkie:kind=cod", ["unknown kind 'cod'", "did you mean 'code'"]),
         ("ast:min_nws=1400,max_nws=100", ["min_nws=1400 is above max_nws=100"]),
         ("window:lines=10,step=20", ["step=20 is above lines=10"]),
-        (
-            "cocoindex:chunk_size=100,chunk_overlap=100",
-            ["chunk_overlap=100 is more than chunk_size=100 allows; give at most 99"],
-        ),
+        ("cocoindex:chunk_size=100,chunk_overlap=100", ["chunk_overlap=100 is more than", "at most 99"]),
         ("chonkie:kind=token,language=go", ["kind=token reads no grammar", "leave language out"]),
         ("py:no_such_module_here:Cutter", ["no_such_module_here", "cannot be imported"]),
         ("py:repoeval_bench.chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),

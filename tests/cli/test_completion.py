@@ -26,9 +26,7 @@ def test_runs_are_offered(tmp_path):
     [
         ("eval --chunker", "fi", "fixed"),
         ("compare --retriever", "b", "bm25"),
-        ("sweep --protocol", "co", "context"),
         ("sweep --measure", "ndc", "ndcg"),
-        ("eval --embedder", "mini", "minilm"),
     ],
 )
 def test_parts_are_offered(words, begun, name):

@@ -32,10 +32,7 @@ SEVERAL = "'ast, fixed' names several; give ast alone, and repeat an option that
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        *(
-            (text, "spec")
-            for text in ("", ":x=1", "ast:max_nws=", "ast:=3", "ast:x=1,x=2", "ast:a=1,b", "exec:", "py:m")
-        ),
+        *((text, "spec") for text in ("", ":x=1", "ast:x=", "ast:=3", "ast:x=1,x=2", "ast:a=1,b", "exec:", "py:m")),
         ("ast, fixed", SEVERAL),  # parts that other tools separate by commas
     ],
 )

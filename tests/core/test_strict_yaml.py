@@ -28,10 +28,7 @@ def test_plain_values_are_read_with_their_lines(tmp_path):
     [
         ("a: !!float x\n", "a.yaml:1: not valid YAML ('x' is not of the kind float)"),
         ("b: 1\na: !!int x\n", "a.yaml:2: not valid YAML ('x' is not of the kind int)"),
-        (
-            "a: !!timestamp 2024-99-99\n",
-            "a.yaml:1: not valid YAML (a value cannot be of the kind tag:yaml.org,2002:tim",
-        ),
+        ("a: !!timestamp 2024-99-99\n", "a.yaml:1: not valid YAML (a value cannot be of the kind tag:"),
         ("a: !!python/object:os.system x\n", "a value cannot be of the kind"),
         ("a: 0x_\n", "'0x_' is not of the kind int"),
         ("a: " + "9" * 5000 + "\n", "99' is not of the kind int"),

@@ -91,7 +91,7 @@ def test_repos_and_limit_keep_their_tasks_and_only_their_files(mini):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"repos": ["acme_inventori"]}, "unknown repository 'acme_inventori'; did you mean 'acme_inventory'"),
+        ({"repos": ["acme_inventori"]}, "mean 'acme_inventory'"),
         ({"limit": 0}, "a limit of 0"),
         ({"repos": []}, "no task"),
     ],
@@ -141,10 +141,7 @@ def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
     ("source", "complaint"),
     [
         *((name, f"unknown source '{name}'") for name in ("gihub", "folder-that-is-not-there")),
-        *(
-            (address, "is not an address; write it as https:")
-            for address in ("http://", "https://[", "http://host:port/x")
-        ),
+        *((address, "is not an address; write it as https:") for address in ("http://", "https://[", "http://h:port")),
     ],
 )
 def test_a_source_that_is_none_is_a_usage_error(tmp_path, source, complaint):

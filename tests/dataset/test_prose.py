@@ -187,25 +187,11 @@ It goes on about `parse_entry` for one more paragraph. -->
 The last paragraph asks <!-- with a comment --> for `parse_entry` too.
 """
     questions = questions_of_prose(benchmark({"a.md": text}))
-    assert [task.function_name for task in questions.tasks] == [
-        "a.md::3",
-        "a.md::16",
-        "a.md::29",
-        "a.md::33",
-        "a.md::35",
-    ]
+    assert [task.function_name for task in questions.tasks] == [f"a.md::{line}" for line in (3, 16, 29, 33, 35)]
     assert questions.tasks[-1].prompt == "The last paragraph asks for too."
 
 
-CHANGES = (
-    "CHANGES.rst",
-    "changelog.md",
-    "release-notes.md",
-    "v2_migration.txt",
-    "whats_new.rst",
-    "what's-new3.md",
-    "NEWS.md",
-)
+CHANGES = ("CHANGES.rst", "changelog.md", "release-notes.md", "v2_migration.txt", "what's-new3.md", "NEWS.md")
 
 
 def test_a_list_of_changes_asks_nothing_and_is_known_by_whole_words_of_its_name():
@@ -216,24 +202,7 @@ def test_a_list_of_changes_asks_nothing_and_is_known_by_whole_words_of_its_name(
         assert questions_of_prose(benchmark({f"docs/{name}": GUIDE})).tasks
 
 
-PARTS = (
-    "`",
-    "](",
-    ":a",
-    " ",
-    "<",
-    "<!--",
-    "```x",
-    "`a",
-    "](a",
-    ".. code",
-    "~",
-    ":: ",
-    "[](x(",
-    ":func:`x <",
-    "(`a",
-    "``` ",
-)
+PARTS = ("`", "](", ":a", " ", "<", "<!--", "```x", "`a", "](a", ".. code", "~", ":: ", "[](x(", ":func:`x <", "``` ")
 
 
 @pytest.mark.parametrize("part", PARTS)

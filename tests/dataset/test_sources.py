@@ -104,10 +104,7 @@ def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp
     ("change", "complaint"),
     [
         (lambda files: files.pop("northwind_textkit/setup.py"), "1 of 9 files are missing, first northwind"),
-        (
-            lambda files: files.update({"northwind_textkit/setup.py": b"x = 1\n"}),
-            "northwind_textkit/setup.py in .* has a wrong hash",
-        ),
+        (lambda files: files.update({"northwind_textkit/setup.py": b""}), "setup.py in .* has a wrong hash"),
     ],
 )
 def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, complaint):

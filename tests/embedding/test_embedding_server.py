@@ -54,7 +54,6 @@ def test_tokens_are_those_that_the_server_counts(server, client):
     [
         (None, []),
         ({}, []),
-        ("7", []),
         ({"prompt_tokens": True, "total_tokens": "7"}, []),
         ({"total_tokens": -1}, []),
         ({"prompt_tokens": 2, "total_tokens": 2.5}, ["prompt_tokens"]),
@@ -130,9 +129,7 @@ def test_a_key_that_is_quoted_otherwise_is_not_shown(server, client, status):
         ({"status": 500}, "failed 6 times, at last with: HTTP 500: 'told to fail, you sent Bearer [OPENAI_API_KEY]'"),
         ({"drop": True}, "failed 6 times"),
         ({"raw": "<html>"}, "not a JSON object: '<html>'"),
-        ({"raw": "[1]"}, "not a JSON object: '[1]'"),
         ({"raw": "[" * 200_000}, "not a JSON object: '[[["),
-        ({"status": 502}, "failed 6 times, at last with: HTTP 502"),
     ],
 )
 def test_what_may_pass_is_tried_again_six_times(server, client, fault, message):
@@ -152,14 +149,12 @@ def test_what_may_pass_is_tried_again_six_times(server, client, fault, message):
     ("fault", "message"),
     [
         ({"status": 400}, "refuses model 'm' or a text (HTTP 400: 'told to fail, you sent Bearer [OPENAI_API_KEY]')"),
-        ({"status": 404}, "HTTP 404"),
         ({"raw": " " * (4 * 2**20)}, "answers with more than 3,145,728 bytes"),
         ({"status": 429, "headers": {"Retry-After": "3600"}}, "asks to wait 3600 seconds"),
         ({"lose_one": True}, "gave 1 vectors for 2 texts"),
         ({"same_index": True}, "do not have an index each"),
         ({"short_row": True}, "383 dimensions where 384"),
         ({"raw": '{"data": "x"}'}, "its data"),
-        ({"raw": '{"error": {"message": "odd"}}'}, "its data: it is missing"),
         *(({"raw": data(0, vector)}, "its data.0.embedding") for vector in ("AAAA", ["1"], [[1]])),
         ({"raw": data([1], [1])}, "its data.0.index"),
         ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),

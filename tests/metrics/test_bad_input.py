@@ -40,8 +40,6 @@ def sentence(error, call, *args, **kwargs):
         ("nDCG10", ["unknown measure 'nDCG10'; did you mean 'ndcg@10'?"]),
         ("xyzzy", ["unknown measure 'xyzzy'; see repoeval-bench list measures for all"]),
         ("ndcg@0", ["'ndcg@0'", "is 0", "at least 1", "ndcg@10"]),
-        ("recall@-3", ["is -3", "at least 1"]),
-        ("ndcg_at_0", ["is 0", "at least 1"]),
         ("line_recall@0", ["at least 1", "line_recall@1500"]),
         ("mrr@ten", ["'ten'", "whole number"]),
         ("precision", ["no cutoff", "precision@10"]),
@@ -53,7 +51,6 @@ def sentence(error, call, *args, **kwargs):
         ("recall(rel)@5", ["rel", "a number > 0"]),
         ("err(p=1)", ["err takes no options"]),
         ("", ["is not a measure", "ndcg@10"]),
-        ("@10", ["is not a measure"]),
         ("ndcg(gain=exp@10", ["is not a measure"]),
     ],
 )
@@ -140,11 +137,12 @@ def test_a_measure_says_which_inputs_it_lacks():
         ("alpha_ndcg@5", "subtopics"),
         ("best_iou", "gold"),
         ("line_rprec", "gold"),
+        ("es", "written"),
     ],
 )
 def test_an_input_without_an_entry_is_named(measure, piece):
     """A chunk or query that the context does not cover is an error, never a silent 0."""
-    context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={})
+    context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={}, written={})
     if piece == "gold":
         context = Context(places={"a": ChunkPlace("f", LineSpan(0, 1))}, gold={}, line_nws={"f": [1]})
     said = sentence(MetricError, score_run, {"q": [("a", 1.0)]}, {"q": {"a": 1}}, [measure], context)

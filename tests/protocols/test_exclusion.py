@@ -1,13 +1,11 @@
 """Which chunks of its own file a query may not see."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks, hidden_lines
-from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
 from support.written import task
 
 FILES = {f"r/{name}": SourceFile("r", name, "".join(f"x{i}\n" for i in range(60))) for name in ("p.py", "q.py")}
@@ -46,12 +44,3 @@ def test_chunks_that_share_a_line_with_what_a_policy_names_are_excluded(data):
         lines = {i for place in places.values() for i in place.lines}
         assert lines == (set() if policy in ("body", "free") else named), policy  # the query has chunks of its own
         assert {place.file for place in places.values()} <= {"r/p.py"}
-
-
-@pytest.mark.parametrize(("file", "share"), [("r/p.py", 1.0), ("r/q.py", 0.0)])
-def test_only_chunks_of_the_tasks_file_are_over_its_prompt(file, share):
-    """The same lines of another file are not the prompt's."""
-    own = task(body=LineSpan(10, 12), context_start=4)
-    chunk = Chunk.cut(FILES[file], FILES[file].chars_of(LineSpan(5, 9)))
-    ranking = {own.task_id: ((chunk.chunk_id, 1.0),)}
-    assert top_over_prompt([own], ranking, {chunk.chunk_id: chunk}) == {own.task_id: share}

@@ -52,14 +52,12 @@ def brought(rule, start, end, file=FILE):
     [
         ((9, 10), (9, 11)),  # the inner function
         ((11, 13), (6, 13)),  # blank at its start; the method, with decorator and comment
-        ((12, 13), (6, 13)),
         ((8, 13), (6, 13)),
         ((5, 9), (5, 13)),  # a blank line, and the method from its comment on
         ((6, 14), (6, 14)),  # the method already, and a blank line
         ((12, 15), (3, 16)),  # two methods: the class
         ((4, 6), (3, 16)),  # a variable of the class is not a definition of its own
         ((15, 19), (15, 19)),  # of the class and behind it: nothing holds both
-        ((0, 1), (0, 1)),
         ((19, 20), (18, 20)),
     ],
 )

@@ -59,11 +59,7 @@ OF_ANOTHER = {"ceilings": {"micro": {"mrrr": 1.0}, "macro": {}, "per_repo": {}}}
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        (
-            "manifest.json",
-            {"schema": 1},
-            "by an earlier version (schema 1, this one reads 5); run the evaluation again",
-        ),
+        ("manifest.json", {"schema": 1}, "by an earlier version (schema 1, this one reads 5); run"),
         ("manifest.json", {"schema": 9}, "by a later version (schema 9, this one reads 5); update repoeval-bench"),
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         ("manifest.json", {"qrels_gain_factor": 0}, "is broken (qrels_gain_factor: a number of 1 or more"),

@@ -31,13 +31,7 @@ def test_a_line_or_a_call_has_as_many_lines_as_the_truth(level):
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        "```python\n    return a\n```",
-        "```\nreturn a\n```\nThis returns a.",
-        "return a",
-        "\n\n    return a\n",
-        "``` py\nreturn a\n",
-    ],
+    ["```python\n    return a\n```", "```\nreturn a\n```\nSo.", "return a", "\n\n    return a\n", "``` py\nreturn a\n"],
 )
 def test_a_chat_may_fence_its_answer_and_lose_the_first_indentation(answer):
     """What is in the fence counts, the first line indented as the hole's."""

@@ -145,9 +145,7 @@ def test_two_protocols_agree_as_far_as_their_order_and_their_verdicts_do(results
         ("ast:max_nws=700,min_nws=0,overlap=0,language=auto", "ast:min_nws=0"),
         ("window:lines=20,step=10", "window"),
         ("chonkie:kind=recursive,chunk_size=900,language=auto", "chonkie:kind=recursive"),
-        ("astchunk:max_chunk_size=900,language=auto", "astchunk"),
         ("py:mine:Cutter:size=3", "py:mine:Cutter:size=3"),
-        ("not a spec", "not a spec"),
     ],
 )
 def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):

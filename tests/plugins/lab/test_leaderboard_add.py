@@ -109,11 +109,7 @@ def _names_code(folder, values, **changed):
 @pytest.mark.parametrize(
     ("values", "changed", "said"),
     [
-        (
-            [0.4] * 8,
-            {"chunker": "ast:max_nws=1500"},
-            "chunker is py:nowhere:Cutter in manifest.json and ast:max_nws=1500",
-        ),
+        ([0.4] * 8, {"chunker": "ast"}, "chunker is py:nowhere:Cutter in manifest.json and ast"),
         ([0.4] * 8, {"k": 10}, "k is 100 in manifest.json and 10 in metrics.json"),
         ([7.5] * 8, {"headline_measure": "ndcg@10"}, "ndcg@10 is not between 0 and 1"),
     ],

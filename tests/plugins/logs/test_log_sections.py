@@ -171,11 +171,7 @@ def test_latency_per_step_and_together():
 
 @pytest.mark.parametrize(
     ("options", "note"),
-    [
-        ({"search_only": True}, "without embedding the query"),
-        ({"reranked": True}, "not known of 1 of 2 queries"),
-        ({}, ""),
-    ],
+    [({"search_only": True}, "without embedding the query"), ({"reranked": True}, "of 1 of 2 queries"), ({}, "")],
 )
 def test_times_that_are_no_part_of_a_step_are_named(options, note):
     """A run made here is handed vectors and finds scores at hand; a log of another system is taken at its word."""

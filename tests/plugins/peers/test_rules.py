@@ -305,13 +305,6 @@ def test_every_chunk_is_filled_and_starts_near_the_middle(file: SourceFile, size
         assert abs(2 * skipped - filled) <= max(nws[line] for line in chunk.lines)
 
 
-@pytest.mark.parametrize("name", ["blocks", "least-nested", "early-split", "half-overlap"])
-def test_a_rule_cuts_every_language(name: str) -> None:
-    """The cases of the conformance suite have each; here, that none gives nothing."""
-    for path, text in SAMPLES.values():
-        assert make_chunker(f"{name}:max_nws=100").chunk(SourceFile("r", path, text))
-
-
 @pytest.mark.parametrize("name", ["blocks", "least-nested"])
 def test_a_file_of_no_known_language_is_refused_unless_one_is_named(name: str) -> None:
     file = SourceFile("r", "notes.txt", function("f", 20))
