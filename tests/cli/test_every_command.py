@@ -215,6 +215,11 @@ def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
     assert all(f"{name} is not there" in done.err for name in missing), done.err
 
 
+@pytest.mark.parametrize("call", ["diff", "segments", "export runs", "logs pool -o p.jsonl"])
+def test_a_run_that_is_not_named_is_asked_for(call):
+    assert "Missing argument 'RUN" in one_sentence(bench(*call.split()), 2)
+
+
 TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix}
 
 

@@ -597,6 +597,7 @@ def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None
         (definition.name, definition.doc, definition.lines.start, definition.above) for definition in defined("c", text)
     ]
     assert result == [("f", None, 1, 0), ("g", None, 5, 5), ("x", None, 6, 6), ("h", None, 7, 7)]
+    assert one("python", "def f():\n    g(1)\n", "f").doc is None
 
 
 @pytest.mark.parametrize("brace", [" {", "\n{"])

@@ -107,6 +107,12 @@ def test_each_prompt_is_asked_for_once_ever(server, model, cache):
     assert server.seen() == []
 
 
+@pytest.mark.parametrize("options", ["base_url=http://host/v1", "api=chat,max_tokens=9"])
+def test_a_model_is_named_again_by_its_spec(options):
+    model = parse_model(f"openai:m,{options}")
+    assert parse_model(model.spec) == model
+
+
 @pytest.mark.parametrize("changed", ["max_tokens=21", "api=chat", "stop"])
 def test_another_setting_is_another_answer(server, model, cache, changed):
     """What decides an answer is in its key."""
