@@ -131,6 +131,7 @@ CASES = {
     "container": ("basket.by_name['a'].colour", "", {"core.Basket.by_name", "core.Item.colour"}),
     "optional": ("basket.last.colour", "", {"core.Basket.last", "core.Item.colour"}),
     "loop": ("for x in basket.items:\n    x.colour", "", {"core.Basket.items", "core.Item.colour"}),
+    "zip": ("for a, b in zip([1], basket.items):\n    b.colour", "", {"core.Basket.items", "core.Item.colour"}),
     "class method": ("Basket.empty().first", "", {"core.Basket", "core.Basket.empty", "core.Basket.first"}),
     "returned": ("core.find_owner(1).maker.extra", "", {"core.find_owner", "core.Basket.maker", "core.Special.extra"}),
     "with": ("with Basket(1) as b:\n    b.maker", "", {"core.Basket", "core.Basket.maker"}),
