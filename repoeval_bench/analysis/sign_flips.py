@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, floor, log2, sqrt
+from math import ceil, floor, log2
 from typing import Self
 
 import numpy as np
@@ -109,24 +109,31 @@ def flip_signs(
     flipped instead. A column's sums are added up once for all its pairs.
     """
     sample = _Sample(parts, weights, pairs)
-    if len(parts) <= EXACT_CLUSTERS:
-        return sample.summary(*sample.ends(_all_flips(len(parts))), exact=True)
+    exact = len(parts) <= EXACT_CLUSTERS
+    lows, highs = sample.ends(_all_flips(len(parts)) if exact else _drawn_flips(rng, first, sample.n_flipped))
+    p, error = _p_of(lows, highs)
     undecided = undecided or near_alpha
-    lows, highs = sample.ends(_drawn_flips(rng, first, sample.n_flipped))
-    flipped = sample.summary(lows, highs)
-    n_flips = first
-    while n_flips < most and (open_ := np.flatnonzero(undecided(flipped.p, flipped.error))).size:
-        more, open_sample = min(n_flips, most - n_flips), sample.columns(open_)
-        ends = open_sample.ends(_drawn_flips(rng, more, sample.n_flipped))
-        for position, column in enumerate(open_.tolist()):
+    n_drawn = most if exact else first
+    while n_drawn < most and (open_ := np.flatnonzero(undecided(p, error))).size:
+        more = min(n_drawn, most - n_drawn)
+        ends = sample.columns(open_).ends(_drawn_flips(rng, more, sample.n_flipped))
+        for column, more_lows, more_highs in zip(open_.tolist(), *ends, strict=True):
             # A column that was decided for a while may be open again: it missed some flips, and gets these.
-            lows[column] = np.concatenate([lows[column], ends[0][position]])
-            highs[column] = np.concatenate([highs[column], ends[1][position]])
-        again = open_sample.summary([lows[column] for column in open_], [highs[column] for column in open_])
-        for name in ("p", "error", "low", "high", "n_flips"):
-            getattr(flipped, name)[open_] = getattr(again, name)
-        n_flips += more
-    return flipped
+            lows[column] = np.concatenate([lows[column], more_lows])
+            highs[column] = np.concatenate([highs[column], more_highs])
+        p[open_], error[open_] = _p_of([lows[column] for column in open_], [highs[column] for column in open_])
+        n_drawn += more
+    low, high = sample.intervals(lows, highs)
+    n_flips = np.array([len(ends) for ends in lows], dtype=np.int64)
+    return Flipped(p=p, error=np.zeros(len(p)) if exact else error, low=low, high=high, n_flips=n_flips)
+
+
+def _p_of(lows: Sequence[FloatArray], highs: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return p of each column and its Monte-Carlo standard error from the ends of its flips, both (n_columns,)."""
+    n = np.array([len(ends) for ends in lows])
+    hits = [np.count_nonzero((low <= 0) & (high >= 0)) for low, high in zip(lows, highs, strict=True)]
+    p = np.array(hits) / n
+    return p, np.sqrt(np.maximum(p * (1 - p), 1 / n) / n)
 
 
 def fewest_clusters(tests: int = 1) -> int:
@@ -339,14 +346,11 @@ class _Sample:
         high[np.abs(high) <= self._slack] = 0.0
         return low, high
 
-    def summary(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray], *, exact: bool = False) -> Flipped:
-        """Return p and the interval's ends of each column from the ends of its flips."""
-        p, error, low, high = (np.empty(len(lows)) for _ in range(4))
-        n_flips = np.array([len(ends) for ends in lows], dtype=np.int64)
+    def intervals(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of each column's interval, both (n_columns,), from the ends of its flips."""
+        low, high = np.empty(len(lows)), np.empty(len(lows))
         for column, (all_low, all_high) in enumerate(zip(lows, highs, strict=True)):
             n = len(all_low)
-            p[column] = np.count_nonzero((all_low <= 0) & (all_high >= 0)) / n
-            error[column] = 0.0 if exact else sqrt(max(p[column] * (1 - p[column]), 1 / n) / n)
             # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
             position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
             # The last bits depend on the processor, and would bring the end of a share above 1.
@@ -360,4 +364,4 @@ class _Sample:
                 high[column] = round(most, 12)
         # Where no cluster of several differs by anything, the interval is a point, however few they are.
         low[~self._moved] = high[~self._moved] = 0.0
-        return Flipped(p=p, error=error, low=low, high=high, n_flips=n_flips)
+        return low, high
