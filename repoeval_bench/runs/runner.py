@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import (
@@ -47,8 +48,9 @@ from repoeval_bench.runs.parts import (
     skipped_for_language,
     skipped_line,
 )
-from repoeval_bench.runs.planning import Cut, Inputs, Plan, cut_files, is_large, plan_of, select
+from repoeval_bench.runs.planning import Inputs, Plan, cut_files, is_large, plan_of, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
+from repoeval_bench.runs.records import EMBED_STEP
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
 from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute, texts_of
@@ -100,8 +102,8 @@ def make_runs(
     """Yield for each chunker its run under each setting, or the chunker's error there; each run is stored when done.
 
     With `reuse`, stored runs that exactly this code made are used unchanged. The settings have the same chunks and the
-    same embedder. Without an embedder, a chunker's runs are one job, and its chunks stay in its process. With one, all
-    chunkers cut first, and missing vectors are embedded in one pass. Raises a BenchError in one sentence.
+    same embedder. A chunker's runs are one job, and its chunks stay in its process. Runs that lack vectors wait until
+    all chunkers have cut; these vectors are then embedded in one pass. Raises a BenchError in one sentence.
     """
     rows = list(zip(*(_planned_runs(setting, chunkers, home) for setting in settings), strict=True))
     stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
@@ -114,10 +116,7 @@ def make_runs(
             for row, views in zip(rows, stored, strict=True)
             if not all(views)
         ]
-        if embedder := settings[0].embedder:
-            new_runs = _make_in_one_pass(jobs, embedder, results, executor)
-        else:
-            new_runs = executor.map([partial(_make, work, results) for work in jobs])
+        new_runs = _make(jobs, settings[0].embedder, results, executor)
     for views in stored:
         fresh = iter(() if all(views) else next(new_runs))
         runs = (run or next(fresh) for run in views)
@@ -168,17 +167,57 @@ def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunke
 
 
 def _make(
-    work: Work, results: Results, cuts: Iterable[Cut | Plan | ChunkError] | None = None
-) -> list[str | ChunkError]:
-    """Cut, rank, score and store the runs of one chunker; return the ids of the runs, or the chunker's error instead.
+    jobs: Sequence[Work], embedder: Embedder | None, results: Results, executor: Executor
+) -> Iterator[list[str | ChunkError]]:
+    """Yield for each job the ids of its runs, or the chunker's error instead."""
+    begun = executor.map([partial(_begin, work, results) for work in jobs])
+    if embedder is None:
+        for work, plans in zip(jobs, begun, strict=True):
+            yield _finish(work, plans, results)
+        return
+    begun_all = [*begun]
+    waiting = [
+        (run, plan)
+        for work, plans in zip(jobs, begun_all, strict=True)
+        for (run, _), plan in zip(work, plans, strict=True)
+        if isinstance(plan, Plan)
+    ]
+    embedded = iter(_embed(waiting, embedder))
+    plans_of = [[next(embedded) if isinstance(plan, Plan) else plan for plan in plans] for plans in begun_all]
+    # Workers read the vectors from the cache; if it cannot store them, only this process has them.
+    cached = waiting and not any(embedder.pending(_texts(waiting)).values())
+    finished = [partial(_finish, work, plans, results) for work, plans in zip(jobs, plans_of, strict=True)]
+    yield from (executor if cached else IN_PROCESS).map(finished)
 
-    `cuts` are the results of earlier cuts, in the order of the runs.
-    """
-    return [_store(*planned_run, cut, results) for planned_run, cut in zip(work, cuts or _cut(work), strict=True)]
+
+def _begin(work: Work, results: Results) -> list[str | Plan | ChunkError]:
+    """Make the runs of one chunker, and return their ids; return the plan of a run instead if a vector is missing."""
+    begun: list[str | Plan | ChunkError] = []
+    for (run, inputs), plan in zip(work, _plans(work), strict=True):
+        if isinstance(plan, ChunkError):
+            begun.append(plan)
+            continue
+        started, embedder = perf_counter(), run.parts.embedder
+        if embedder is None:
+            begun.append(_store(run, inputs, plan, results))
+        elif any(embedder.pending(run.texts(plan)).values()):
+            begun.append(plan)
+        else:
+            ready = replace(plan, seconds=plan.seconds | {EMBED_STEP: perf_counter() - started})
+            begun.append(_store(run, inputs, ready, results))
+    return begun
 
 
-def _cut(work: Work) -> Iterator[Cut | ChunkError]:
-    """Yield the chunks for each run of a chunker; it cuts each file, and each task's, once."""
+def _finish(work: Work, plans: Sequence[str | Plan | ChunkError], results: Results) -> list[str | ChunkError]:
+    """Make the runs that are only planned."""
+    return [
+        _store(run, inputs, plan, results) if isinstance(plan, Plan) else plan
+        for (run, inputs), plan in zip(work, plans, strict=True)
+    ]
+
+
+def _plans(work: Work) -> Iterator[Plan | ChunkError]:
+    """Yield the plan for each run of a chunker; it cuts each file, and each task's, once."""
     plain: Corpus | None = None
     blanked = [task for _, inputs in work if inputs.protocol.blanks for task in inputs.benchmark.tasks]
     tasks = {task.task_id: task for task in blanked}.values()
@@ -196,59 +235,37 @@ def _cut(work: Work) -> Iterator[Cut | ChunkError]:
             yield without_traceback(error)
         else:
             plain = cut.plain
-            yield cut
+            yield plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.cutters[0].spec, cut)
 
 
-def _cut_all(work: Work) -> list[Cut | ChunkError]:
-    return list(_cut(work))
+def _texts(planned: Sequence[tuple[PlannedRun, Plan]]) -> dict[Role, list[str]]:
+    """Return the texts whose vectors these runs need, by role."""
+    texts: dict[Role, list[str]] = {"query": [], "document": []}
+    for run, plan in planned:
+        for role, needed in run.texts(plan).items():
+            texts[role] += needed
+    return texts
 
 
-def _plan(run: PlannedRun, inputs: Inputs, cut: Cut) -> Plan:
-    return plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.cutters[0].spec, cut)
+def _embed(waiting: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[Plan]:
+    """Embed each distinct text that has no vector once; return the plans with what it took."""
+    allowed = all(run.allow_sparse_qrels for run, _ in waiting)
+    plans = embed([plan for _, plan in waiting], embedder, _texts(waiting), allow_sparse_qrels=allowed)
+    if plans and plans[0].usage:
+        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in plans[0].usage.items())
+        NOTICES.info(f"{count(plans[0].encoded, 'text')} embedded: {counts}, as the server counts them")
+    return plans
 
 
-def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, results: Results) -> str | ChunkError:
-    """Judge, retrieve, score and store a run that is cut, and return its id; its folder appears complete."""
-    if isinstance(cut, ChunkError):
-        return cut
-    planned = cut if isinstance(cut, Plan) else _plan(run, inputs, cut)
+def _store(run: PlannedRun, inputs: Inputs, plan: Plan, results: Results) -> str:
+    """Judge, retrieve, score and store a planned run, and return its id; its folder appears complete."""
     (retriever,) = run.parts.retrievers
     outcome = execute(
-        planned, run.config, run.parts.embedder, retriever, inputs, allow_sparse_qrels=run.allow_sparse_qrels
+        plan, run.config, run.parts.embedder, retriever, inputs, allow_sparse_qrels=run.allow_sparse_qrels
     )
     with staging(results.out, run.run_id) as beside:
         folder = store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds"))
         return results.keep(folder).run_id
-
-
-def _make_in_one_pass(
-    jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor
-) -> Iterator[list[str | ChunkError]]:
-    """Make the jobs' runs as `_make` does, after embedding each distinct text that has no vector once."""
-    cuts = executor.map([partial(_cut_all, work) for work in jobs])
-    plans = [
-        [cut if isinstance(cut, ChunkError) else _plan(*of_run, cut) for of_run, cut in zip(work, of_work, strict=True)]
-        for work, of_work in zip(jobs, cuts, strict=True)
-    ]
-    runs = [run for work, of_work in zip(jobs, plans, strict=True) for run in zip(work, of_work, strict=True)]
-    planned = [(run, run_plan) for (run, _), run_plan in runs if isinstance(run_plan, Plan)]
-    texts: dict[Role, list[str]] = {"query": [], "document": []}
-    for run, run_plan in planned:
-        for role, needed in run.texts(run_plan).items():
-            texts[role] += needed
-    allow_sparse_qrels = all(run.allow_sparse_qrels for run, _ in planned)
-    embedded = iter(
-        embed([run_plan for _, run_plan in planned], embedder, texts, allow_sparse_qrels=allow_sparse_qrels)
-    )
-    plans = [[next(embedded) if isinstance(run_plan, Plan) else run_plan for run_plan in of_work] for of_work in plans]
-    ready = [run_plan for of_work in plans for run_plan in of_work if isinstance(run_plan, Plan)]
-    if ready and ready[0].usage:
-        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
-        NOTICES.info(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
-    # Workers read the vectors from the cache; if it cannot store them, only this process has them.
-    if any(run_plan.encoded for run_plan in ready) and any(embedder.pending(texts).values()):
-        executor = IN_PROCESS
-    return executor.map([partial(_make, work, results, of_work) for work, of_work in zip(jobs, plans, strict=True)])
 
 
 class Runner:
