@@ -42,26 +42,9 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
     if len(distinct) < 2:
         raise UsageError("nothing to choose from: give at least two different runs")
     check_comparable((distinct[0], run) for run in distinct[1:])
-    unit, run_costs = costs(distinct)
-    measure, over = headline_measure(distinct), distinct[0].metrics.headline
-    joined = together([run.scores for run in distinct])
-    candidates = [
-        Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(over)[measure], cost=cost)
-        for name, run, cost in zip(run_names(distinct), distinct, run_costs, strict=True)
-    ]
-    if not any(comparison.measure == measure for comparison in comparisons):
-        comparisons = _best_leads(distinct, joined, candidates, measure, seed)
-    return choice_of(
-        np.column_stack([comparison.values[measure] for comparison in joined]),
-        joined[0],
-        candidates,
-        comparisons,
-        measure=measure,
-        over=over,
-        protocol=distinct[0].metrics.protocol,
-        cost_unit=unit,
-        seed=seed,
-    )
+    measure = headline_measure(distinct)
+    tested = comparisons if any(comparison.measure == measure for comparison in comparisons) else ()
+    return _choice(distinct, tested, measure, seed)
 
 
 def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
@@ -72,17 +55,22 @@ def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) 
     over all pairs.
     """
     measure = comparisons[0].measure if comparisons else headline_measure(runs)
-    first = runs[0].metrics
-    _, run_costs = costs(runs)
+    return _choice(runs, comparisons, measure, SEED).verdict
+
+
+def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure: str, seed: int) -> Choice:
+    """Rank different runs by a measure; without `comparisons` the best is compared with all others."""
+    metrics, (unit, run_costs), names = runs[0].metrics, costs(runs), run_names(runs)
     candidates = [
-        Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(first.headline)[measure], cost=cost)
-        for name, run, cost in zip(run_names(runs), runs, run_costs, strict=True)
+        Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(metrics.headline)[measure], cost=cost)
+        for name, run, cost in zip(names, runs, run_costs, strict=True)
     ]
+    order = ranked(candidates, measure)
     if not comparisons and len(runs) > 1:
-        comparisons = _best_leads(runs, together([run.scores for run in runs]), candidates, measure, SEED)
-    return decide(
-        _scored(ranked(candidates, measure)), comparisons, protocol=first.protocol, measure=measure, over=first.headline
-    )
+        joined = together([run.scores for run in runs])
+        comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure, seed=seed)
+    verdict = _verdict(order, comparisons, measure, metrics.headline, metrics.protocol)
+    return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
 
 
 def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
@@ -92,17 +80,6 @@ def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
         candidates,
         key=lambda candidate: (sign * round(candidate.mean, _DIGITS), candidate.cost or 0.0, candidate.run_id),
     )
-
-
-def _scored(candidates: Sequence[Candidate]) -> list[ScoredRun]:
-    return [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in candidates]
-
-
-def _best_leads(
-    runs: Sequence[RunView], joined: Sequence[QueryScores], candidates: Sequence[Candidate], measure: str, seed: int
-) -> Sequence[Comparison]:
-    best = candidates.index(ranked(candidates, measure)[0])
-    return leads_of(runs, joined, [candidate.run for candidate in candidates], best, measure=measure, seed=seed)
 
 
 def leads_of(
@@ -135,31 +112,29 @@ def choice_of(
     table: FloatArray,
     scores: QueryScores,
     candidates: Sequence[Candidate],
-    comparisons: Sequence[Comparison] = (),
     *,
     measure: str,
     over: Headline,
     protocol: str = "",
     cost_unit: str = "",
-    seed: int = SEED,
 ) -> Choice:
     """Choose among runs given as a table of scores.
 
     `table` is float64 (n_queries, n_runs), its rows the queries of `scores`. `candidates` are the runs in the order of
-    the columns, and `comparisons` use their names. Without `comparisons` they are computed here.
+    the columns.
     """
-    order = [candidates.index(candidate) for candidate in ranked(candidates, measure)]
-    if not comparisons:
-        names = [candidate.run for candidate in candidates]
-        comparisons = leads(table, scores, names, order[0], measure=measure, over=over, seed=seed)
-    verdict = decide(
-        _scored([candidates[index] for index in order]), comparisons, protocol=protocol, measure=measure, over=over
-    )
-    return Choice(
-        verdict=verdict,
-        cost_unit=cost_unit,
-        candidates=tuple(candidates[index] for index in order),
-    )
+    order = ranked(candidates, measure)
+    names = [candidate.run for candidate in candidates]
+    comparisons = leads(table, scores, names, candidates.index(order[0]), measure=measure, over=over)
+    verdict = _verdict(order, comparisons, measure, over, protocol)
+    return Choice(verdict=verdict, cost_unit=cost_unit, candidates=tuple(order))
+
+
+def _verdict(
+    order: Sequence[Candidate], comparisons: Sequence[Comparison], measure: str, over: Headline, protocol: str
+) -> Verdict:
+    scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
+    return decide(scored, comparisons, protocol=protocol, measure=measure, over=over)
 
 
 def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:

@@ -23,11 +23,10 @@ from repoeval_bench.analysis.shrinkage import (
 )
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.chunkers.registry import of_size, snippet_of
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import QueryScores, together
+from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
@@ -157,16 +156,6 @@ class Recommendation:
     def __repr__(self) -> str:
         return f"<Recommendation {self.choice.label if self.choice else 'without a choice'}>"
 
-    def _repr_html_(self) -> str:
-        """Every candidate with its means and its expected loss."""
-        columns = [f"{evidence.protocol} by {evidence.retriever}" for evidence in self.evidence]
-        ranked = self.decision.candidates if self.decision else ()
-        lines = [
-            (one.name, *(f"{evidence.means[one.name]:.4f}" for evidence in self.evidence), f"{one.expected_loss:.4f}")
-            for one in ranked
-        ]
-        return html_table(f"{repr(self)[1:-1]} ({self.data})", ("candidate", *columns, "expected loss"), lines)
-
 
 def evidence_of(
     request: RunRequest,
@@ -179,7 +168,9 @@ def evidence_of(
     runs = [run for _, run in finished]
     labels = [candidate.label for candidate, _ in finished]
     measure, over = headline_measure(runs), runs[0].metrics.headline
-    sample, scores = _sample(runs)
+    joined = together([run.scores for run in runs])
+    scores, table = joined[0], np.column_stack([of_run.values[measure] for of_run in joined])
+    sample = Sample.of(table, scores.clusters, scores.repos, over)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
     prior = _prior(reference_sets, language, request, [candidate for candidate, _ in finished])
     return Evidence(
@@ -196,30 +187,6 @@ def evidence_of(
         runs=dict(zip(labels, runs, strict=True)),
         posterior=shrink(sample, prior, labels, costs),
     )
-
-
-def provisional_choice(
-    request: RunRequest, finished: Sequence[tuple[SizedChunker, RunView]], language: str, reference_sets: ReferenceSets
-) -> str | None:
-    """Return the label of the best candidate by these runs alone, None for too few queries or candidates."""
-    candidates = [candidate for candidate, _ in finished]
-    if len(candidates) < 2:
-        return None
-    sample, scores = _sample([run for _, run in finished])
-    if len(scores) < FEWEST_TASKS:
-        return None
-    labels = [candidate.label for candidate in candidates]
-    posterior = shrink(sample, _prior(reference_sets, language, request, candidates), labels, [None] * len(labels))
-    return decide(posterior, _rng()).choice.name
-
-
-def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
-    """Return the headline measure of runs, a column each, and the scores of the first."""
-    measure = headline_measure(runs)
-    joined = together([run.scores for run in runs])
-    scores = joined[0]
-    table = np.column_stack([of_run.values[measure] for of_run in joined])
-    return Sample.of(table, scores.clusters, scores.repos, runs[0].metrics.headline), scores
 
 
 def _prior(

@@ -142,33 +142,18 @@ class GateResult:
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
     """Evaluate every gate, in the order of the file.
 
-    `baseline` is the run that drops are measured from. One UsageError lists all gates that cannot be checked. They lack
-    a measure, a segment, a baseline, a step's times, or enough clusters for an interval. It also lists a baseline
-    that cannot be compared.
+    `baseline` is the run that drops are measured from; a UsageError if it cannot be compared. One UsageError lists all
+    gates that cannot be checked: they lack a measure, a segment, a baseline, a step's times, or enough clusters for an
+    interval.
     """
-    problems = Problems()
-    results = evaluate_gates(run, config, baseline, problems)
-    problems.check()
-    return results
-
-
-def evaluate_gates(
-    run: RunView, config: GateConfig, baseline: RunView | None, problems: Problems, *, drops: bool = True
-) -> list[GateResult]:
-    """Evaluate like `gate`, but collect mistakes in `problems`; without `drops`, gates on drops are left out."""
     if baseline is not None:
-        with problems.about("baseline"):
-            check_comparable([(baseline, run)])
-        if problems.mistakes:
-            baseline, drops = None, False
+        check_comparable([(baseline, run)])
     return check_gates(
         config,
         run.scores,
         None if baseline is None else baseline.scores,
-        problems,
         headline=run.metrics.headline,
         latency=run.timings.by_step() if config.latency else {},
-        drops=drops,
     )
 
 
@@ -176,23 +161,22 @@ def check_gates(
     config: GateConfig,
     scores: QueryScores,
     baseline: QueryScores | None,
-    problems: Problems,
     *,
     headline: Headline,
     latency: Mapping[str, Sequence[float]],
-    drops: bool = True,
 ) -> list[GateResult]:
     """Evaluate gates on bare scores; `headline` is the protocol's mean, `latency` is step -> milliseconds."""
+    problems = Problems()
     results: list[GateResult] = []
     scores, *others = together([scores] if baseline is None else [scores, baseline])
     base = others[0] if others else None
     for i, limit in enumerate(config.gates):
-        if drops or limit.max_drop is None:
-            with problems.about("gates", where=f"gates[{i}]"):
-                results.append(_score(limit, scores, base, limit.mean or headline))
+        with problems.about("gates", where=f"gates[{i}]"):
+            results.append(_score(limit, scores, base, limit.mean or headline))
     for i, slow in enumerate(config.latency):
         with problems.about("gates", where=f"latency[{i}]"):
             results += _latency(slow, latency)
+    problems.check()
     return results
 
 

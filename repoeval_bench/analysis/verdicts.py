@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.analysis.pair_verdicts import SAME, Outcome, PairVerdict
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.metrics import lower_is_better
 
 if TYPE_CHECKING:
@@ -232,13 +231,6 @@ class Choice:
             f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
             f"{n_worse} of {n}>"
         )
-
-    def _repr_html_(self) -> str:
-        rows = [(self.best.run, f"{self.best.mean:.4f}", "best")]
-        rows += [
-            (rival.run.name, f"{rival.run.mean:.4f}", rival.verdict.outcome.reversed()) for rival in self.verdict.others
-        ]
-        return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), rows)
 
     @property
     def measure(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.gates import evaluate_gates
+from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
@@ -17,7 +17,6 @@ from repoeval_bench.cli.output import INPUT, OUTPUT_XML, append_summary, summary
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
 from repoeval_bench.runs.naming import find_run
-from repoeval_bench.runs.problems import Problems
 
 
 @click.command("gate")
@@ -39,19 +38,10 @@ def gate_command(
     as_json: bool,
 ) -> int:
     """Check RUN against the limits of a gate file: exit 0 if all are met, 1 if one is not."""
-    problems = Problems()
-    limits = stored = base = None
-    with problems.about("config"):
-        limits = read_gates(config)
-    with problems.about("run"):
-        stored = find_run(run, out)
-    with problems.about("baseline"):
-        if name := baseline or (limits and limits.baseline):
-            base = find_run(name, out)
-    results = (
-        evaluate_gates(stored, limits, base, problems, drops=base is not None or not name) if stored and limits else []
-    )
-    problems.check()
+    limits, stored = read_gates(config), find_run(run, out)
+    name = baseline or limits.baseline
+    base = find_run(name, out) if name else None
+    results = gate(stored, limits, base)
     if base is not None and base.folder == stored.folder:
         note(f"note: {stored.run_id} is its own baseline, so it drops by nothing")
     if junit:

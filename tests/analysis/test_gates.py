@@ -10,7 +10,6 @@ from repoeval_bench.analysis.statistics import Sample, intervals
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
-from repoeval_bench.runs.problems import Problems
 from support.runs import write_run
 
 FILES = [f"f{i // 3}.py" for i in range(90)]
@@ -25,11 +24,7 @@ def run(tmp_path, name="a", shift=0.0, **options):
 
 
 def check(config, scored, baseline=None, latency=None):
-    result = Problems()
-    config = GateConfig.model_validate(config)
-    results = check_gates(config, scored, baseline, result, headline="micro", latency=latency or {})
-    result.check()
-    return results
+    return check_gates(GateConfig.model_validate(config), scored, baseline, headline="micro", latency=latency or {})
 
 
 def one(gate, scored, baseline=None):
