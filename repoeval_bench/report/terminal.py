@@ -35,9 +35,8 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     Without a width every row is one line, except for prose in columns that have a width. The title is folded where it
     is wider than the rows and than a page.
 
-    In a narrow terminal, headings are folded between words and specs between their options. A label that all rows share
-    is printed once above them. Figures that still have no room are printed below in further tables with the same rows.
-    Prose becomes a list of each row's cells.
+    In a narrow terminal, headings are folded between words and specs between their options. Figures that still have no
+    room are printed below in further tables with the same rows. Prose becomes a list of each row's cells.
     """
     from rich.text import Text
 
@@ -85,7 +84,7 @@ def _drawings(table: Table, console: Console, width: int | None) -> tuple[tuple[
         narrowed = tuple(replace(column, width=NARROW) if column.prose else column for column in table.columns)
         fits = _width(_drawn(replace(table, columns=narrowed)), console) <= width
         return table.title, [_drawn(_folded(table)) if fits else _records(table)]
-    for narrow in (_folded, _with_short_heads, _without_shared_labels, lambda shown: _folded(shown, NARROW)):
+    for narrow in (_folded, _with_short_heads, lambda shown: _folded(shown, NARROW)):
         table = narrow(table)
         drawing = _drawn(table)
         if _width(drawing, console) <= width:
@@ -150,17 +149,6 @@ def _with_short_heads(table: Table) -> Table:
         lines = wrap(words, max(1, widest, *map(len, words.split(" "))), break_long_words=False, break_on_hyphens=False)
         columns.append(replace(column, name="\n".join(lines).replace("\xa0", " ")))
     return replace(table, columns=tuple(columns))
-
-
-def _without_shared_labels(table: Table) -> Table:
-    """The table with the labels that are the same in all of several rows above it instead, such as the embedder."""
-    cells = list(zip(*table.texts(), strict=True))
-    shared = [i for i in _labels(table) if len(table.rows) > 1 and cells[i][0] and len(set(cells[i])) == 1]
-    if not shared:
-        return table
-    said = " · ".join(f"{table.columns[i].name} {cells[i][0]}".replace("\n", " ") for i in shared)
-    others = [i for i in range(len(table.columns)) if i not in shared]
-    return replace(_only(table, others), title=(*table.title, said))
 
 
 def _records(table: Table) -> Drawing:

@@ -9,7 +9,6 @@ from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.dataset.documented import LEAST
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
@@ -179,19 +178,6 @@ def completed_by(done: Completed) -> str:
     model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
     shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
     return f"{model}, context {done.context}{shown}"
-
-
-def unscored_words(tasks: str) -> str:
-    """Return the words for a run's unscored tasks, by `ProtocolChoices.tasks`."""
-    if tasks == "docstring":
-        return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
-    if tasks == "tests":
-        from repoeval_bench.dataset.tested import LEAST as WORDS_OF_TESTS  # it resolves names: slow to import
-
-        return f"tests that call no definition of the code, or of whose name under {WORDS_OF_TESTS} words are left"
-    if tasks == "prose":
-        return f"paragraphs that link what all link, or of which under {LEAST} words are left"
-    return "tasks that use no definition that their prompt does not show"
 
 
 def printable(text: str) -> str:

@@ -192,7 +192,7 @@ def _plain(run_ids: list[str], results: Path) -> list[str]:
     """Return the only run of several that has no completions, if there is one; else all of them."""
     if len(run_ids) < 2:
         return run_ids
-    plain = [run_id for run_id in run_ids if "completion" not in _parts(results / run_id)]
+    plain = [run_id for run_id in run_ids if not _is_completion(results / run_id)]
     return plain if len(plain) == 1 else run_ids
 
 
@@ -218,42 +218,17 @@ def _chunker(run: RunView) -> str:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return the message about a name that fits several runs, with a line for each run and what sets it apart."""
-    parts = {run_id: _parts(results / run_id) for run_id in run_ids}
-    keys = dict.fromkeys(key for run_parts in parts.values() for key in run_parts)
-    differing = [key for key in keys if len({run_parts.get(key) for run_parts in parts.values()}) > 1]
-    listed = [
-        run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
-        for run_id in run_ids
-    ]
+    """Return the message about a name that fits several runs, with a line for each run."""
     first = f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}; give more of the id:"
-    more = [f"and {len(listed) - _SHOWN} more; see repoeval-bench runs"] if len(listed) > _SHOWN else []
-    return "\n  ".join([first, *listed[:_SHOWN], *more])
+    more = [f"and {len(run_ids) - _SHOWN} more; see repoeval-bench runs"] if len(run_ids) > _SHOWN else []
+    return "\n  ".join([first, *run_ids[:_SHOWN], *more])
 
 
-def _parts(folder: Path) -> dict[str, object]:
-    """Return the parts of a run's request, by name; nothing for a broken run."""
+def _is_completion(folder: Path) -> bool:
     try:
-        manifest = RunView.open(folder).manifest
-    except ResultError:
-        return {}
-    if manifest.config is None:
-        return {"made": manifest.created}
-    config = manifest.config
-    completed = (
-        {"completion": f"{manifest.completion.model} {manifest.completion.context}"} if manifest.completion else {}
-    )
-    return {
-        **completed,
-        "chunker": config.chunker,
-        "protocol": config.protocol.name,
-        "retriever": config.retriever,
-        "embedder": config.embedder,
-        "expand": config.expand,
-        "k": config.k,
-        "data": manifest.dataset.label,
-        "made": manifest.created,
-    }
+        return RunView.open(folder).manifest.completion is not None
+    except ResultError:  # broken, or of another version
+        return False
 
 
 class _Compared(Record):

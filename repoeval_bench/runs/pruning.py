@@ -11,13 +11,10 @@ from repoeval_bench.core.words import few
 from repoeval_bench.dataset.pack import MANIFEST as PACK
 from repoeval_bench.runs.naming import COMPARED, OWN, find_runs, stored_runs, unfinished_runs
 from repoeval_bench.runs.parts import PACKS, store_url
-from repoeval_bench.runs.records import FORMER
 from repoeval_bench.runs.results import writing_to
 
 ALL, UNFINISHED = "all", "unfinished"
 """Names of all runs with the packs that `recommend` built, and of the runs that no command can read."""
-
-_KNOWN = {*OWN, *FORMER}
 
 _SHOWN = 3
 
@@ -71,4 +68,4 @@ def _check(folder: Path, out: Path) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    return not path.is_symlink() and path.is_file() and (path.name in _KNOWN or is_temporary(path.name, _KNOWN))
+    return not path.is_symlink() and path.is_file() and (path.name in OWN or is_temporary(path.name, OWN))

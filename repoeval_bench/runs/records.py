@@ -32,8 +32,6 @@ RETRIEVED = "retrieved.jsonl.gz"
 QRELS = "qrels.trec.gz"
 TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
-FORMER = ("run.trec", "run.trec.gz", "qrels.trec", "per_query.jsonl")
-"""Files of earlier layouts, which no command reads; they are removed with their folder."""
 
 EMBED_STEP = "embed"
 """The step that computes the vectors of all runs of a command; each of these runs stores all of its seconds."""
@@ -188,10 +186,6 @@ class Counts(Record):
     lines_uncovered: Count = 0
     pairs: Count = 0
     pairs_truncated: Count = 0
-
-    def stated(self) -> dict[str, int | None]:
-        """Name -> count, for the counts that the run stores."""
-        return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
 
 
 class Sizes(Record):

@@ -134,8 +134,7 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
         **files.inspection,
     }
     with os_errors_as(ResultError, f"the run folder {folder} cannot be written", "choose another with --out"):
-        for former in (records.MANIFEST, *records.FORMER):
-            (folder / former).unlink(missing_ok=True)
+        (folder / records.MANIFEST).unlink(missing_ok=True)
         for name, text in content.items():
             write_atomic(folder / name, text)
         write_atomic(folder / records.MANIFEST, pretty(files.manifest))

@@ -44,7 +44,7 @@ def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
 
 def test_every_count_stands_in_words(stored):
     """No key of metrics.json is shown as it is."""
-    assert stored[0].counts.stated().keys() <= COUNTS.keys()
+    assert stored[0].counts.as_json().keys() <= COUNTS.keys()
 
 
 def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path, monkeypatch):

@@ -14,8 +14,6 @@ from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import against_best, choice_table
 from repoeval_bench.report.comparison import comparison_notes, comparison_tables
-from repoeval_bench.report.html.tables import leads_note, leads_table
-from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import adjusted_notes, outcome_name
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_carried_pair, write_run, write_runs
@@ -25,15 +23,6 @@ FILES = [f"f{i // 2}" for i in range(80)]
 
 def stored_run(folder, values, **changed):
     return write_run(folder, {"ndcg@10": values}, files=FILES, **changed)
-
-
-def leads(differences):
-    """Column -> cell of the one primary difference."""
-    table = leads_table(
-        [difference for difference in differences if difference.primary], lambda difference: difference.treatment, "run"
-    )
-    (row,) = table.rows
-    return dict(zip((column.name for column in table.columns), row.cells, strict=True))
 
 
 @pytest.fixture
@@ -178,12 +167,6 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path):
     assert rival.verdict.carrier.p == pytest.approx(0.05, abs=0.01)
     assert rival.p_adjusted == pytest.approx(0.0302, abs=1e-4)
     assert "comes from one file, repo/f30" in result.text
-    cells = leads(result.record.differences)
-    assert (cells["run"], cells["verdict"]) == ("b", "from one file, repo/f30")
-    lead = np.subtract(*(run.metrics.micro["ndcg@10"] for run in runs))
-    assert cells["on these repositories"].value == pytest.approx(lead)
-    assert cells["one file left out"][1].startswith("without repo/f30: p 0.05")
-    assert (cells["one repository left out"], "on new repositories" in cells) == (None, False)
     choice = choose(runs)
     assert [against_best(candidate, choice) for candidate in choice.candidates] == ["best", "from one file"]
     assert any("repo/f30" in note for note in choice_table(choice).notes)
@@ -218,24 +201,6 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     assert adjusted_notes([clear, replace(lost, family=1)]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT, borderline=True))
     assert any(note.startswith("borderline: p is so near to 0.05") for note in verdict(runs, [near]).notes)
-
-
-def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
-    """On these repositories and on new ones, as compare has it, figure by figure."""
-    better = [value + 0.1 + 0.01 * (i % 5) + 0.05 * (i // 10) for i, value in enumerate(plain)]
-    settings = {"headline_measure": "ndcg@10", "repos": [f"r{i // 10}" for i in range(80)]}
-    runs = [stored_run(tmp_path / "b", plain, **settings), stored_run(tmp_path / "c", better, **settings)]
-    (compared,) = compare(runs[::-1])
-    cells, new = leads(verdict(runs).record.differences), compared.on_new_repositories
-    assert cells["on these repositories"] == Estimate(compared.difference, compared.ci)
-    for name, influence in (("file", compared.by_file), ("repository", compared.by_repository)):
-        assert cells[f"one {name} left out"] == (f"{influence.low:+.4f} to {influence.high:+.4f}",)
-    assert cells["on new repositories"] == Estimate(new.difference, new.ci)
-    assert (cells["between repositories"], cells["p, new repositories"]) == (new.deviation, new.p)
-    for name, ends in (("two-level interval", new.two_level), ("one new repository", new.prediction)):
-        assert cells[name] == f"{ends[0]:+.4f} to {ends[1]:+.4f}"
-    assert "sign-flip test over 8 repositories" in leads_note([compared])
-    assert leads_note([]) == ""
 
 
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):

@@ -125,18 +125,6 @@ def test_a_label_of_several_lines_goes_on_beside_its_other_rows(printed, columns
     assert labels == AST + "fixed:max_nws=200,offset=0"
 
 
-def test_a_label_that_all_rows_share_is_said_once_where_there_is_no_room(printed):
-    """Above the rows, and figures have its columns; a wide terminal and a pipe have it in every row."""
-    names = map(spec_column, ("chunker", "embedder", "retriever"))
-    bm25 = "bm25:k1=1.2,b=0.75,tokenizer=code"
-    rows = [(f"window:lines={i},step=10", "none", bm25, 0.25, 0.5) for i in (10, 20)]
-    table = make_table([*names, *figures("lines found", "definitions found")], rows)
-    assert "".join(printed(table)).count(bm25) == 2
-    lines = printed(table, 70)
-    assert lines[0] == f"embedder none · retriever {bm25}"
-    assert [line.split()[1:] for line in lines if line.startswith(" window")] == [["0.2500", "0.5000"]] * 2
-
-
 def test_a_text_that_cannot_be_broken_has_no_line_below_it(printed):
     rows = [(f"2026-11-26T18:09:2{i}+00:00", f"results-of-a-run-{i}", 0.5) for i in range(3)]
     columns = [*map(spec_column, ("made", "id")), *figures("score", "other")]

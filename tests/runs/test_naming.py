@@ -58,15 +58,6 @@ def test_a_chunker_or_any_part_of_an_id_names_a_run(evaluated):
     assert find_run("fixed:max_nws=800", evaluated).run_id.startswith("fixed-800")
 
 
-def test_an_ambiguous_name_lists_what_tells_the_runs_apart(evaluated):
-    """The chunkers differ, the protocol does not."""
-    with pytest.raises(
-        UsageError, match=r"(?s)'fixed' fits 2 runs in .*fixed-400\S+ \(chunker fixed:max_nws=400,"
-    ) as error:
-        find_run("fixed", evaluated)
-    assert "protocol" not in str(error.value)
-
-
 def test_runs_are_counted_from_the_newest(results):
     """`latest` is `@1`; a broken run is not counted, and a place beyond the last is refused."""
     for run_id, year in zip(RUNS, range(1980, 2020), strict=True):

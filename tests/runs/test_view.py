@@ -39,7 +39,7 @@ def test_what_was_written_is_read_back(run):
     assert view.metrics.micro == {"mrr": 0.5, "hit@5": pytest.approx(2 / 3)}
     assert view.metrics.per_repo["s"] == {"mrr": 0.0, "hit@5": 0.0}
     assert view.metrics.as_json() == json.loads((run.folder / "metrics.json").read_text())
-    assert view.counts.stated() == {"queries": 3}
+    assert view.counts.as_json() == {"queries": 3}
     assert view.scores.values["mrr"].tolist() == [1.0, 0.5, 0.0]
     assert view.scores.clusters == ("r/a.py", "r/a.py", "s/b.py")
     assert view.scores.facts["lines"] == [3, 4, 5]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.text import unscored_words
 
 if TYPE_CHECKING:
     from repoeval_bench.report.html.runs import PageRun
@@ -23,6 +22,7 @@ COUNTS = {
     "queries_not_in_log": "queries that are not in the log",
     "queries_without_gold": "logged queries without gold",
     "queries_no_answer": "queries that no chunk answers, not scored",
+    "tasks_unscored": "tasks that ask nothing under the protocol, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",
     "chunks_tokens": "tokens of the chunks",
@@ -66,14 +66,12 @@ class Artefacts:
 def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
     """Everything about the runs except scores; `command` are the words that make the page from them."""
     stored = [run.stored for run in runs]
-    counts = [run.counts.stated() for run in stored]
-    config = stored[0].manifest.config
-    words = COUNTS | {"tasks_unscored": f"{unscored_words(config.protocol.tasks if config else '')}, not scored"}
-    names = dict.fromkeys([*words, *(name for row in counts for name in row)])
+    counts = [run.counts.as_json() for run in stored]
+    names = dict.fromkeys([*COUNTS, *(name for row in counts for name in row)])
     skipped = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
     return Artefacts(
         facts=_table([_facts(run) for run in stored]),
-        counts=_table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
+        counts=_table([{COUNTS.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
         versions=_table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
         skipped=tuple(skipped),
         commands=(*dict.fromkeys(map(run_command, stored)), shlex.join(command)),

@@ -24,8 +24,6 @@ from repoeval_bench.report.html.payload import compressed, payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
     differences_note,
-    leads_note,
-    leads_table,
     page_table,
     score_columns,
     segments,
@@ -75,7 +73,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     names = {run.name: index for index, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
     differences, shown_differences = worded.record.differences, tested(worded.record.differences)
-    leads = [difference for difference in differences if difference.primary]
     ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
@@ -119,10 +116,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             else None,
             differences_note=differences_note(differences, len(runs)) if differences else "",
             charts=[_chart(figure) for figure in figures(stored)],
-            leads=page_table(
-                leads_table(leads, short_name, kind), [names[difference.treatment] for difference in leads]
-            ),
-            leads_note=leads_note(leads),
             measure_title=heading(measure),
             segments=page_table(segment_table, one_scale=True),
             warnings=warnings,

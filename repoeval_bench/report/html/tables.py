@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.means import headline_means, search_time
-from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.segments import heterogeneity, segment_differences, segment_means, segment_names, split
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.core.words import count
@@ -17,11 +16,11 @@ from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
-from repoeval_bench.report.table import P_VALUE, Cell, Column, Estimate, Table, number, table_of
-from repoeval_bench.report.text import cluster_count, full_outcome_name, heading, interval, printable, probability
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
+from repoeval_bench.report.text import cluster_count, heading, interval, printable
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Influence, NewRepositories
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.report.html.runs import PageRun
 
 
@@ -217,68 +216,3 @@ def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
         f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}.{beside} "
         'Intervals are not adjusted. "Not significant" does not mean equal.'
     )
-
-
-def leads_table(leads: Sequence[Comparison], run: Callable[[Comparison], str], kind: str) -> Table:
-    """Return how far each primary difference holds: on these repositories and new ones, without files and repositories.
-
-    What a single repository cannot show is left out.
-    """
-
-    def new(value: Callable[[NewRepositories], Cell]) -> Callable[[Comparison], Cell]:
-        return lambda lead: None if lead.on_new_repositories is None else value(lead.on_new_repositories)
-
-    columns = [
-        Column(name=kind, value=run),
-        number("on these repositories", lambda lead: Estimate(lead.difference, lead.ci), "+.4f"),
-        number("p (Holm)", lambda lead: lead.p_adjusted, P_VALUE),
-        Column(name="verdict", value=lambda lead: full_outcome_name(lead.verdict)),
-        Column(
-            name=f"one {leads[0].clustered_by if leads else 'file'} left out",
-            value=lambda lead: _without(lead.by_file, lead),
-        ),
-        Column(name="one repository left out", value=lambda lead: _without(lead.by_repository, lead)),
-    ]
-    if leads and leads[0].n_repositories > 1:
-        columns += [
-            number("on new repositories", new(lambda effect: Estimate(effect.difference, effect.ci)), "+.4f"),
-            number("p, new repositories", new(lambda effect: effect.p), P_VALUE),
-            Column(name="two-level interval", value=new(lambda effect: _range(effect.two_level))),
-            number("between repositories", new(lambda effect: effect.deviation)),
-            Column(name="one new repository", value=new(lambda effect: _range(effect.prediction))),
-        ]
-    return table_of(columns, leads, "page")
-
-
-def leads_note(leads: Sequence[Comparison]) -> str:
-    """Say what the columns mean; empty where there is no primary difference."""
-    if not leads:
-        return ""
-    first = leads[0]
-    clusters = count(first.n_clusters, first.clustered_by)
-    here = (
-        f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. One "
-        "left out: the lowest and highest difference without any one of them. If the difference is not significant "
-        "without one, that one is named."
-    )
-    if first.on_new_repositories is None:
-        return here
-    return (
-        f"{here} On new repositories: each repository is one observation of a sign-flip test over "
-        f"{count(first.n_repositories, 'repository')}; the two-level interval includes their files. Between "
-        "repositories: the standard deviation of their true differences. One new repository: the range in which its "
-        "own difference is expected, 95 %."
-    )
-
-
-def _without(influence: Influence | None, of: Comparison) -> tuple[str, ...] | None:
-    if influence is None:
-        return None
-    # If Holm already makes the difference not significant, no file is the reason.
-    carried = of.verdict.outcome is Outcome.CARRIED and influence.rests_on is not None
-    lost = (f"without {influence.rests_on}: p {probability(influence.p)}",) if carried else ()
-    return f"{influence.low:+.4f} to {influence.high:+.4f}", *lost
-
-
-def _range(ends: tuple[float, float] | None) -> str | None:
-    return None if ends is None else f"{ends[0]:+.4f} to {ends[1]:+.4f}"
