@@ -57,17 +57,10 @@ def compare(
     equivalence: float | None = None,
     seed: int = SEED,
 ) -> Comparisons:
-    """Compare every pair of `runs`, or each with `baseline`, for each measure that all have (or for `measures`).
+    """Compare every pair of `runs`, or each with `baseline`, as `repoeval_bench.compare` promises.
 
-    Differences are treatment - baseline over the same queries: of a pair, the later run minus the earlier. Pairs come
-    in the order of the runs: (1, 2), (1, 3), …, (2, 3), … The test flips signs by file. Ceilings are not tested: they
-    are not a result of a run, and each chunker's misses the best possible by a different amount. The protocol's
-    headline measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are
-    secondary: theirs is adjusted over all of these tests. Adjusted over all pairs, a verdict also holds for a run that
-    was picked by its scores. `equivalence` is the margin within which two means count as equal, above 0 and below 1;
-    without one, equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
-    fewer than two runs and measures that they do not share are a UsageError. `result["ndcg@10"]` gives the comparisons
-    by that measure, one for each pair.
+    Ceilings are not tested: they are not a result of a run, and each chunker's misses the best possible by a different
+    amount. Adjusted over all pairs, a verdict also holds for a run that was picked by its scores.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,8 +145,6 @@ def _levels(content: PackFile) -> Table:
 
 def _names(content: PackFile) -> Table:
     """Tabulate how the names in the tasks' lines resolved, by tier, and why others did not."""
-    from repoeval_bench.references.steps import DEEPEST, MOST
-
     rows = [
         (
             *(level, summary.uses.tasks, summary.uses.names),
@@ -159,16 +156,7 @@ def _names(content: PackFile) -> Table:
         if summary.uses
     ]
     numbers = figures("tasks that use definitions", "names", number="")
-    version = ".".join(platform.python_version_tuple()[:2])
-    unread = (
-        f"unread: not parsable (Python {version} reads no newer syntax), more than {MOST:,} steps, nested more than "
-        f"{DEEPEST:,} deep, or a repository that is too large"
-    )
-    return make_table(
-        ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],
-        rows,
-        notes=[unread] if any(row[-1] for row in rows) else [],
-    )
+    return make_table(["level", *numbers, "resolved", "without a definition", *figures("unread", number="")], rows)
 
 
 def _obtain(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,7 @@ def run_command(  # longer than 60 lines: each option has its line
             _list(benchmarking.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
+    with_baseline = benchmarking.baseline is not None
     with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)
@@ -95,20 +96,16 @@ def run_command(  # longer than 60 lines: each option has its line
             comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
-                record = _record(setting, runs, comparisons, with_baseline=benchmarking.baseline is not None)
+                record = _record(setting, runs, comparisons, with_baseline=with_baseline)
                 results.append(record | {"left_out": skipped | failed})
-            elif benchmarking.compares:
-                _print(
-                    setting,
-                    runs,
-                    comparisons,
-                    out,
-                    details=details,
-                    failed=len(failed),
-                    skipped=skipped,
-                    remembered=remembered,
-                    with_baseline=benchmarking.baseline is not None,
-                )
+            elif benchmarking.compares and runs:
+                named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
+                echo(f"{setting.pack} · {named}")
+                if details:
+                    print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
+                else:
+                    print_answer(runs, out, comparisons, failed=len(failed), skipped=skipped, remembered=remembered)
+                echo()
         if as_json:
             print_json(results)
         elif not benchmarking.compares:
@@ -147,28 +144,6 @@ def _record(
     # Runs that were compared with a baseline get no choice: that is another question.
     choice = choose(runs, comparisons) if comparisons and not with_baseline else None
     return record | ({"choice": choice and choice_record(choice)} if comparisons else {})
-
-
-def _print(
-    setting: RunRequest,
-    runs: Sequence[RunView],
-    comparisons: Sequence[Comparison],
-    out: Path,
-    *,
-    details: bool,
-    failed: int,
-    skipped: Iterable[str],
-    remembered: bool,
-    with_baseline: bool,
-) -> None:
-    if not runs:
-        return
-    echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
-    if details:
-        print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
-    else:
-        print_answer(runs, out, comparisons, failed=failed, skipped=skipped, remembered=remembered)
-    echo()
 
 
 def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:

@@ -78,33 +78,24 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = _csv_records(json_reader.read_text(path))
-    _, names = next(rows, (1, []))
-    if "query_id" not in names:
-        raise UsageError(f"{path}:1: the header has no query_id but {', '.join(names or ['nothing'])}")
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise UsageError(f"{path}:1: the header names {twice!r} twice; keep one column of it")
-    for number, fields in rows:
-        if len(fields) != len(names):
-            raise UsageError(f"{path}:{number}: {len(fields)} fields, and {len(names)} in the header; give as many")
-        row = dict(zip(names, fields, strict=True))
-        yield number, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
-
-
-def _csv_records(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each record that is not empty, with the line it begins in."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)  # a quote that is not closed is an error
-    while True:
-        line = reader.line_num + 1
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            raise json_reader.JsonFaultError(f"the row is not CSV ({error})", line=line) from error
-        if fields is None:
-            return
-        if fields:
-            yield line, fields
+    """Yield each record that is not empty, with the line it ends in."""
+    reader = csv.reader(io.StringIO(json_reader.read_text(path), newline=""), strict=True)  # quotes have to be closed
+    records = filter(None, reader)
+    try:
+        names = next(records, [])
+        if "query_id" not in names:
+            raise UsageError(f"{path}:1: the header has no query_id but {', '.join(names or ['nothing'])}")
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise UsageError(f"{path}:1: the header names {twice!r} twice; keep one column of it")
+        for fields in records:
+            number = reader.line_num
+            if len(fields) != len(names):
+                raise UsageError(f"{path}:{number}: {len(fields)} fields, and {len(names)} in the header; give as many")
+            row = dict(zip(names, fields, strict=True))
+            yield number, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
+    except csv.Error as error:
+        raise UsageError(f"{path}:{reader.line_num}: the row is not CSV ({error})") from error
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.repoeval import DEFAULT
+from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
 from repoeval_bench.embedding.choice import choose_embedder
@@ -93,27 +93,19 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
             + "".join(f", such as {shlex.quote(str(folder))}" for folder in same[:1])
         )
     protocol = Protocol.parse(config.protocol.name)
-    named = combination_of(run)
-    without = passed_over([protocol], named.get("level", DEFAULT.level))
-
+    task_set = task_set_of(dataset.name) or DEFAULT
     part = dataset.part or PartRecord()
     loaded = load_benchmark(
         source,
-        **named,
+        **asdict(task_set),
         repos=part.repositories or None,
         limit=part.limit,
         questions=questions,
-        without=without,
+        without=passed_over([protocol], task_set.level),
         home=home,
     )
     selected = select(loaded, protocol)
     return part_of(selected, part.sample.most, part.sample.seed) if part.sample else selected
-
-
-def combination_of(run: RunView) -> dict[str, str]:
-    """Return the level, context and tokenizer in the name of a run's data; nothing if it names none."""
-    _, *names = run.manifest.dataset.name.rsplit("-", 3)
-    return dict(zip(("level", "context", "tokenizer"), names, strict=False)) if len(names) == 3 else {}
 
 
 def code_named_by(config: RunConfig) -> list[str]:

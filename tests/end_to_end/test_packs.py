@@ -1,7 +1,6 @@
 """From a small repository in four languages to a pack, and from the pack to what chunkers are worth on it."""
 
 import json
-import sys
 
 import pytest
 
@@ -12,19 +11,6 @@ from support.command import bench, json_of, one_sentence, succeed
 def ask(source, tmp_path, *options):
     words = ("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path)
     return json_of(*words, *options, home=tmp_path / "home")
-
-
-def test_tasks_in_files_that_cannot_be_parsed_are_counted_with_the_reason(tmp_path):
-    """Syntax that is newer than the Python at hand is as unknown to it as a mistake."""
-    code = write_code(tmp_path / "code", aside=False)
-    file = next(iter(sorted(code.rglob("*.py"), key=lambda path: -path.stat().st_size)))
-    done = bench("data", "build", code, "-o", tmp_path / "pack", home=tmp_path / "home")
-    assert "unread: " not in done.out
-    assert "go, java, python, typescript" in done.out
-    file.write_text(file.read_text() + "\nx = = 1\n")
-    done = bench("data", "build", code, "-o", tmp_path / "other", home=tmp_path / "home")
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    assert f"unread: not parsable (Python {version} reads no newer syntax), more than" in done.out
 
 
 @pytest.mark.parametrize("of", ["pack", "folder"])
