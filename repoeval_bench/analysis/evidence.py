@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.choosing import READ, leads_of, verdict_on
+from repoeval_bench.analysis.choosing import READ, leads_of
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.shrinkage import (
@@ -31,7 +31,6 @@ from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.reference_sets import ReferenceSets
-    from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.core.parts import Snippet
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
@@ -92,11 +91,6 @@ class Evidence:
         """The retriever's spec."""
         return self.request.retriever
 
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the runs alone, over all pairs."""
-        return verdict_on([*self.runs.values()])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
@@ -114,7 +108,7 @@ class Recommendation:
     """A candidate to use, what it costs if another is better, and the evidence.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `by_retriever` has what each retriever alone would choose. `candidates` maps labels to candidates. `setups` has one
+    `candidates` maps labels to candidates. `setups` has one
     for each framework, that of the choice first. `language` is that of most of the code. `few` has the number of
     queries of each protocol that has too few to decide. `skipped` has a line for everything else that was not run,
     `n_failed` the number of runs that failed.
@@ -124,7 +118,6 @@ class Recommendation:
     language: str
     evidence: tuple[Evidence, ...]
     decision: Decision | None
-    by_retriever: Mapping[str, str]
     candidates: Mapping[str, SizedChunker]
     setups: tuple[Setup, ...]
     few: Mapping[str, int]
@@ -223,17 +216,11 @@ def conclude(
     enough = [question for question in evidence if question.n_queries >= FEWEST_TASKS]
     few = {question.protocol: question.n_queries for question in evidence if question not in enough}
     decision: Decision | None = None
-    by_retriever: dict[str, str] = {}
     setups: tuple[Setup, ...] = ()
     all_candidates = dict(candidates)
     if enough:
         posterior = combine([(question.protocol, question.posterior) for question in enough])
         decision = decide(posterior, _rng())
-        for retriever in dict.fromkeys(question.retriever for question in enough):
-            own = combine(
-                [(question.protocol, question.posterior) for question in enough if question.retriever == retriever]
-            )
-            by_retriever[retriever] = decide(own, _rng()).choice.name
         others = _unmeasured(candidates)
         all_candidates |= {candidate.label: candidate for candidate in others}
         setups = _setups(decision, posterior, language, enough, all_candidates, others, reference_sets=reference_sets)
@@ -243,7 +230,6 @@ def conclude(
         language=language,
         evidence=tuple(enough),
         decision=decision,
-        by_retriever=by_retriever,
         candidates=all_candidates,
         setups=setups,
         few=few,

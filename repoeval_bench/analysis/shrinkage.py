@@ -69,8 +69,8 @@ class Posterior:
     """The scores of k candidates given their own measurements, all minus their mean over the candidates.
 
     `own`, `prior` and `score` are float64 (k,), `covariance` (k, k) that of the true scores around `score`. `weight` is
-    B and `tau` the prior's deviation of each, (k,); `error` is s. `tokens` is what a query costs that reads the
-    candidate's chunks, None where it is not known. Of several combined ones weight, tau and error are the means.
+    B of each, (k,); of several combined ones it is the mean. `tokens` is what a query costs that reads the candidate's
+    chunks, None where it is not known.
     """
 
     names: tuple[str, ...]
@@ -80,9 +80,6 @@ class Posterior:
     score: FloatArray
     covariance: FloatArray
     weight: FloatArray
-    tau: FloatArray
-    error: float
-    n_files: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +108,6 @@ class Decision:
     """The candidates by expected loss, the choice first."""
 
     candidates: tuple[RankedCandidate, ...]
-    n_files: int
 
     @property
     def choice(self) -> RankedCandidate:
@@ -165,9 +161,6 @@ def shrink(
         score=expected + weight * (own - expected),
         covariance=root[:, None] * covariance * root,
         weight=weight,
-        tau=prior.deviation,
-        error=error**0.5,
-        n_files=sample.n_clusters,
     )
 
 
@@ -206,7 +199,6 @@ def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
         score=np.append(posterior.score, expected),
         covariance=covariance,
         weight=np.append(posterior.weight, 0.0),
-        tau=np.append(posterior.tau, prior.deviation[index]),
     )
 
 
@@ -262,7 +254,7 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
         )
         for index, i in sorted(enumerate(order), key=lambda pair: position(pair[1]))
     ]
-    return Decision(candidates=tuple(ranked), n_files=posterior.n_files)
+    return Decision(candidates=tuple(ranked))
 
 
 def _quantiles(draws: FloatArray) -> tuple[float, float]:
@@ -292,9 +284,6 @@ def restricted_to(posterior: Posterior, names: Sequence[str]) -> Posterior:
         score=_centred(posterior.score[index]),
         covariance=_centred(_centred(posterior.covariance[np.ix_(index, index)]).T),
         weight=posterior.weight[index],
-        tau=posterior.tau[index],
-        error=posterior.error,
-        n_files=posterior.n_files,
     )
 
 
@@ -311,10 +300,8 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
         names=posteriors[0].names,
         tokens=tuple(None if None in row else sum(row) / n for row in costs),
         covariance=covariance,
-        n_files=max(array.n_files for array in posteriors),
-        error=sum(array.error for array in posteriors) / n,
         **{
             name: np.mean([getattr(array, name) for array in posteriors], axis=0)
-            for name in ("own", "prior", "score", "weight", "tau")
+            for name in ("own", "prior", "score", "weight")
         },
     )

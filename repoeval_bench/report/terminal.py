@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -112,7 +111,7 @@ def _drawn(table: Table) -> Drawing:
     from rich.table import Table as Drawing
     from rich.text import Text
 
-    texts = _flowed(table.texts())
+    texts = table.texts()
     # Rows of several lines run into each other without a blank line between them.
     apart = _is_prose(table) and any("\n" in text for row in texts for text in row)
     drawing = Drawing(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True, leading=int(apart))
@@ -125,16 +124,6 @@ def _drawn(table: Table) -> Drawing:
         # A cell may hold what rich takes for markup.
         drawing.add_row(*map(Text, shown), style=_STYLES[row.emphasis])
     return drawing
-
-
-def _flowed(texts: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The rows with a first cell of several lines continued in the empty first cells below it."""
-    rows = [list(row) for row in texts]
-    for row, below in pairwise(rows):
-        first, *rest = row[0].split("\n", 1)
-        if rest and not below[0]:
-            row[0], below[0] = first, rest[0]
-    return rows
 
 
 def _with_short_heads(table: Table) -> Table:

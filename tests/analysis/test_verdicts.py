@@ -1,4 +1,4 @@
-"""One function decides: what `compare`, the report and `recommend` say of the same runs is one record."""
+"""One function decides: what `compare`, the report and `choose` say of the same runs is one record."""
 
 import tempfile
 from dataclasses import fields, replace
@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 from repoeval_bench import choose
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import SizedChunker, evidence_of
 from repoeval_bench.analysis.pair_verdicts import Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.api.recommendation import read_reference_sets
 from repoeval_bench.cli.answer import answer_to
-from repoeval_bench.runs.request import RunRequest
 from support.runs import write_runs
 
 HEADLINE = "ndcg@10"
@@ -69,11 +66,8 @@ def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headl
         )
         of_compare = answer_to(runs)[1].record
         of_report = choose(runs, compare(runs)).verdict
-        candidates = [(SizedChunker(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
-        request = RunRequest(protocol="context", retriever="bm25")
-        of_recommend = evidence_of(request, candidates, 0.3, "python", read_reference_sets()).verdict
         of_leads = choose(runs).verdict
-    for theirs in (of_report, of_recommend, of_leads, verdict_on(runs[::-1])):
+    for theirs in (of_report, of_leads, verdict_on(runs[::-1])):
         same(of_compare, theirs)
     assert of_compare.family == of_compare.pairs == k * (k - 1) // 2
 

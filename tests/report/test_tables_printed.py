@@ -107,24 +107,6 @@ def test_a_heading_breaks_between_words_alone(printed):
     assert pieces.count("definitions@12000") == pieces.count("characters") == pieces.count("95 % CI") == 2
 
 
-@pytest.mark.parametrize("columns", [40, 60])
-def test_a_label_of_several_lines_goes_on_beside_its_other_rows(printed, columns):
-    """No line of the table holds a part of a label alone."""
-    table = make_table(
-        [spec_column("chunker"), "mean over", *figures("score")],
-        [
-            *[(AST if not i else "", f"mean {i}", 0.5) for i in range(6)],
-            *[("fixed:max_nws=200,offset=0" if not i else "", f"mean {i}", 0.25) for i in range(3)],
-        ],
-    )
-    lines = printed(table, columns)
-    rule = next(n for n, line in enumerate(lines) if "──" in line)
-    lines = [line for line in lines[rule + 1 :] if line]
-    assert len(lines) == len(table.rows)
-    labels = "".join(line.split("mean")[0].strip() for line in lines)
-    assert labels == AST + "fixed:max_nws=200,offset=0"
-
-
 def test_a_text_that_cannot_be_broken_has_no_line_below_it(printed):
     rows = [(f"2026-11-26T18:09:2{i}+00:00", f"results-of-a-run-{i}", 0.5) for i in range(3)]
     columns = [*map(spec_column, ("made", "id")), *figures("score", "other")]
