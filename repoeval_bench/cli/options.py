@@ -97,16 +97,15 @@ runs_folder = _out("Folder of the runs, or the URL of a store, whose runs are fe
 def request_options(
     model: type[Request],
     *,
-    several: Mapping[str, Sequence[str]] | None = None,
+    several: Collection[str] = (),
     only: Collection[str] | None = None,
     rare_too: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
-    `several`: fields that may be given more than once, with their defaults. `only`: the fields that the command reads.
+    `several`: fields that may be given more than once. `only`: the fields that the command reads.
     `rare_too`: the rare ones have options of their own, too.
     """
-    several = several or {}
     names = [name for name in model.options() if only is None or name in only]
     # `--help` shows the options of the run before those of its data.
     names.sort(key=lambda name: name in DataRequest.model_fields)
@@ -115,7 +114,9 @@ def request_options(
         rare = {name: model.options()[name] for name in names if model.options()[name].rare and not rare_too}
         for name in reversed(names):
             if name not in rare:
-                command = _option(name, model.options()[name], model.model_fields[name], several.get(name))(command)
+                command = _option(name, model.options()[name], model.model_fields[name], several=name in several)(
+                    command
+                )
         return _with_rare(command, {name: (option, model.model_fields[name].default) for name, option in rare.items()})
 
     return decorate
@@ -201,7 +202,7 @@ def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[FieldOption,
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add every option of a run, --chunker as one that may be repeated, and --out, --home and --json."""
-    return request_options(RunRequest, several={"chunker": ()})(out_option(home_option(json_option(command))))
+    return request_options(RunRequest, several=["chunker"])(out_option(home_option(json_option(command))))
 
 
 def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -236,7 +237,7 @@ def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunR
 
 
 def _option(
-    name: str, option: FieldOption, field: FieldInfo, several: Sequence[str] | None
+    name: str, option: FieldOption, field: FieldInfo, *, several: bool
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
@@ -245,8 +246,8 @@ def _option(
         settings |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
         settings |= {"multiple": True, "callback": partial(words_of, kind=get_args(kinds[0])[0])}
-    elif several is not None or isinstance(default, tuple):
-        settings |= {"multiple": True, "default": several or default or ()}
+    elif several or isinstance(default, tuple):
+        settings |= {"multiple": True, "default": default or ()}
     elif kinds == [bool]:
         settings |= {"is_flag": True, "default": default}
     else:

@@ -22,7 +22,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import CHARACTERS_NOTE, heading
+from repoeval_bench.report.text import CHARACTERS_NOTE, COUNTS, heading
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Metrics
@@ -180,14 +180,8 @@ def losses(run: RunView) -> list[str]:
     shown = [name for _, names in shown_measures(run.metrics) for name in names]
     if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:
         lines.append(f"{', '.join(zero)}: no ranking of these chunks reaches more than 0, so there is no % of ceiling")
-    lost = {
-        "documents merged into an identical one": counts.chunks_merged,
-        f"of {counts.pairs} pairs of query and chunk, cut by the reranker": counts.pairs_truncated,
-        "files the chunker failed on, left out of all queries or one": counts.files_skipped,
-        "files that are not UTF-8, left out": counts.files_undecodable,
-        "non-blank lines in no chunk": counts.lines_uncovered,
-    }
-    return [*lines, *(f"{what}: {number}" for what, number in lost.items() if number)]
+    lost = ("chunks_merged", "pairs_truncated", "files_skipped", "files_undecodable", "lines_uncovered")
+    return [*lines, *(f"{COUNTS[name]}: {number}" for name in lost if (number := getattr(counts, name)))]
 
 
 def scores_csv(runs: Sequence[RunView]) -> str:

@@ -51,6 +51,32 @@ _NAMES = {
 }
 
 
+COUNTS = {
+    "queries": "queries",
+    "queries_truncated": "queries cut by the model",
+    "queries_tokens": "tokens of the queries",
+    "queries_tokens_lost": "tokens of the queries that the model does not read",
+    "queries_without_relevant": "queries with no relevant chunk",
+    "queries_not_in_log": "queries that are not in the log",
+    "queries_without_gold": "logged queries without gold",
+    "queries_no_answer": "queries that no chunk answers, not scored",
+    "tasks_unscored": "tasks that ask nothing under the protocol, not scored",
+    "chunks": "chunks",
+    "chunks_truncated": "chunks cut by the model",
+    "chunks_tokens": "tokens of the chunks",
+    "chunks_tokens_lost": "tokens of the chunks that the model does not read",
+    "chunks_duplicate": "chunks whose text repeats another chunk",
+    "chunks_merged": "documents merged into an identical one",
+    "pairs": "pairs of query and chunk that the reranker read",
+    "pairs_truncated": "pairs of query and chunk cut by the reranker",
+    "files": "files",
+    "files_skipped": "files the chunker failed on, left out of all queries or one",
+    "files_undecodable": "files that are not UTF-8, left out",
+    "lines_uncovered": "non-blank lines in no chunk",
+}
+"""Counts of a run in words, in the order they are shown; a count that is not here is shown by its own name."""
+
+
 def heading(measure: str) -> str:
     """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
     # The mean of the queries' shares is not the share of the means that the score tables show as % of ceiling.

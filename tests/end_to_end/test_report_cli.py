@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 
-from repoeval_bench.report.html.artefacts import COUNTS
+from repoeval_bench.report.text import COUNTS
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed

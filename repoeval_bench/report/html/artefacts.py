@@ -8,35 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.run_command import run_command
+from repoeval_bench.report.text import COUNTS
 
 if TYPE_CHECKING:
     from repoeval_bench.report.html.runs import PageRun
     from repoeval_bench.runs.view import RunView
-
-COUNTS = {
-    "queries": "queries",
-    "queries_truncated": "queries cut by the model",
-    "queries_tokens": "tokens of the queries",
-    "queries_tokens_lost": "tokens of the queries that the model does not read",
-    "queries_without_relevant": "queries with no relevant chunk",
-    "queries_not_in_log": "queries that are not in the log",
-    "queries_without_gold": "logged queries without gold",
-    "queries_no_answer": "queries that no chunk answers, not scored",
-    "tasks_unscored": "tasks that ask nothing under the protocol, not scored",
-    "chunks": "chunks",
-    "chunks_truncated": "chunks cut by the model",
-    "chunks_tokens": "tokens of the chunks",
-    "chunks_tokens_lost": "tokens of the chunks that the model does not read",
-    "chunks_duplicate": "chunks whose text repeats another chunk",
-    "chunks_merged": "documents merged into an identical one",
-    "pairs": "pairs of query and chunk that the reranker read",
-    "pairs_truncated": "pairs of query and chunk cut by the reranker",
-    "files": "files",
-    "files_skipped": "files the chunker failed on, left out of all queries or one",
-    "files_undecodable": "files that are not UTF-8, left out",
-    "lines_uncovered": "non-blank lines in no chunk",
-}
-"""Counts of a run in words, in the order they are shown; a count that is not here is shown by its own name."""
 
 
 @dataclass(frozen=True, slots=True)
