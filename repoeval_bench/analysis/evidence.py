@@ -108,10 +108,9 @@ class Recommendation:
     """A candidate to use, what it costs if another is better, and the evidence.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `candidates` maps labels to candidates. `setups` has one
-    for each framework, that of the choice first. `language` is that of most of the code. `few` has the number of
-    queries of each protocol that has too few to decide. `skipped` has a line for everything else that was not run,
-    `n_failed` the number of runs that failed.
+    `candidates` maps labels to candidates. `setups` has one for each framework, that of the choice first. `language` is
+    that of most of the code. `few` has the number of queries of each protocol that has too few to decide. `skipped` has
+    a line for everything else that was not run, `n_failed` the number of runs that failed.
     """
 
     data: str
