@@ -79,6 +79,8 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
         return
     way_out = "compare runs of one protocol on the same queries"
     lines = [f"{names}: {phrase}" for names, unlike in unlike_runs.values() for phrase in unlike]
+    if len(lines) == 1:
+        raise UsageError(f"these runs cannot be compared, {lines[0]}; {way_out}")
     raise UsageError("\n  ".join([f"these runs cannot be compared; {way_out}:", *lines]))
 
 

@@ -106,11 +106,7 @@ def execute(
     )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
     clock.lap("ceilings")
-    documents = {chunk.chunk_id: chunk for chunk in planned.documents}
-    overlap = {
-        "gold_lines_in_query": inputs.gold_in_query,
-        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, documents),
-    }
+    overlap = _query_gold_overlap(planned, run, inputs)
     clock.lap("overlap")
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
@@ -181,6 +177,15 @@ def _retrieve(
         return searcher.search(queries, k, chunk_judgements.excluded)
     run = searcher.search(queries, max(1, len(list(planned.corpus))), chunk_judgements.excluded)
     return map_lines(planned, chunk_judgements.excluded, judgements, run, k)
+
+
+def _query_gold_overlap(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
+    """Diagnostic -> query_id -> share."""
+    documents = {chunk.chunk_id: chunk for chunk in planned.documents}
+    return {
+        "gold_lines_in_query": inputs.gold_in_query,
+        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, documents),
+    }
 
 
 def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage | None:
