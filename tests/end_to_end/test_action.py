@@ -3,8 +3,6 @@
 `uses` steps (setup-python, cache) are left out. The comment goes to a server on 127.0.0.1 that speaks GitHub's API.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

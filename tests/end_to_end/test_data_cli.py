@@ -1,7 +1,5 @@
 """`repoeval-bench data` as a person runs it: output, exit codes, one sentence where something is wrong."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Parts of other packages and programs in whole runs, and a folder of the user's own that has a room's name."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """TREC files: what is written, what is refused, and by file:line."""
 
-from __future__ import annotations
-
 import gzip
 import math
 

@@ -1,17 +1,13 @@
 """A headless Chromium for tests of pages, and what a page must not do in one."""
 
-from __future__ import annotations
-
 import json
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 READY = "return document.documentElement.dataset.ready"
 

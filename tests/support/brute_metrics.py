@@ -3,8 +3,6 @@
 `ids` is a ranking, `gains` is id -> gain, `k` a cutoff or None.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

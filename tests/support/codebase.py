@@ -1,13 +1,8 @@
 """A small repository in four languages, written for the tests, with everything that a pack leaves out beside it."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path
 
 LEDGER_PY = '''"""A ledger of payments, kept in memory."""
 

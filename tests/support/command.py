@@ -1,7 +1,5 @@
 """Runs the command line: in this process, or as a user does in one of its own."""
 
-from __future__ import annotations
-
 import gc
 import io
 import json
@@ -9,18 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from support.leaves import LOST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ is to be written gives better completions. It shares no code with the client.
 serves it by itself, from the folder tests/, to whoever asks.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,16 +1,11 @@
 """File systems of their own, small or without the right to write, for tests of what is full or closed."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager

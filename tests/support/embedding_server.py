@@ -4,26 +4,22 @@ The model all-MiniLM-L6-v2 is the bundled one, loaded on its first request; any 
 vectors are numbers drawn from the text. It shares no code with the client.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading
 import time
 import urllib.parse
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from support.server import listening
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 KEY = "sk-test-0f7d3c/quite+secret=91"
 """The one key that the server takes."""
@@ -81,7 +77,7 @@ class Server:
 
 
 @contextmanager
-def serving(handler: type[EmbeddingsHandler] | None = None) -> Iterator[Server]:
+def serving(handler: "type[EmbeddingsHandler] | None" = None) -> Iterator[Server]:
     """The server in a thread of its own, until the block ends; that of embeddings unless another is given."""
     server = Server()
 

@@ -1,7 +1,5 @@
 """An encoder without a model, for tests of the code around one."""
 
-from __future__ import annotations
-
 import re
 from types import MappingProxyType
 

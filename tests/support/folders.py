@@ -1,12 +1,7 @@
 """The content of the files of a results folder."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def content(out: Path) -> dict[str, object]:

@@ -1,18 +1,14 @@
 """Package indexes, which are not everywhere."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.sources import SourceError
 from repoeval_bench.dataset.sources.index_client import TamperedError
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
 
 needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 

@@ -1,7 +1,5 @@
 """Jobs for executors: functions of a module that a worker process can import."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

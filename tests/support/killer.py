@@ -1,18 +1,14 @@
 """kill -9 of processes at random moments."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import threading
 import time
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+from typing import Self
 
 KILLS = 10
 _DEADLINE = 120.0  # seconds for each wait

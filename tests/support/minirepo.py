@@ -4,16 +4,11 @@
 so that it can never pass for RepoEval; `manifest=False` leaves that out (then it must be refused).
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
 import zipfile
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 STOCK = '''"""Stock levels of a small warehouse."""
 

@@ -1,15 +1,11 @@
 """Skip, with the reason, what needs a library that is not installed: in an environment of the base alone that is much."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Generator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

@@ -1,18 +1,13 @@
 """Fixtures that take long to make, made by one of the processes that run the tests."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 from repoeval_bench.dataset.install import alone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:

@@ -1,7 +1,5 @@
 """Parts from outside: the module of docs/plug-ins.md, importable, and a package that is installed by a folder."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

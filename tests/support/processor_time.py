@@ -4,16 +4,11 @@
 mark of the long tier took more. Seconds of the processor, because seconds of the clock depend on what else runs.
 """
 
-from __future__ import annotations
-
 import resource
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONG_TIER = ("slow", "network", "full_data")
 ROWS = 50

@@ -1,7 +1,5 @@
 """Random runs and qrels with what breaks implementations: ties, missing queries, short rankings, nothing relevant."""
 
-from __future__ import annotations
-
 import random
 
 from repoeval_bench.core.places import Place

@@ -1,10 +1,9 @@
 """Run folders with chosen scores, as `eval` writes them: what statistics, segments and gates read."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from repoeval_bench.runs.runner import make_runs
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class TwoRuns(NamedTuple):

@@ -1,17 +1,11 @@
 """A real HTTP server on 127.0.0.1 that serves files, and fails in the ways that are asked for."""
 
-from __future__ import annotations
-
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 JSON_INDEX = "application/vnd.pypi.simple.v1+json"
 """Media type of a package index's page in JSON, which says when files were uploaded."""

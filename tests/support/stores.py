@@ -1,7 +1,5 @@
 """Stores at a URL that fail: fsspec's memory and local file systems, wrapped."""
 
-from __future__ import annotations
-
 import random
 import time
 from typing import Any

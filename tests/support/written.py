@@ -1,18 +1,12 @@
 """Tasks, benchmarks and repositories that a test writes down: what it does not care about has a value."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.references.resolver import Resolver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.references.resolver import Resolution
+from repoeval_bench.references.resolver import Resolution, Resolver
 
 
 def task(**fields: Any) -> Task:
