@@ -13,7 +13,7 @@ from repoeval_bench.cli.completion import names_for, run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder
-from repoeval_bench.cli.output import facts_option
+from repoeval_bench.cli.output import facts_option, plain
 from repoeval_bench.report.diff import diff_summary, diff_table
 from repoeval_bench.report.segments import (
     comparison_lines,
@@ -78,14 +78,14 @@ def segments_command(
     if other is None:
         segmentation = segment(find_run(run, out), by=by, measure=measure, facts=facts)
         if as_json:
-            print_json(asdict(segmentation))
+            print_json(plain(segmentation))
             return
         print_table(segmentation_table(segmentation))
         print_lines(segmentation_lines(segmentation))
         return
     compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure, facts=facts)
     if as_json:
-        print_json(asdict(compared))
+        print_json(plain(compared))
         return
     print_table(comparison_table(compared))
     print_lines(comparison_lines(compared))

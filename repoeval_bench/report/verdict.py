@@ -80,12 +80,9 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
     record = verdict_on(runs, comparisons)
     ids = [run.run_id for run in runs]
     short = dict(zip(ids, [elided(name, _LONGEST) for name in short_names(run_names(runs))], strict=True))
-    failures = (
-        [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"] if failed else []
-    )
     return WordedVerdict(
         text=_alone(runs[0], short[runs[0].run_id], record, failed) if len(runs) == 1 else verdict_text(record, short),
-        notes=(*failures, *_tests(record), *_doubts(record), *_cautions(runs, [*short.values()])),
+        notes=(*_failures(failed), *_tests(record), *_doubts(record), *_cautions(runs, [*short.values()])),
         record=record,
         reference=ids.index(record.reference.run_id),
     )
@@ -217,6 +214,11 @@ def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
         sentence = f"{name} reaches {what} {mean:.3f} {where}{of_ceiling}."
     ending = "." if failed else ": give a second one to compare it with."
     return f"{sentence} One run alone says nothing about other chunkers{ending}"
+
+
+def _failures(failed: int) -> list[str]:
+    """Say that runs are missing from the answer; their errors are printed separately."""
+    return [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"] if failed else []
 
 
 def _tests(verdict: Verdict) -> list[str]:

@@ -30,7 +30,7 @@ from repoeval_bench.report.html.tables import (
     tested,
 )
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
-from repoeval_bench.report.plots.theme import SERIES
+from repoeval_bench.report.plots.theme import VARIABLES, look
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_ranking import Ranking, candidates_ranked, ranking, ranking_table
 from repoeval_bench.report.table import Column, table_of
@@ -125,9 +125,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             artefacts=artefacts(runs, _report_command(stored, bm25, output)),
             characters_note=CHARACTERS_NOTE.capitalize(),
             version=version("repoeval-bench"),
-            style=style(
-                "".join(f".run{i} {{ --run: var(--series-{i % len(SERIES)}); }}\n" for i in range(len(stored)))
-            ),
+            style=style(_run_colours(stored)),
             script=code,
             script_hash=digest,
             data=compressed(payload(runs, bm25, shown)),
@@ -164,6 +162,12 @@ def _report_command(stored: Sequence[RunView], bm25: Sequence[PageRun | None], o
         words.append("--bm25")
     # Another reader does not have the file's folder.
     return [*words, "-o", Path(output).name]
+
+
+def _run_colours(stored: Sequence[RunView]) -> str:
+    """`.run0`, `.run1`, …: every run in the colour that it has in the figures."""
+    variables = {light: name for name, (light, _) in VARIABLES.items()}
+    return "".join(f".run{index} {{ --run: var({variables[look(index).colour]}); }}\n" for index in range(len(stored)))
 
 
 def _shared_chunker(runs: Sequence[PageRun]) -> str:
