@@ -123,9 +123,10 @@ class CommandGroup(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None or ctx.resilient_parsing:
             return name, command, rest
-        if ctx.find_root().params.get("variables") and not isinstance(command, CommandGroup):
-            from repoeval_bench.cli.options import option_variables  # `--help` imports none
+        from repoeval_bench.cli.options import option_variables, refuse_repeated  # `--help` imports none
 
+        refuse_repeated(command, rest, ctx)
+        if ctx.find_root().params.get("variables") and not isinstance(command, CommandGroup):
             ctx.default_map = {name: option_variables(command, os.environ)}
         return name, command, rest
 

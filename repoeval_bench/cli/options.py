@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -267,6 +268,26 @@ def words_of(
         return tuple(map(kind, text.replace(",", " ").split())) or None
     except ValueError:
         raise UsageError(f"{parameter.opts[0]} {text!r}: give whole numbers, separated by commas") from None
+
+
+def refuse_repeated(command: click.Command, words: Sequence[str], context: click.Context) -> None:
+    """Raise click.UsageError if an option that takes one value is on the command line twice.
+
+    click itself silently takes the last value. Other mistakes are reported when the command is parsed.
+    """
+    inner = click.Context(command, parent=context, info_name=command.name, resilient_parsing=True)
+    try:
+        _, rest, order = command.make_parser(inner).parse_args(list(words))
+    except click.UsageError:
+        return
+    times = Counter(parameter for parameter in order if isinstance(parameter, click.Option))
+    for option, n in times.items():
+        # To set a flag twice changes nothing, but a flag that can also be unset has two values.
+        if n > 1 and not (option.multiple or option.count or (option.is_flag and not option.secondary_opts)):
+            name = max(option.opts, key=len)
+            raise click.UsageError(f"{name} is given {n} times and takes one value; leave all but one out", inner)
+    if isinstance(command, click.Group) and rest and (further := command.get_command(inner, rest[0])):
+        refuse_repeated(further, rest[1:], inner)
 
 
 def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> None:

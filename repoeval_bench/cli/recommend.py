@@ -25,6 +25,7 @@ from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
+from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import (
@@ -88,6 +89,9 @@ def recommend_command(
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
     benchmark = load_benchmark(**data, home=home)
+    files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
+    if files and all(map(is_test, files)):
+        note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
     with executor_of(execution, **folders) as executor:

@@ -35,6 +35,7 @@ EXTRAS = {
     "pandas": "frames",
     "polars": "frames",
     "pyarrow": "parquet",
+    "pygments": "report",
     "rapidfuzz": "complete",
     "ray": "ray",
     "semantic_text_splitter": "semantic-text-splitter",

@@ -1,9 +1,36 @@
-"""Source on the page: lines and columns are counted as a browser counts them."""
+"""Source on the page: lines, columns and colours are counted as a browser counts them."""
+
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.report.html.code import LINE, cut_lines, position, units
+from repoeval_bench.report.html.code import LINE, cut_lines, position, syntax, units
+
+SOURCE = 'def greet(name):\n    """Say hello."""\n    return f"hi {name}"  # \U0001f600 done\n'
+
+
+def runs(text):
+    return [(letter, int(length)) for letter, length in re.findall(r"([a-z])(\d+)", text)]
+
+
+def test_colours_cover_the_text_and_name_its_parts():
+    """Runs add up to the text in UTF-16 units; keyword, name, docstring and comment are distinguished."""
+    lines = SOURCE.splitlines()
+    result = runs(syntax(lines, "a/b.py"))
+    assert sum(length for _, length in result) == units("\n".join(lines))
+    text, at, parts = "\n".join(lines).encode("utf-16-le"), 0, []
+    for letter, length in result:
+        parts.append((letter, text[2 * at : 2 * (at + length)].decode("utf-16-le")))
+        at += length
+    for part_ in (("k", "def"), ("f", "greet"), ("k", "return"), ("c", "# \U0001f600 done")):
+        assert part_ in parts
+    assert any(letter == "s" and "Say hello." in part for letter, part in parts)
+
+
+def test_a_language_nobody_knows_has_no_colours():
+    """Such a file is shown plain."""
+    assert syntax(["whatever"], "a/b.nonsense") == ""
 
 
 @given(st.text(alphabet="ab\n\r\u2028\f\U0001f600 ", max_size=60), st.data())

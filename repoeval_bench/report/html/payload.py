@@ -1,6 +1,6 @@
 """The data that a page looks up when a query is opened: as little as possible, compressed, and never as markup.
 
-files      name, text (lines cut), cut lines; no text where no run kept its sources
+files      name, text (lines cut), syntax, cut lines; no text where no run kept its sources
 chunks     run -> file -> [first line, end line, …] of the chunks it was cut into
 queries    file, gold (also in other files), scores of every run, what each retrieved, the ranks of the file's own
            chunks, and the definitions that are needed with the rank of the first chunk that has each
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.protocols.uses import distance
-from repoeval_bench.report.html.code import cut_lines, position
+from repoeval_bench.report.html.code import cut_lines, position, syntax
 from repoeval_bench.runs.log import first_rank
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class _Files:
         self._sources = inspection.sources if inspection else {}
         self._numbers: dict[str, int] = {}
         self._lines: dict[str, list[str]] = {}
+        self._opened = {query.file for query in inspection.queries.values()} if inspection else set()
 
     @property
     def names(self) -> list[str]:
@@ -92,7 +93,8 @@ class _Files:
             entry: dict[str, Any] = {"name": name}
             if name in self._sources:
                 lines, cut = cut_lines(self._sources[name].text)
-                entry["text"] = "\n".join(lines)
+                # Excerpts of other files go without colours: lexing all of them takes longer than all the rest.
+                entry |= {"text": "\n".join(lines), "syntax": syntax(lines, name) if name in self._opened else ""}
                 if cut:
                     entry["cut"] = cut
             entries.append(entry)

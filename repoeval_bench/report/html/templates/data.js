@@ -27,15 +27,34 @@ function option(value, text) {
   return make("option", { value }, text);
 }
 
-// A file's lines, made on first use.
+// A file's lines and the syntax runs of each, made on first use.
 function linesOf(file) {
-  if (!file.lines && file.text !== undefined) file.lines = file.text.split("\n");
+  if (file.lines || file.text === undefined) return file.lines;
+  file.lines = file.text.split("\n");
+  file.spans = file.lines.map(() => []);
+  let line = 0, column = 0;
+  for (const [, letter, digits] of file.syntax.matchAll(/([a-z])(\d+)/g)) {
+    let left = Number(digits);
+    while (left > 0 && line < file.lines.length) {
+      const room = file.lines[line].length - column;
+      if (left <= room) { file.spans[line].push([letter, left]); column += left; left = 0; }
+      else { if (room) file.spans[line].push([letter, room]); left -= room + 1; line += 1; column = 0; }
+    }
+  }
   return file.lines;
 }
 
-// One line as nodes; what was cut from it is said.
+// One line as nodes, coloured; what was cut from it is said.
 function codeLine(file, at) {
-  const nodes = [linesOf(file)[at]];
+  const nodes = [];
+  const text = file.lines[at];
+  let from = 0;
+  for (const [letter, length] of file.spans[at]) {
+    const piece = text.slice(from, from + length);
+    nodes.push(letter === "p" ? piece : make("span", { class: letter }, piece));
+    from += length;
+  }
+  if (from < text.length) nodes.push(text.slice(from));
   if (file.cut && file.cut[at]) nodes.push(make("span", { class: "more" }, ` … ${file.cut[at].toLocaleString("en")} characters`));
   return nodes;
 }
