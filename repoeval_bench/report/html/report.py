@@ -30,7 +30,7 @@ from repoeval_bench.report.html.tables import (
     tested,
 )
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
-from repoeval_bench.report.plots.theme import VARIABLES, look
+from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_ranking import Ranking, candidates_ranked, ranking, ranking_table
 from repoeval_bench.report.table import Column, table_of
@@ -101,7 +101,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             ranking=shown_ranks,
             ranking_table=page_table(ranking_table(ranks, shown_ranks.rows, kind), order[:MOST_ROWS]),
             more_rows=page_table(ranking_table(ranks, ranks.rows[MOST_ROWS:], kind), order[MOST_ROWS:]),
-            plot=_ranking_plot(worded, shown_ranks),
+            plot=_ranking_plot(worded, shown_ranks, stored),
             scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
             flipped=flipped_units(runs[0].scores.cluster_kind),
             differences=page_table(
@@ -147,11 +147,11 @@ def _chart(figure: Figure) -> dict[str, Any]:
     return {"svg": Markup(svg(figure, themed=True)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
 
 
-def _ranking_plot(verdict: WordedVerdict, ranks: Ranking) -> dict[str, Any] | None:
+def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
     """The plot of the first screen; None where there is no difference to draw."""
     if not verdict.record.others or verdict.record.result is Result.NOTHING_FOUND:
         return None
-    return _chart(ranked_figure(ranks))
+    return _chart(ranked_figure(ranks, looks(stored)))
 
 
 def _report_command(stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str) -> list[str]:
@@ -167,7 +167,9 @@ def _report_command(stored: Sequence[RunView], bm25: Sequence[PageRun | None], o
 def _run_colours(stored: Sequence[RunView]) -> str:
     """`.run0`, `.run1`, …: every run in the colour that it has in the figures."""
     variables = {light: name for name, (light, _) in VARIABLES.items()}
-    return "".join(f".run{index} {{ --run: var({variables[look(index).colour]}); }}\n" for index in range(len(stored)))
+    return "".join(
+        f".run{index} {{ --run: var({variables[look.colour]}); }}\n" for index, look in enumerate(looks(stored))
+    )
 
 
 def _shared_chunker(runs: Sequence[PageRun]) -> str:

@@ -10,7 +10,7 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.means import Curve, over_budgets, over_ranks
 from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.report.plots.figure import Figure, draw
-from repoeval_bench.report.plots.theme import MUTED, look
+from repoeval_bench.report.plots.theme import MUTED, looks
 from repoeval_bench.report.text import elided, heading, short_names
 
 if TYPE_CHECKING:
@@ -77,16 +77,15 @@ def _figure(
     headline = runs[0].metrics.headline
 
     def fill(axes: Axes) -> None:
-        for i, (run_name, curve) in enumerate(zip(names, curves, strict=True)):
-            drawn = look(i)
+        for run_name, look, curve in zip(names, looks(runs), curves, strict=True):
             if None not in curve.intervals:
-                axes.fill_between(curve.positions, *curve.ends(), color=drawn.colour, alpha=0.16, linewidth=0)
+                axes.fill_between(curve.positions, *curve.ends(), color=look.colour, alpha=0.16, linewidth=0)
             axes.plot(
                 curve.positions,
                 curve.means,
-                color=drawn.colour,
-                linestyle=drawn.dash,
-                marker=drawn.marker,
+                color=look.colour,
+                linestyle=look.dash,
+                marker=look.marker,
                 markevery=[i for i, position in enumerate(curve.positions) if position in ticks],
                 markersize=3.6,
                 label=elided(run_name),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.plots.figure import Figure, draw
-from repoeval_bench.report.plots.theme import INK, PAPER, look
+from repoeval_bench.report.plots.theme import INK, PAPER, Look
 from repoeval_bench.report.text import elided, with_interval
 
 if TYPE_CHECKING:
@@ -14,24 +15,22 @@ if TYPE_CHECKING:
     from repoeval_bench.report.run_ranking import Ranking
 
 
-def ranked_figure(ranks: Ranking) -> Figure:
-    """The rows' differences to the first, best first, with 95 % intervals; a filled mark is a run that is behind."""
+def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
+    """The rows' differences to the first, best first, with 95 % intervals; a filled mark is a run that is behind.
+
+    `drawn` has the look of each run, by its position.
+    """
     first, *others = ranks.rows
 
     def fill(axes: Axes) -> None:
         axes.axvline(0, color=INK, linewidth=1)
         for position, row in enumerate(ranks.rows):
-            seen = look(row.run)
+            look = drawn[row.run]
             if row.ci:
-                axes.plot(row.ci, [position, position], color=seen.colour, linewidth=1.8)
-            face = seen.colour if row.is_worse or row is first else PAPER
+                axes.plot(row.ci, [position, position], color=look.colour, linewidth=1.8)
+            face = look.colour if row.is_worse or row is first else PAPER
             axes.plot(
-                [row.difference or 0.0],
-                [position],
-                seen.marker,
-                color=seen.colour,
-                markersize=7,
-                markerfacecolor=face,
+                [row.difference or 0.0], [position], look.marker, color=look.colour, markersize=7, markerfacecolor=face
             )
         axes.set_yticks(range(len(ranks.rows)), [elided(row.name, 30) for row in ranks.rows])
         axes.set_ylim(len(ranks.rows) - 0.4, -0.6)

@@ -1,10 +1,18 @@
-"""The look of every figure: one set of colours for light and dark pages, a colour and a mark per run."""
+"""The look of every figure: one set of colours for light and dark pages, a colour and a mark per chunker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.registry import known_or_none
+from repoeval_bench.core.spec import Spec
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.view import RunView
 
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"
 DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAPER = "#e6edf3", "#9da7b1", "#3a424b", "#0f141a"
@@ -72,8 +80,24 @@ class Look:
     dash: Any
 
 
-def look(i: int) -> Look:
-    """Return the look of run `i` of a page; beyond eight runs colours come again, with other marks and dashes."""
+def looks(runs: Sequence[RunView]) -> list[Look]:
+    """One look per run: that of its chunker's row, the same in every figure and on every page, else the next free one.
+
+    Beyond eight runs colours come again, with other marks and dashes.
+    """
+    own = list(map(_series, runs))
+    # Colours that belong to chunkers of these runs are not given to others.
+    own_series = set(own) - {None}
+    taken: list[int] = []
+    for series in own:
+        if series is not None and series not in taken:
+            taken.append(series)
+        else:
+            taken.append(next(i for i in count() if i not in own_series and i not in taken))
+    return [_look(i) for i in taken]
+
+
+def _look(i: int) -> Look:
     again = i // len(SERIES)
     return Look(SERIES[i % len(SERIES)], MARKERS[(i + 3 * again) % len(MARKERS)], DASHES[(i + again) % len(DASHES)])
 
@@ -86,3 +110,12 @@ def css() -> str:
         f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
         f"@media print {{ :root {{ {light} }} }}\n"
     )
+
+
+def _series(run: RunView) -> int | None:
+    """The colour that a run's chunker has as its own."""
+    try:
+        row = known_or_none("chunker", Spec.parse(run.metrics.chunker).name)
+    except SpecError:
+        return None
+    return None if row is None else row.series
