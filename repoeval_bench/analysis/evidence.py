@@ -26,7 +26,7 @@ from repoeval_bench.chunkers.registry import of_size, snippet_of
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
@@ -108,15 +108,17 @@ class Recommendation:
     """A candidate to use, what it costs if another is better, and the evidence.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `candidates` maps labels to candidates. `setups` has one for each framework, that of the choice first. `language` is
-    that of most of the code. `few` has the number of queries of each protocol that has too few to decide. `skipped` has
-    a line for everything else that was not run, `n_failed` the number of runs that failed.
+    `by_retriever` has what each retriever alone would choose. `candidates` maps labels to candidates. `setups` has one
+    for each framework, that of the choice first. `language` is that of most of the code. `few` has the number of
+    queries of each protocol that has too few to decide. `skipped` has a line for everything else that was not run,
+    `n_failed` the number of runs that failed.
     """
 
     data: str
     language: str
     evidence: tuple[Evidence, ...]
     decision: Decision | None
+    by_retriever: Mapping[str, str]
     candidates: Mapping[str, SizedChunker]
     setups: tuple[Setup, ...]
     few: Mapping[str, int]
@@ -160,9 +162,7 @@ def evidence_of(
     runs = [run for _, run in finished]
     labels = [candidate.label for candidate, _ in finished]
     measure, over = headline_measure(runs), runs[0].metrics.headline
-    joined = together([run.scores for run in runs])
-    scores, table = joined[0], np.column_stack([of_run.values[measure] for of_run in joined])
-    sample = Sample.of(table, scores.clusters, scores.repos, over)
+    sample, scores = _sample(runs)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
     prior = _prior(reference_sets, language, request, [candidate for candidate, _ in finished])
     return Evidence(
@@ -179,6 +179,30 @@ def evidence_of(
         runs=dict(zip(labels, runs, strict=True)),
         posterior=shrink(sample, prior, labels, costs),
     )
+
+
+def provisional_choice(
+    request: RunRequest, finished: Sequence[tuple[SizedChunker, RunView]], language: str, reference_sets: ReferenceSets
+) -> str | None:
+    """Return the label of the best candidate by these runs alone, None for too few queries or candidates."""
+    candidates = [candidate for candidate, _ in finished]
+    if len(candidates) < 2:
+        return None
+    sample, scores = _sample([run for _, run in finished])
+    if len(scores) < FEWEST_TASKS:
+        return None
+    labels = [candidate.label for candidate in candidates]
+    posterior = shrink(sample, _prior(reference_sets, language, request, candidates), labels, [None] * len(labels))
+    return decide(posterior, _rng()).choice.name
+
+
+def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
+    """Return the headline measure of runs, a column each, and the scores of the first."""
+    measure = headline_measure(runs)
+    joined = together([run.scores for run in runs])
+    scores = joined[0]
+    table = np.column_stack([of_run.values[measure] for of_run in joined])
+    return Sample.of(table, scores.clusters, scores.repos, runs[0].metrics.headline), scores
 
 
 def _prior(
@@ -215,11 +239,17 @@ def conclude(
     enough = [question for question in evidence if question.n_queries >= FEWEST_TASKS]
     few = {question.protocol: question.n_queries for question in evidence if question not in enough}
     decision: Decision | None = None
+    by_retriever: dict[str, str] = {}
     setups: tuple[Setup, ...] = ()
     all_candidates = dict(candidates)
     if enough:
         posterior = combine([(question.protocol, question.posterior) for question in enough])
         decision = decide(posterior, _rng())
+        for retriever in dict.fromkeys(question.retriever for question in enough):
+            own = combine(
+                [(question.protocol, question.posterior) for question in enough if question.retriever == retriever]
+            )
+            by_retriever[retriever] = decide(own, _rng()).choice.name
         others = _unmeasured(candidates)
         all_candidates |= {candidate.label: candidate for candidate in others}
         setups = _setups(decision, posterior, language, enough, all_candidates, others, reference_sets=reference_sets)
@@ -229,6 +259,7 @@ def conclude(
         language=language,
         evidence=tuple(enough),
         decision=decision,
+        by_retriever=by_retriever,
         candidates=all_candidates,
         setups=setups,
         few=few,

@@ -15,6 +15,7 @@ from repoeval_bench.analysis.evidence import (
     SizedChunker,
     conclude,
     evidence_of,
+    provisional_choice,
 )
 from repoeval_bench.analysis.reference_sets import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
@@ -102,8 +103,13 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
     def past_deadline() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
-    failed = _gather(runner, in_turn, runs, skipped, past_deadline)
     language, reference_sets = main_language(benchmark), read_reference_sets()
+
+    def choose(setting: RunRequest) -> str | None:
+        return provisional_choice(setting, runs[setting], language, reference_sets)
+
+    progress = _Progress(requests, clock, choose)
+    failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
     order = [*candidates]
     for of_setting in runs.values():
         of_setting.sort(key=lambda run: order.index(run[0].label))
@@ -125,7 +131,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
 
 def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
-    """Return the candidates in the order of their runs: the middle size first, as a time limit may skip the others."""
+    """Return the candidates in the order of their runs: the middle size first, so that its choice is printed early."""
     ascending = sorted(by_size, key=lambda of_size: max(candidate.size or 0 for candidate in of_size))
     middle = ascending[len(ascending) // 2]
     return [middle, *(of_size for of_size in by_size if of_size is not middle)]
@@ -148,13 +154,10 @@ def _gather(
     runs: Mapping[RunRequest, list[tuple[SizedChunker, RunView]]],
     skipped: list[str],
     past_deadline: Callable[[], bool],
+    progress: _Progress,
 ) -> int:
-    """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; return how many failed.
-
-    A notice after each size says how many runs are done: without a terminal there is no bar.
-    """
-    failed = done = 0
-    total = len(runs) * sum(map(len, by_size))
+    """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; return how many failed."""
+    failed = 0
     for setting, of_setting in runs.items():
         name = f"{setting.protocol} by {setting.retriever}"
         coming = runner.runs_of(setting, reuse=True)
@@ -171,10 +174,42 @@ def _gather(
                 )
                 skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                 failed += 1
-            done += len(of_size)
-            sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-            NOTICES.info(f"{done} of {total} runs: {name}{f' at {sizes}' if sizes else ''}")
+            progress.log(setting, of_size)
     return failed
+
+
+class _Progress:
+    """Print how many runs are done, and after the first size the choice by them alone (`choose`).
+
+    The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
+    retriever still to come has been timed. The first runs by vectors are not timed, because they wait for the model.
+    """
+
+    def __init__(
+        self, requests: Sequence[RunRequest], clock: Callable[[], float], choose: Callable[[RunRequest], str | None]
+    ) -> None:
+        self._total, self._clock, self._choose = len(requests), clock, choose
+        self._more = Counter(request.retriever for request in requests)
+        self._seconds: dict[str, float | None] = {}
+        self._before = clock()
+
+    def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
+        """Log that all candidates of a size are done, and after the first size the choice so far."""
+        retriever, now, is_first = setting.retriever, self._clock(), not self._seconds
+        waited = setting.needs_vectors and retriever not in self._seconds
+        self._seconds[retriever] = None if waited else (now - self._before) / len(of_size)
+        self._before = now
+        self._more[retriever] -= len(of_size)
+        more = +self._more
+        times = [(self._seconds.get(name), number) for name, number in more.items()]
+        sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
+        where, left = f" at {sizes}" if sizes else "", ""
+        if more and all(seconds is not None for seconds, _ in times):
+            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
+        done = self._total - more.total()
+        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
+        if is_first and more and (label := self._choose(setting)):
+            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
 
 
 def _undrawn(runner: Runner) -> list[str]:

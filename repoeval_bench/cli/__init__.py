@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import signal
 import sys
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
@@ -23,6 +22,7 @@ try:
     from repoeval_bench.cli.echo import echo
     from repoeval_bench.cli.examples import LINES
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
+    from repoeval_bench.cli.interrupts import interrupts_heeded
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
@@ -67,9 +67,6 @@ _RESUMING = frozenset({"recommend", "eval", "run", "compare", "sweep", "report",
 """Commands that continue from what an interrupted call has stored."""
 
 
-INTERRUPTED = 130
-"""The exit code of a shell for a program that Ctrl-C or SIGTERM ended."""
-
 app = CommandGroup(
     name=ROOT,
     table=COMMANDS,
@@ -95,10 +92,9 @@ def main() -> NoReturn:
     # A run keeps nearly all of its objects, and to look for garbage every 700 objects would take a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # end at it as at Ctrl-C
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+        with interrupts_heeded():
+            code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -109,9 +105,9 @@ def main() -> NoReturn:
         way_out = f" (see {context.command_path} --help)" if context else ""
         fail(error.format_message().rstrip(".") + way_out, error.exit_code)
     except Interrupted as error:
-        fail(str(error), INTERRUPTED)
+        fail(str(error), 130)
     except (KeyboardInterrupt, click.Abort):
-        fail("interrupted", INTERRUPTED)
+        fail("interrupted", 130)
     except OSError as error:
         # Even the question whether a file exists fails for a name that is too long, or in a folder without access.
         if error.filename is None:
@@ -128,8 +124,5 @@ def main() -> NoReturn:
 
 def fail(sentence: str, code: int) -> NoReturn:
     """Print one sentence on standard error and exit."""
-    if code == INTERRUPTED:  # a second signal ends the process without a traceback
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     echo(f"error: {shortened(sentence)}", err=True)
     sys.exit(code)

@@ -64,6 +64,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         less = _points(first.score - cheaper.score)
         finds = "about as much" if less == _NONE else f"{less} less"
         lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
+    lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
     return lines
@@ -257,6 +258,15 @@ def _saved(first: RankedCandidate, cheaper: RankedCandidate) -> str:
     assert cheaper.tokens is not None
     share = cheaper.tokens / first.tokens
     return "Half the tokens" if 0.45 <= share <= 0.55 else f"{_percent(1 - share)} fewer tokens"
+
+
+def _conflict(recommendation: Recommendation) -> list[str]:
+    """Return a line where the choices by one retriever alone lose to each other; none where they agree."""
+    names = recommendation.by_retriever
+    if len(set(names.values())) < 2:
+        return []
+    said = ", ".join(f"{_BY.get(retriever, retriever)} alone would choose {name}" for retriever, name in names.items())
+    return [f"The retrievers differ: {said}. Name yours with --retriever."]
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:

@@ -44,6 +44,28 @@ def test_an_interrupted_command_says_whether_it_goes_on(tmp_path, number):
     assert one_sentence(done, 130) == said
 
 
+@pytest.mark.parametrize(
+    ("at_import", "at_cut"),
+    [
+        ("try:\n    press()\nexcept BaseException:\n    pass\n", ""),
+        ("", "weakref.finalize(Thing(), press)"),
+        ("class Thing:\n    def __del__(self):\n        press()\n", "Thing()"),
+    ],
+    ids=["import", "finalizer", "del"],
+)
+def test_ctrl_c_is_not_lost_where_exceptions_are(tmp_path, at_import, at_cut):
+    """As in the start of a module written in C, here by one that catches all there is; and where Python ignores them."""
+    pressing = "def press():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(0.1)\n"
+    (tmp_path / "swallowing.py").write_text(
+        f"import os, signal, time, weakref\nclass Thing:\n    pass\n{pressing}{at_import}"
+        f"def cut(file):\n    {at_cut}\n    return []\n"
+    )
+    (tmp_path / "a.py").write_text("x = 1\n")
+    places = {"cwd": tmp_path, "home": tmp_path / "home", "PYTHONPATH": first_on_the_path(tmp_path)}
+    done = bench("chunker", "show", "a.py", "-c", "py:swallowing:cut", **places)
+    assert one_sentence(done, 130) == "error: interrupted"
+
+
 def test_a_second_ctrl_c_ends_the_command_without_a_traceback(tmp_path):
     """It comes after the sentence, while Python ends: the process dies of it, as any program does."""
     press = "os.kill(os.getpid(), signal.SIGINT)"

@@ -123,6 +123,14 @@ def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
     ]
 
 
+def test_retrievers_that_would_choose_otherwise_are_named(tmp_path):
+    by_words = runs_of(tmp_path / "words", {"a": 0.9, "b": 0.5})
+    by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.85})
+    result = concluded(by_words, by_model, retrievers=("bm25", "dense"))
+    assert result.by_retriever == {"bm25": "fixed at 500", "dense": "ast at 500"}
+    assert any("BM25 alone would choose fixed at 500" in line for line in answer_lines(result))
+
+
 def test_sizes_are_named_in_the_unit_of_the_chunker():
     def said(spec):
         return described(SizedChunker(name=spec.partition(":")[0], size=500, spec=spec))
