@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as, without_traceback
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -84,13 +84,6 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
     return spans
 
 
-_FAILURES: dict[tuple[str, SourceFile], ChunkError] = {}
-"""Failures of packages, cached for the process: on a long or deep file a failure takes as long as a success."""
-
-_MOST_FAILURES = 1000
-"""The largest number of cached failures; each holds its file."""
-
-
 @dataclass(frozen=True, slots=True)
 class Peer(Cutter, ABC):
     """A chunker of another package, whose spans are found in the file."""
@@ -102,18 +95,8 @@ class Peer(Cutter, ABC):
         """
         if not file.text.strip():
             return []
-        if _FAILURES and (known := _FAILURES.get((self.spec, file))):
-            raise without_traceback(known)
-        try:
-            with named_failure(self.name, file):
-                spans = self.spans(file)
-        except ChunkError as error:
-            # A lack of memory, files or packages may be over at the next attempt.
-            if not isinstance(error.__cause__, MemoryError | OSError | ImportError):
-                if len(_FAILURES) == _MOST_FAILURES:
-                    del _FAILURES[next(iter(_FAILURES))]
-                _FAILURES[self.spec, file] = without_traceback(error)
-            raise
+        with named_failure(self.name, file):
+            spans = self.spans(file)
         if spans is None:
             raise ChunkError(
                 f"{file.name}: {self.name} returned a text or lines that are not in the file; "

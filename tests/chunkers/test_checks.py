@@ -190,12 +190,6 @@ def test_shrinking_ends_at_a_text_from_which_nothing_can_go(text: str, needed: s
     assert smallest(fault, lambda part: needed in part) == needed
 
 
-def test_what_is_left_is_made_plain() -> None:
-    """A fault that needs eight characters on two lines is shown without the words that it does not need."""
-    shown = smallest("def größe(x):\n\treturn ('other words', x)\n", lambda text: len(text) > 7 and "\n" in text)
-    assert sorted(shown) == ["\n", *"aaaaaaa"]
-
-
 def test_shrinking_ends_when_its_time_is_over() -> None:
     ticks = iter(range(10_000))
     text = "".join(f"line {index}\n" for index in range(2000))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pytest
 
 import repoeval_bench.chunkers.chonkie
-from repoeval_bench.chunkers import _adapters
 from repoeval_bench.chunkers._adapters import spans_of
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
@@ -93,24 +92,6 @@ def test_a_version_that_counts_bytes_is_understood(monkeypatch) -> None:
 @pytest.mark.parametrize(("library", "part"), [(Rewrites, "not in the file"), (Fails, "failed with RecursionError")])
 def test_a_text_that_is_not_a_slice_and_a_failure_name_the_file(monkeypatch, library: type, part: str) -> None:
     monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: library())
-    monkeypatch.setattr(_adapters, "_FAILURES", {})
     with pytest.raises(ChunkError, match=part) as caught:
         ChonkieChunker().chunk(FILE)
     assert "r/a.py" in str(caught.value)
-
-
-def test_a_file_that_the_package_fails_on_is_tried_once(monkeypatch) -> None:
-    """A failure on a long or deep file takes as long as a success, and each run would meet it again."""
-    received: list[str] = []
-
-    class Counts(Fails):
-        def chunk(self, text: str) -> list[Piece]:
-            received.append(text)
-            return super().chunk(text)
-
-    monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: Counts())
-    monkeypatch.setattr(_adapters, "_FAILURES", {})
-    for _ in range(3):
-        with pytest.raises(ChunkError, match=r"r/a\.py: chonkie failed with RecursionError"):
-            ChonkieChunker().chunk(FILE)
-    assert received == [TEXT]
