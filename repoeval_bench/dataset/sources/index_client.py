@@ -40,7 +40,16 @@ class Index:
 
     def files(self, name: str) -> list[Package]:
         """All files of a package, the newest version first; a SourceError where the index has no such package."""
-        return _all_files(self._finder, name, self._warnings)
+        import httpx2
+
+        try:
+            packages = list(self._finder.find_all_packages(name, allow_yanked=True))
+        except (httpx2.HTTPError, OSError, ValueError) as error:
+            raise SourceError(f"the package index does not answer for {name} ({error})") from error
+        if not packages:
+            reason = f" ({self._warnings[-1]})" if self._warnings else ""
+            raise SourceError(f"the package index has no package {name}{reason}; check the name, and pip's settings")
+        return packages
 
     def fetch(
         self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False
@@ -50,17 +59,55 @@ class Index:
         With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
         version, neither wheel nor sdist of it, cannot be reached, takes too long, or states another hash.
         """
-
-        def fetch() -> tuple[Path, dict[str, str]]:
-            package = _choose(self._finder, name, version, self._warnings, file, sdist=sdist)
-            return _fetch(self._finder, package, folder), _stated_hashes(package)
-
         try:
-            return within(LONGEST, fetch)
+            return within(LONGEST, lambda: self._fetch(self._choose(name, version, file, sdist=sdist), folder))
         except TimeoutError as error:
             raise SourceError(
                 f"the package index sent no {name} {version} within {LONGEST:g} seconds; try again, or name its archive"
             ) from error
+
+    def _choose(self, name: str, version: str, file: str, *, sdist: bool) -> Package:
+        """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
+        packages = self.files(name)
+        matching = list(self._finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
+        if not matching:
+            known = list(dict.fromkeys(str(package.version) for package in packages))[:5]
+            raise SourceError(
+                f"the package index has no {name} in version {version}; the newest are {', '.join(known)}"
+            )
+        named = [candidate for candidate in matching if candidate.link.filename == file]
+        if file and not named:
+            raise SourceError(f"the package index has no file {file}")
+        wheels = [
+            candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl") and not sdist
+        ]
+        sdists = [candidate for candidate in matching if not candidate.link.is_wheel]
+        if sdist and not sdists:
+            raise SourceError(
+                f"{name} {version} has no sdist on the package index; name pypi:{name}=={version}, or a folder"
+            )
+        if not wheels and not sdists:
+            raise SourceError(
+                f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index; name a folder or "
+                "an archive of its sources"
+            )
+        return (named or wheels or sdists)[0]
+
+    def _fetch(self, package: Package, work: Path) -> tuple[Path, dict[str, str]]:
+        import httpx2
+        from unearth.errors import HashMismatchError, UnpackError
+        from unearth.preparer import download_link
+
+        stated = _stated_hashes(package)
+        hashes = {algorithm: [digest] for algorithm, digest in stated.items()}
+        try:
+            return download_link(self._finder.session, package.link, work, hashes or None), stated
+        except HashMismatchError as error:
+            raise TamperedError(
+                f"{package.link.filename} could not be fetched (its bytes have another hash)"
+            ) from error
+        except (httpx2.HTTPError, UnpackError, OSError) as error:
+            raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
 
 
 @contextmanager
@@ -121,60 +168,6 @@ def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
             trusted_hosts=words("trusted-host"),
             ignore_compatibility=True,
         )
-
-
-def _all_files(finder: PackageFinder, name: str, warnings: Sequence[str]) -> list[Package]:
-    """All files that the index has of a package, the newest version first."""
-    import httpx2
-
-    try:
-        packages = list(finder.find_all_packages(name, allow_yanked=True))
-    except (httpx2.HTTPError, OSError, ValueError) as error:
-        raise SourceError(f"the package index does not answer for {name} ({error})") from error
-    if not packages:
-        reason = f" ({warnings[-1]})" if warnings else ""
-        raise SourceError(f"the package index has no package {name}{reason}; check the name, and pip's settings")
-    return packages
-
-
-def _choose(
-    finder: PackageFinder, name: str, version: str, warnings: Sequence[str], file: str, *, sdist: bool
-) -> Package:
-    """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
-    packages = _all_files(finder, name, warnings)
-    matching = list(finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
-    if not matching:
-        known = list(dict.fromkeys(str(package.version) for package in packages))[:5]
-        raise SourceError(f"the package index has no {name} in version {version}; the newest are {', '.join(known)}")
-    named = [candidate for candidate in matching if candidate.link.filename == file]
-    if file and not named:
-        raise SourceError(f"the package index has no file {file}")
-    wheels = [candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl") and not sdist]
-    sdists = [candidate for candidate in matching if not candidate.link.is_wheel]
-    if sdist and not sdists:
-        raise SourceError(
-            f"{name} {version} has no sdist on the package index; name pypi:{name}=={version}, or a folder"
-        )
-    if not wheels and not sdists:
-        raise SourceError(
-            f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index; name a folder or an "
-            "archive of its sources"
-        )
-    return (named or wheels or sdists)[0]
-
-
-def _fetch(finder: PackageFinder, package: Package, work: Path) -> Path:
-    import httpx2
-    from unearth.errors import HashMismatchError, UnpackError
-    from unearth.preparer import download_link
-
-    hashes = {algorithm: [digest] for algorithm, digest in _stated_hashes(package).items()}
-    try:
-        return download_link(finder.session, package.link, work, hashes or None)
-    except HashMismatchError as error:
-        raise TamperedError(f"{package.link.filename} could not be fetched (its bytes have another hash)") from error
-    except (httpx2.HTTPError, UnpackError, OSError) as error:
-        raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
 
 
 def _stated_hashes(package: Package) -> dict[str, str]:
