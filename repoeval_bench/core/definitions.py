@@ -73,20 +73,12 @@ class Definition:
 
 
 @lru_cache(maxsize=4096)  # tasks, uses and questions all need them
-def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
+def definitions(file: SourceFile, language: Language, lines: tuple[int, ...] | None = None) -> tuple[Definition, ...]:
     """Every definition in the order of the file, outer ones before those inside them.
 
-    GrammarError if the grammar is not installed. In a file with a syntax error, those that can be read.
+    With `lines`, in order, only those whose syntax is on one of them. GrammarError if the grammar is not installed. In
+    a file with a syntax error, those that can be read.
     """
-    collected: list[Definition] = []
-    for parsed in segments(file, language):
-        _Walk(parsed, collected).run()
-    return tuple(collected)
-
-
-@lru_cache(maxsize=4096)  # the same for each size and chunker
-def definitions_around(file: SourceFile, language: Language, lines: tuple[int, ...]) -> tuple[Definition, ...]:
-    """Return the `definitions` whose syntax is on one of these lines, given in order, each after those around it."""
     collected: list[Definition] = []
     for parsed in segments(file, language):
         _Walk(parsed, collected, lines).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.definitions import Definition, definitions_around
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
@@ -32,7 +32,7 @@ def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
 
 def _defined(file: SourceFile, lines: Sequence[int]) -> tuple[Definition, ...]:
     language = language_of(file.path, file.text)
-    return definitions_around(file, language, tuple(sorted(lines))) if language else ()
+    return definitions(file, language, tuple(sorted(lines))) if language else ()
 
 
 def _facts(task: Task, defined: Sequence[Definition]) -> dict[str, Fact]:
