@@ -91,7 +91,7 @@ def plug_in(tmp_path, monkeypatch):
             def __init__(self, at: int = 2): self.at = at
             __call__ = Halves.chunk
 
-        def halving(at: int = 2): return Halves(at).chunk
+        def halving(at: "int | None" = 2): return Halves(at).chunk
 
         def first(file: "SourceFile", n: int = 1, *, missing: "NotImported | None" = None):
             \"\"\"The first `n` characters; its annotations are a type checker's.\"\"\"

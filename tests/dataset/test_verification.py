@@ -71,6 +71,7 @@ def test_an_official_task_file_that_was_edited_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(index, "file_hashes", lambda _: {"northwind_textkit/setup.py": "0" * 64})
     result = verify(install(tmp_path / "home", source, FUNCTION))
     assert "northwind_textkit/setup.py" in files_of(result)
+    assert (result.passed, result.wrong_tasks) == (False, ())
     texts = [line for line in result.wrong_files if line.startswith("function_level_completion_2k")]
     assert len(texts) == len(minirepo.rows())
 
