@@ -1,5 +1,7 @@
 """All benchmarks in one run: `make bench SOURCE=…`. Ratios are measured side by side; other figures are this machine's.
 
+python scripts/bench.py [PART …] [--source SOURCE] [--quick]
+
 A part that fails is named, and the others go on. `--quick` runs the parts that need no data, at small sizes, to check
 that they run; its figures say nothing.
 """
@@ -23,11 +25,9 @@ import bench_cluster
 import bench_compare
 import bench_embedding
 import bench_eval
-import bench_grid
 import bench_metrics
 import bench_packs
 import bench_search
-import bench_uses
 from _bench import print_rows
 
 from repoeval_bench.embedding.precision import choose_precision
@@ -61,6 +61,7 @@ def in_list(rows: Callable[[], Iterable[Row]]) -> list[Row]:
 def main() -> None:
     """Print every table, then how many bars were missed; exit 1 if a part failed."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="only these, such as compare or chunkers")
     parser.add_argument("--source", default="auto", help="where the RepoEval data is: auto, a folder, a URL")
     parser.add_argument(
         "--quick", action="store_true", help="parts without data, at small sizes; the figures say nothing"
@@ -68,29 +69,33 @@ def main() -> None:
     options = parser.parse_args()
     source = options.source
     print(machine(), flush=True)
-    sections: dict[str, Callable[[], Iterable[Row]]] = {
-        "The whole job, on all available tasks": partial(bench_eval.rows, source),
-        "Grids, vectors cached": partial(bench_grid.rows, source),
-        "Embedding": partial(bench_embedding.rows, source),
-        "Search": bench_search.rows,
-        bench_cache.title(): bench_cache.rows,
-        "Metrics": bench_metrics.rows,
-        "Compare, 10,000 draws": bench_compare.rows,
-        "Chunkers": partial(bench_chunkers.rows, source),
-        "Packs": bench_packs.rows,
-        "Protocol uses": partial(bench_uses.rows, source),
-        "Runs as jobs": partial(bench_cluster.rows, source),
+    sections: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
+        "eval": ("The whole job, on all available tasks", partial(bench_eval.rows, source)),
+        "grid": ("Grids, vectors cached", partial(bench_eval.grid_rows, source)),
+        "embedding": ("Embedding", partial(bench_embedding.rows, source)),
+        "search": ("Search", bench_search.rows),
+        "cache": (bench_cache.TITLE, bench_cache.rows),
+        "metrics": ("Metrics", bench_metrics.rows),
+        "compare": ("Compare, 10,000 draws", bench_compare.rows),
+        "chunkers": ("Chunkers", partial(bench_chunkers.rows, source)),
+        "packs": ("Packs", bench_packs.rows),
+        "uses": ("Protocol uses", partial(bench_eval.uses_rows, source)),
+        "cluster": ("Runs as jobs", partial(bench_cluster.rows, source)),
     }
     if options.quick:
-        sections = {
-            "Search": partial(bench_search.rows, 10_000),
-            bench_cache.title(): partial(bench_cache.rows, n=2000),
-            "Metrics": partial(bench_metrics.rows, large=1000),
-            "Compare, 10,000 draws": partial(bench_compare.rows, large=1000),
-            "Runs as jobs": partial(bench_cluster.rows, most=200, rounds=1),
+        small = {
+            "search": partial(bench_search.rows, 10_000),
+            "cache": partial(bench_cache.rows, n=2000),
+            "metrics": partial(bench_metrics.rows, large=1000),
+            "compare": partial(bench_compare.rows, large=1000),
+            "cluster": partial(bench_cluster.rows, most=200, rounds=1),
         }
+        sections = {part: (sections[part][0], rows) for part, rows in small.items()}
+    if unknown := set(options.parts) - sections.keys():
+        parser.error(f"no part {', '.join(sorted(unknown))}; choose from {', '.join(sections)}")
+    sections = {part: section for part, section in sections.items() if part in (options.parts or sections)}
     missed, failed, began = 0, [], time.perf_counter()
-    for title, rows in sections.items():
+    for title, rows in sections.values():
         started = time.perf_counter()
         # In a process of its own, because the reported peak of a child begins with its parent's.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

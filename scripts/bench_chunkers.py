@@ -1,11 +1,7 @@
-"""The speed of the chunkers: ratios measured side by side, in one process, on the same files.
-
-Usage: python scripts/bench_chunkers.py [--source SOURCE]
-"""
+"""The speed of the chunkers: ratios measured side by side, in one process, on the same files."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from _bench import Row, memory, print_rows
+from _bench import Row, memory
 
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.registry import make_chunker
@@ -169,14 +165,3 @@ def rows(source: str) -> list[Row]:
     benchmark = load_benchmark(source)
     files = [file for repository in benchmark.files.values() for file in repository]
     return [*speed_rows(files), *growth_rows(), *worker_rows()]
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description="Measure the chunkers' speed.")
-    parser.add_argument("--source", default=os.environ.get("REPOEVAL_SOURCE", "auto"), help="where the data is")
-    print_rows("Chunkers", rows(parser.parse_args().source))
-
-
-if __name__ == "__main__":
-    main()

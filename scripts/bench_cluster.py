@@ -1,17 +1,13 @@
 """Measure the overhead of a job, the gain of a second worker, and the memory of the waiting command.
 
-python scripts/bench_cluster.py [--source SOURCE]
-
 Simulated jobs return the result of a run's job, after no work or a given amount of it. With a source, real jobs follow
 on the real data: the same runs together and as jobs.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -20,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _bench import Row, memory, print_rows
+from _bench import Row, memory
 
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import Workers
@@ -174,16 +170,3 @@ def rows(source: str | None = None, *, most: int = MANY, rounds: int = ROUNDS) -
     if find_spec("ray") is not None:
         table += executor_rows("ray", ray_on, most, rounds)
     return table
-
-
-def main() -> None:
-    """Print the table; exit 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--source", help="where the RepoEval data is: auto, a folder, a URL; without it, simulated jobs"
-    )
-    sys.exit(print_rows("Runs as jobs", rows(parser.parse_args().source)) > 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,12 @@
-"""The time and memory of `compare` on five generated runs: each figure from a process of its own.
-
-python scripts/bench_compare.py [--quick]
-"""
+"""The time and memory of `compare` on five generated runs: each figure from a process of its own."""
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from _bench import Row, command, print_rows
+from _bench import Row, command
 
 from repoeval_bench.metrics import EVAL_MEASURES
 from repoeval_bench.runs.records import (
@@ -103,15 +99,3 @@ def rows(*, large: int = LARGE) -> list[Row]:
         table.append(Row(f"{what}: time", took.time, f"< {seconds:g} s", took.wall < seconds))
         table.append(Row(f"{what}: memory", f"{gib:.2f} GiB", "< 1 GiB", gib < 1))
     return table
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="10,000 queries instead of 100,000")
-    options = parser.parse_args()
-    print_rows("Compare, 10,000 draws", rows(large=LARGE // 10 if options.quick else LARGE))
-
-
-if __name__ == "__main__":
-    main()

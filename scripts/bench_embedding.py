@@ -1,11 +1,7 @@
-"""Embedding against plain `SentenceTransformer.encode` in fp32, on the same texts, side by side in one process.
-
-python scripts/bench_embedding.py --source SOURCE
-"""
+"""Embedding against plain `SentenceTransformer.encode` in fp32, on the same texts, side by side in one process."""
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
@@ -13,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from _bench import Row, print_rows
+from _bench import Row
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
@@ -100,9 +96,3 @@ def rows(source: str) -> list[Row]:
         return table
     with tempfile.TemporaryDirectory() as name:
         return [*table, score_distance(source, Path(name))]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source", default="auto")
-    print_rows("Embedding", rows(parser.parse_args().source))

@@ -1,20 +1,17 @@
-"""Speed and memory of the whole job, each figure from a process of its own.
-
-python scripts/bench_eval.py --source SOURCE
-"""
+"""Speed and memory of the whole job, of a grid, and of protocol `uses`: each figure from a process of its own."""
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
-from _bench import Row, Spent, command, print_rows
+from _bench import Row, Spent, command, one_core, spent
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
@@ -23,8 +20,18 @@ from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.runner import plan_run
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 CHUNKERS = ("fixed", "ast", "chonkie")
+THREE = [part for spec in CHUNKERS for part in ("-c", spec)]
 ROUNDS = 3
+CORES = 2
+"""Cores that the limits of processor time allow for."""
+
+_LOAD = (
+    "import sys; from repoeval_bench import load_benchmark as load; assert load(sys.argv[1]).tasks[0].uses is not None"
+)
 
 
 def run(home: Path, out: Path, source: str, *words: str) -> Spent:
@@ -56,14 +63,13 @@ def embed_alone(source: str, first: int) -> tuple[float, int]:
 
 def rows(source: str) -> list[Row]:
     """Every figure with its bar."""
-    chunkers = [part for spec in CHUNKERS for part in ("-c", spec)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         home = fetched(folder / "home", source)
         # Some texts before and some after, so that other load on the machine affects both.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             before, n_texts = pool.submit(embed_alone, source, 0).result()
-            cold = run(home, folder / "cold", source, "compare", *chunkers)
+            cold = run(home, folder / "cold", source, "compare", *THREE)
             after, _ = pool.submit(embed_alone, source, 8).result()
         alone = (before + after) / 2
 
@@ -71,10 +77,10 @@ def rows(source: str) -> list[Row]:
             return median(run(home, folder / out.format(i), source, *words).wall for i in range(ROUNDS))
 
         one = warm("eval{}", "eval", "-c", "ast")
-        three = warm("compare{}", "compare", *chunkers)
-        again = warm("compare0", "compare", *chunkers)
+        three = warm("compare{}", "compare", *THREE)
+        again = warm("compare0", "compare", *THREE)
         one_by_terms = warm("eval-bm25-{}", "eval", "-c", "ast", "--retriever", "bm25")
-        three_by_terms = warm("compare-bm25-{}", "compare", *chunkers, "--retriever", "bm25")
+        three_by_terms = warm("compare-bm25-{}", "compare", *THREE, "--retriever", "bm25")
         read = cached_read(folder / "read")
     gib, share = cold.peak / 2**30, cold.wall / alone
     return [
@@ -124,7 +130,31 @@ def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
     return median(seconds)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source", default="auto")
-    print_rows("The whole job", rows(parser.parse_args().source))
+def grid_rows(source: str) -> Iterator[Row]:
+    """Measure a sensitivity grid with cached vectors, which are hashed: the time does not depend on the embedder."""
+    with tempfile.TemporaryDirectory() as name:
+        home = fetched(Path(name) / "home", source)
+        grid = ("lab", "sensitivity", *THREE, "--embedder", "hash:dim=384", "--source", source)
+        command(*grid, home=home)
+        wall = command(*grid, home=home).wall
+    yield Row("grid of three chunkers, dense and BM25, band and matched sizes", f"{wall:.1f} s", "< 15 s", wall < 15)
+
+
+def uses_rows(source: str) -> Iterator[Row]:
+    """Measure protocol `uses` on RepoEval: resolving names with and without the index, and a comparison."""
+    with tempfile.TemporaryDirectory() as name:
+        build = Path(__file__).parent / "build_uses.py"
+        resolved = spent(build, "--source", source, "--output", name).busy
+        bar = CORES * 180
+        yield Row(
+            "resolving RepoEval's tasks from nothing, processor time", f"{resolved:.0f} s", f"< {bar} s", resolved < bar
+        )
+        indexed = spent("-c", _LOAD, source).busy
+        yield Row("loading them with the index", f"{indexed:.1f} s", "< 5 s", indexed < 5)
+        yield Row("from nothing, over with the index", f"{resolved / indexed:.0f}x")
+
+        chunkers = ("-c", "fixed", "-c", "ast", "-c", "recursive", "--baseline", "fixed", "--retriever", "bm25")
+        with one_core():
+            compared = command("compare", *chunkers, "--protocol", "uses", "--source", source, "--out", name).busy
+        what = "compare under uses by BM25, three chunkers, processor time"
+        yield Row(what, f"{compared:.1f} s", "< 10 s", compared < 10)

@@ -1,11 +1,10 @@
 """The time and memory of commands over a large log of another system: each figure from its own process.
 
-python scripts/bench_log.py [--queries 100000] [--results 20]
+python scripts/bench_log.py
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import tempfile
@@ -17,16 +16,16 @@ from _bench import Row, command, print_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FILES = 20_000
+QUERIES, RESULTS, FILES = 100_000, 20, 20_000
 
 
-def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
+def log_rows() -> Iterator[dict[str, Any]]:
     """Yield the rows of a log whose queries retrieve chunks of neighbouring files."""
     rng = random.Random(0)
-    for i in range(n_queries):
+    for i in range(QUERIES):
         first = rng.randrange(10 * FILES)
         topk = []
-        for rank in range(1, n_results + 1):
+        for rank in range(1, RESULTS + 1):
             file, start = f"docs/file{(first + 37 * rank) % FILES}.md", (first + rank) % 9000
             topk.append(
                 {
@@ -43,7 +42,7 @@ def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
             "query": " ".join(f"word{rng.randrange(5000)}" for _ in range(12)),
             "query_tokens": 14,
             "system": "made",
-            "k_raw": n_results,
+            "k_raw": RESULTS,
             "topk": topk,
             "index_version": "1",
             "chunker": {"algo": "fixed", "parameters": {"max_nws": 1500}},
@@ -51,23 +50,23 @@ def log_rows(n_queries: int, n_results: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def write(folder: Path, n_queries: int, n_results: int) -> tuple[Path, Path]:
+def write(folder: Path) -> tuple[Path, Path]:
     """Write a log and its gold: for each query one chunk that was retrieved, and one that was not."""
     log, gold = folder / "log.jsonl", folder / "gold.jsonl"
     rng = random.Random(1)
     with log.open("w", encoding="utf-8") as rows, gold.open("w", encoding="utf-8") as judgements:
-        for row in log_rows(n_queries, n_results):
+        for row in log_rows():
             rows.write(json.dumps(row) + "\n")
             for chunk in (rng.choice(row["topk"])["chunk_id"], f"docs/none.md@{row['query_id']}"):
                 judgements.write(json.dumps({"query_id": row["query_id"], "chunk_id": chunk}) + "\n")
     return log, gold
 
 
-def rows(n_queries: int, n_results: int) -> list[Row]:
+def rows() -> list[Row]:
     """Measure time and memory of `logs import`, `logs diagnose` and `logs pipeline`."""
     table = []
     with tempfile.TemporaryDirectory() as name:
-        log, gold = write(Path(name), n_queries, n_results)
+        log, gold = write(Path(name))
         table.append(Row("the log", f"{log.stat().st_size / 2**20:.0f} MiB"))
         took = {"import": command("logs", "import", log, "--gold", gold, "--out", f"{name}/results")}
         (run,) = Path(name, "results").iterdir()
@@ -77,15 +76,5 @@ def rows(n_queries: int, n_results: int) -> list[Row]:
     return table
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=100_000)
-    parser.add_argument("--results", type=int, default=20)
-    options = parser.parse_args()
-    title = f"A log of {options.queries:,} queries, {options.results} results each"
-    print_rows(title, rows(options.queries, options.results))
-
-
 if __name__ == "__main__":
-    main()
+    print_rows(f"A log of {QUERIES:,} queries, {RESULTS} results each", rows())

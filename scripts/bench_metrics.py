@@ -1,7 +1,4 @@
-"""The speed of the measures, as ratios to pytrec_eval in the same process: medians of paired repetitions.
-
-Run it alone on the machine: `python scripts/bench_metrics.py`. `rows()` gives the table to other scripts.
-"""
+"""The speed of the measures, as ratios to pytrec_eval in the same process: medians of paired repetitions."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytrec_eval
-from _bench import Row, print_rows
+from _bench import Row
 
 from repoeval_bench.metrics import score_run
 
@@ -127,7 +124,3 @@ def rows(*, large: int = LARGE) -> list[Row]:
     what = f"{large:,} queries x {DEPTH}, dicts: peak memory / half the queries'"
     table.append(Row(what, f"{growth:.2f} ({most:.0f} MiB)", "<= 2.2", growth <= 2.2))
     return table
-
-
-if __name__ == "__main__":
-    print_rows("Metrics", rows())

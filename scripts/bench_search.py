@@ -1,18 +1,14 @@
-"""Exact search in a million vectors: time beside faiss and numpy, memory, and agreement with a brute-force product.
-
-python scripts/bench_search.py [--vectors 1000000]
-"""
+"""Exact search in a million vectors: time beside faiss and numpy, memory, and agreement with a brute-force product."""
 
 from __future__ import annotations
 
-import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from _bench import Row, memory, print_rows
+from _bench import Row, memory
 
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
@@ -118,9 +114,3 @@ def rows(n: int = 1_000_000) -> list[Row]:
         Row(f"{what}: peak memory / the vectors", f"{ratio:.2f}", "< 1.1", ratio < 1.1),
         Row(f"{what}: rankings unlike a brute-force product, of {CHECKED}", f"{wrong}", "0", wrong == 0),
     ]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--vectors", type=int, default=1_000_000)
-    print_rows("Search", rows(parser.parse_args().vectors))
