@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -30,11 +30,6 @@ def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> F
     return product
 
 
-def mean_dissimilarity(similarities: Sequence[float] | FloatArray) -> float:
-    """Mean of 1 - similarity over pairs; 0 without a pair."""
-    return float(np.mean(1.0 - np.asarray(similarities, dtype=np.float64))) if len(similarities) else 0.0
-
-
 def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
     """Return alpha + (1 - alpha)(1 - largest cosine to a higher rank), cosines clipped to 0..1, the first rank's 1.
 
@@ -48,7 +43,7 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
 
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return _per_query(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
+    return run.each(lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
@@ -66,7 +61,7 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
-    return _per_query(run, value)
+    return run.each(value)
 
 
 def ild(run: JudgedRun, k: int) -> FloatArray:
@@ -74,9 +69,10 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
 
     def value(query_id: str) -> float:
         similarity = _similarity(run, query_id, k)
-        return mean_dissimilarity(similarity[np.triu_indices(len(similarity), k=1)])
+        pairs = similarity[np.triu_indices(len(similarity), k=1)]
+        return float(np.mean(1.0 - pairs)) if len(pairs) else 0.0
 
-    return _per_query(run, value)
+    return run.each(value)
 
 
 def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
@@ -100,10 +96,6 @@ def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
     if not ids:
         return np.zeros((0, 0))
     return cosines([look_up("vectors", run.context.vectors, chunk_id, "chunk") for chunk_id in ids])
-
-
-def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
-    return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
 
 
 _among_first = partial(MeasureDefinition, cutoff="must", ceiling=None)

@@ -7,8 +7,6 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from math import fsum, log2
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import MeasureDefinition
@@ -19,14 +17,12 @@ if TYPE_CHECKING:
 
 def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
     """Return alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
-    subtopics = run.context.subtopics
-    return np.array(
-        [
-            alpha_ndcg_of(run.ranking(query_id), look_up("subtopics", subtopics, query_id, "query"), k, alpha)
-            for query_id in run.query_ids
-        ],
-        dtype=np.float64,
-    )
+
+    def value(query_id: str) -> float:
+        subtopics = look_up("subtopics", run.context.subtopics, query_id, "query")
+        return alpha_ndcg_of(run.ranking(query_id), subtopics, k, alpha)
+
+    return run.each(value)
 
 
 def alpha_ndcg_of(

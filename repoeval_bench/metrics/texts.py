@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from repoeval_bench.core.extras import require
 from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import MeasureDefinition
@@ -53,26 +51,9 @@ def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
     return 2 * len(written & true) / total if total else 1.0
 
 
-def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion], float]) -> FloatArray:
-    del k
-    table = run.context.written
-    values = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
-    return np.fromiter(values, dtype=np.float64, count=run.n_queries)
-
-
-def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
-    """`is_exact` of each query."""
-    return _per_query(run, k, lambda done: float(is_exact(done.text, done.truth)))
-
-
-def edit_similarity(run: JudgedRun, k: int | None) -> FloatArray:
-    """`similarity` of each query."""
-    return _per_query(run, k, lambda done: similarity(done.text, done.truth))
-
-
-def identifier_f1(run: JudgedRun, k: int | None) -> FloatArray:
-    """`names_f1` of each query."""
-    return _per_query(run, k, lambda done: names_f1(done.names, done.true_names))
+def _each(value: Callable[[WrittenCompletion], float]) -> Callable[[JudgedRun, None], FloatArray]:
+    """Return a measure: the value of what was written for each query, float64 (n_queries,)."""
+    return lambda run, _: run.each(lambda query_id: value(look_up("written", run.context.written, query_id, "query")))
 
 
 _of_text = partial(
@@ -92,7 +73,7 @@ DEFINITIONS = (
         range="0 or 1",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_EM of its code",
         avoid="many lines are to be written: few completions match them all, so use edit_similarity",
-        compute=exact_match,
+        compute=_each(lambda done: float(is_exact(done.text, done.truth))),
     ),
     _of_text(
         name="edit_similarity",
@@ -103,7 +84,7 @@ DEFINITIONS = (
         range="0..1; unrelated code is above 0",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_ES of its code",
         avoid="the completion has to work, not to look similar: run its tests",
-        compute=edit_similarity,
+        compute=_each(lambda done: similarity(done.text, done.truth)),
     ),
     _of_text(
         name="identifier_f1",
@@ -114,7 +95,7 @@ DEFINITIONS = (
         range="0..1",
         source="Ding et al. 2023 (CrossCodeEval, arXiv 2310.11248), identifier match F1",
         avoid="the order of names matters: use edit_similarity",
-        compute=identifier_f1,
+        compute=_each(lambda done: names_f1(done.names, done.true_names)),
     ),
 )
 
