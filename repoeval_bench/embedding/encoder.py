@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
-from repoeval_bench.embedding.tokens import load_tokenizer, token_starts
+from repoeval_bench.embedding.tokens import Tokens, load_tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
     from repoeval_bench.embedding.models import ModelFiles
     from repoeval_bench.embedding.precision import Precision
@@ -52,17 +50,11 @@ class SentenceTransformerEncoder(Unchecked):
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before truncation, special ones and the prompt included."""
-        prompt = self.prompt(role)
-        # One encoding holds far more than its length, so a long list is counted in parts.
-        counts: list[int] = []
-        for start in progress(range(0, len(texts), 256), desc="count tokens", unit="x 256 texts"):
-            part = [prompt + readable(text) for text in texts[start : start + 256]]
-            counts.extend(len(encoding) for encoding in self.tokenizer.encode_batch_fast(part))
-        return counts
+        return self.tokens.count([self.prompt(role) + text for text in texts])
 
     def token_starts(self, text: str) -> list[int]:
         """Character at which each token of the text begins, special ones left out, nothing truncated."""
-        return token_starts(self.tokenizer, text)
+        return self.tokens.starts(text)
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
@@ -108,7 +100,7 @@ class SentenceTransformerEncoder(Unchecked):
         while end < len(text):
             head = text[:end].rsplit(None, 1)
             # Tokens end with words at the latest, so what follows the cut does not change those well before it.
-            if head and len(self.tokenizer.encode(head[0])) > batch.width + BUCKET_TOKENS:
+            if head and self.tokens.count(head[:1])[0] > batch.width + BUCKET_TOKENS:
                 return head[0]
             end *= 4
         return text
@@ -131,9 +123,9 @@ class SentenceTransformerEncoder(Unchecked):
         return vectors
 
     @cached_property
-    def tokenizer(self) -> Tokenizer:
+    def tokens(self) -> Tokens:
         """The model's tokenizer, without its limit."""
-        return load_tokenizer(self.files.tokenizer)
+        return Tokens(load_tokenizer(self.files.tokenizer), self.files.tokenizer_hash)
 
     @cached_property
     def model(self) -> Any:

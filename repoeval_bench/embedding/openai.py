@@ -108,7 +108,7 @@ class OpenAiEncoder:
     def _count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens of each text before it is cut, special ones and the prefix included."""
         assert self._tokens is not None
-        return self._tokens.count([self._prefix(role) + readable(text) for text in texts])
+        return self._tokens.count([self._prefix(role) + text for text in texts])
 
     def most_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """Tokens that each text takes at most: as the tokenizer counts them, else a byte each, and the special ones."""

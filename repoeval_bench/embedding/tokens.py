@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.files import readable, sha256_file
+from repoeval_bench.core.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -40,12 +41,15 @@ class Tokens:
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special ones included."""
         # One encoding holds far more than its length, so a long list is counted in parts.
-        parts = (texts[start : start + 256] for start in range(0, len(texts), 256))
-        return [len(encoding) for part in parts for encoding in self._tokenizer.encode_batch_fast(list(part))]
+        counts: list[int] = []
+        for start in progress(range(0, len(texts), 256), desc="count tokens", unit="x 256 texts"):
+            part = list(map(readable, texts[start : start + 256]))
+            counts.extend(len(encoding) for encoding in self._tokenizer.encode_batch_fast(part))
+        return counts
 
     def starts(self, text: str) -> list[int]:
-        """Character at which each token of the text begins, special ones left out."""
-        return token_starts(self._tokenizer, text)
+        """Character at which each token of the text begins, special ones left out, nothing truncated."""
+        return [start for start, _ in self._tokenizer.encode(text, add_special_tokens=False).offsets]
 
     def head(self, text: str, prefix: str, most: int) -> str:
         """The prefix and the longest beginning of a text that have `most` tokens together."""
@@ -57,11 +61,6 @@ class Tokens:
             if self.count([read])[0] <= most:
                 return read
         raise EmbeddingError(f"the prefix {prefix!r} leaves no room in {most} tokens; take a shorter one")
-
-
-def token_starts(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Character at which each token of the text begins, special ones left out, nothing truncated."""
-    return [start for start, _ in tokenizer.encode(text, add_special_tokens=False).offsets]
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
