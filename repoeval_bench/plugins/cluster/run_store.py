@@ -77,9 +77,6 @@ class StoredResults(Results):
         """Fetch runs to read them only; a UsageError if the store holds none."""
         self.fetch()
         if not any(self.out.glob(f"[!.]*/{MANIFEST}")):
-            folder = folder_of_runs(self.name)
-            if folder is not None:
-                raise UsageError(f"{self.name} is a folder of runs and not a store; give the folder itself, {folder}")
             raise UsageError(f"{self.name} holds no runs; make some with --out {self.name}")
 
     def check_writable(self) -> None:
@@ -155,12 +152,6 @@ def results_of_store(url: str, folder: Path) -> StoredResults:
         if not (folder / OF_STORE).is_file():
             write_atomic(folder / OF_STORE, url + "\n")
     return results
-
-
-def folder_of_runs(url: str) -> Path | None:
-    """Return the folder of a file URL if it has run folders, which no store has; else None."""
-    folder = Path(url.removeprefix("file://")) if url.startswith("file:///") else None
-    return folder if folder and any(folder.glob(f"[!.]*/{MANIFEST}")) else None
 
 
 def run_states(store: ObjectStore) -> dict[str, str]:

@@ -179,14 +179,6 @@ def test_what_is_not_a_run_is_not_unpacked(tmp_path, content, notices):
         assert not (tmp_path / "out" / "one").exists()
 
 
-def test_a_folder_of_runs_at_a_url_is_named_as_the_folder_it_is(tmp_path):
-    """It is not a store: its runs are folders, and a store's are objects."""
-    run = write_run(tmp_path / "runs" / "one", {"mrr": [1.0]})
-    url = f"file://{run.folder.parent}"
-    message = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)
-    assert f"{url} is a folder of runs and not a store; give the folder itself, {run.folder.parent}" in message
-
-
 def test_a_store_without_a_run_is_named(tmp_path):
     """By its URL, not by the folder in which runs were to be fetched; a folder is not a store."""
     with pytest.raises(UsageError, match=rf"^file://{tmp_path}/none holds no runs"):

@@ -18,14 +18,7 @@ from pydantic import RootModel
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import require
-from repoeval_bench.plugins.logs.questions.writing import (
-    ForeignQuestion,
-    ForeignRecord,
-    Target,
-    line_span,
-    read_foreign,
-    relative,
-)
+from repoeval_bench.plugins.logs.questions.writing import ForeignQuestion, ForeignRecord, read_foreign
 
 
 class _Span(ForeignRecord):
@@ -57,15 +50,10 @@ def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
             stated = json_reader.parse(row.gold_context, _Spans).root
         except json_reader.JsonFaultError as fault:
             raise ResultError(f"{where}: gold_context: {fault}; give rows of ContextBench") from fault
-        spans = [*stated, *row.gold_ctx, *row.init_ctx, *row.add_ctx]
-        yield ForeignQuestion(
-            query_id=name,
-            query=row.problem_statement,
-            repository=name,
-            targets=tuple(
-                Target(relative(span.file), line_span(where, span.start_line, span.end_line)) for span in spans
-            ),
-        )
+        question = ForeignQuestion(where, name, row.problem_statement, repository=name)
+        for span in (*stated, *row.gold_ctx, *row.init_ctx, *row.add_ctx):
+            question.add(span.file, span.start_line, span.end_line)
+        yield question
 
 
 def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:

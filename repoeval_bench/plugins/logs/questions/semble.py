@@ -14,7 +14,7 @@ from pydantic import RootModel
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.questions.writing import ForeignQuestion, ForeignRecord, Target, line_span, relative
+from repoeval_bench.plugins.logs.questions.writing import ForeignQuestion, ForeignRecord
 
 RELEVANT, SECONDARY = 2.0, 1.0
 """Gains of the two kinds of answers; upstream counts both as relevant."""
@@ -50,22 +50,14 @@ def read_semble(path: Path) -> Iterator[ForeignQuestion]:
         with json_reader.faults_as(ResultError, file, "give annotations as Semble has them"):
             rows = json_reader.parse(json_reader.read_document(file), _Annotations).root
         for number, row in enumerate(rows, start=1):
-            answers = [(answer, RELEVANT) for answer in row.relevant] + [
-                (answer, SECONDARY) for answer in row.secondary
-            ]
-            repository = row.repo or file.stem
-            yield ForeignQuestion(
-                query_id=f"{repository}/{number}",
-                query=row.query,
-                repository=repository,
-                targets=tuple(_target(f"{file}: question {number}", answer, gain) for answer, gain in answers),
-                category=row.category,
+            name = row.repo or file.stem
+            question = ForeignQuestion(
+                f"{file}: question {number}", f"{name}/{number}", row.query, repository=name, category=row.category
             )
-
-
-def _target(where: str, answer: str | _Answer, gain: float) -> Target:
-    if isinstance(answer, str):
-        return Target(relative(answer), None, gain)
-    if answer.start_line is None or answer.end_line is None:
-        return Target(relative(answer.path), None, gain)
-    return Target(relative(answer.path), line_span(where, answer.start_line, answer.end_line), gain)
+            for answers, gain in ((row.relevant, RELEVANT), (row.secondary, SECONDARY)):
+                for answer in answers:
+                    if isinstance(answer, str):
+                        question.add(answer, gain=gain)
+                    else:
+                        question.add(answer.path, answer.start_line, answer.end_line, gain)
+            yield question

@@ -15,7 +15,6 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.questions.writing import (
     ForeignQuestion,
     ForeignRecord,
-    Target,
     line_span,
     read_foreign,
     relative,
@@ -48,12 +47,11 @@ class _Result(ForeignRecord):
 def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
     """Read the issues of a benchmark file, each with its core regions; a ResultError names a row of another form."""
     for where, row in read_foreign(path, _Issue):
-        yield ForeignQuestion(
-            query_id=row.instance_id,
-            query=row.problem_statement,
-            repository=_repository(row),
-            targets=tuple(_target(where, region) for region in row.ground_truth.read_core_regions),
-        )
+        question = ForeignQuestion(where, row.instance_id, row.problem_statement, repository=_repository(row))
+        for region in row.ground_truth.read_core_regions:
+            # An end of -1 is the file's, whose length is not known here, so the answer is the whole file.
+            question.add(region.path, region.start, None if region.end == -1 else region.end)
+        yield question
 
 
 def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow]:
@@ -94,8 +92,3 @@ def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow
 
 def _repository(row: _Issue) -> str:
     return PurePosixPath(row.repo_dir).name or row.instance_id
-
-
-def _target(where: str, region: _Region) -> Target:
-    whole = region.end == -1  # the file's length is not known here, so the answer is the whole file
-    return Target(relative(region.path), None if whole else line_span(where, region.start, region.end))

@@ -28,29 +28,53 @@ class ForeignRecord(Record, extra="ignore"):
     """A record of another benchmark's format, of which only some fields are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An answer: lines of a file of the repository, or the whole file if `lines` is None."""
-
-    path: str
-    lines: LineSpan | None
-    gain: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignQuestion:
-    """A question with its answers. `query` is "" if the format has the text in another file."""
+    """A question; `answers` is (file, its lines, or None for the whole file) -> the highest gain.
 
-    query_id: str
-    query: str
-    repository: str
-    targets: tuple[Target, ...]
-    category: str | None = None
+    `where` names its row in errors. `query` is "" if the format has the text in another file.
+    """
+
+    def __init__(self, where: str, query_id: str, query: str, repository: str, category: str | None = None) -> None:
+        self.query_id, self.query, self.category = query_id, query, category
+        self.answers: dict[tuple[str, LineSpan | None], float] = {}
+        self._where, self._repository = where, repository
+
+    def add(self, path: str, first: int | None = None, last: int | None = None, gain: float = 1.0) -> None:
+        """Add an answer: lines of a file of the repository, the last one included, or without them the whole file."""
+        lines = None if first is None or last is None else line_span(self._where, first, last)
+        answer = f"{self._repository}/{relative(path)}", lines
+        self.answers[answer] = max(gain, self.answers.get(answer, 0.0))
 
     @property
     def has_lines(self) -> bool:
         """Return whether every answer is lines of a file."""
-        return all(target.lines is not None for target in self.targets)
+        return all(lines is not None for _, lines in self.answers)
+
+    def gold(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of its gold: of lines, or of files if one of the answers is a whole file."""
+        gains: dict[tuple[str, LineSpan | None], float] = {}
+        for (file, lines), gain in self.answers.items():
+            key = file, lines if self.has_lines else None
+            gains[key] = max(gain, gains.get(key, 0.0))
+        for (file, lines), gain in gains.items():
+            yield {
+                "query_id": self.query_id,
+                "file": file,
+                **({"start_line": lines.start, "end_line": lines.end} if lines else {}),
+                "gain": gain,
+                "repository": self._repository,
+                **({"extra": {"category": self.category}} if self.category else {}),
+            }
+
+    def asked(self) -> dict[str, Any]:
+        """Return a row for `--queries`, whose places are the answers of the highest gain."""
+        best = max(self.answers.values())
+        places = [
+            {"file": file, "start_line": lines.start + 1, "end_line": lines.end}
+            for (file, lines), gain in self.answers.items()
+            if lines and gain == best
+        ]
+        return {"id": re.sub(r"\s+", "-", self.query_id), "query": self.query, "places": places}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +107,7 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Quest
     answered: dict[str, ForeignQuestion] = {}
     unanswered = 0
     for question in questions:
-        if not question.targets:
+        if not question.answers:
             unanswered += 1
         elif answered.setdefault(question.query_id, question) is not question:
             raise ResultError(f"question {question.query_id!r} appears twice; keep one")
@@ -92,9 +116,9 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Quest
     of_lines = [question for question in answered.values() if question.has_lines]
     of_files = [question for question in answered.values() if not question.has_lines]
     texts = [question for question in of_lines if question.query.strip()]
-    _write(folder / GOLD, (row for question in of_lines for row in _gold(question)))
-    _write(folder / FILE_GOLD, (row for question in of_files for row in _gold(question)))
-    _write(folder / QUESTIONS, map(_question, texts))
+    _write(folder / GOLD, (row for question in of_lines for row in question.gold()))
+    _write(folder / FILE_GOLD, (row for question in of_files for row in question.gold()))
+    _write(folder / QUESTIONS, (question.asked() for question in texts))
     return QuestionCounts(
         lines=len(of_lines), files=len(of_files), unanswered=unanswered, without_text=len(of_lines) - len(texts)
     )
@@ -108,34 +132,6 @@ def write_log(rows: Iterable[LogRow], folder: Path) -> int:
 def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:
     """Return (`path:line`, record) of a JSONL file; a ResultError names what does not fit the model."""
     return ((f"{path}:{number}", row) for number, row in read_rows(path, model))
-
-
-def _gold(question: ForeignQuestion) -> Iterator[dict[str, Any]]:
-    """Yield the gold of a question, each file and each range once, with its highest gain."""
-    gains: dict[tuple[str, LineSpan | None], float] = {}
-    for target in question.targets:
-        key = (f"{question.repository}/{target.path}", target.lines if question.has_lines else None)
-        gains[key] = max(target.gain, gains.get(key, 0.0))
-    for (file, lines), gain in gains.items():
-        yield {
-            "query_id": question.query_id,
-            "file": file,
-            **({"start_line": lines.start, "end_line": lines.end} if lines else {}),
-            "gain": gain,
-            "repository": question.repository,
-            **({"extra": {"category": question.category}} if question.category else {}),
-        }
-
-
-def _question(question: ForeignQuestion) -> dict[str, Any]:
-    """Return a row for `--queries`, whose places are the answers of the highest gain."""
-    best = max(target.gain for target in question.targets)
-    places = [
-        {"file": f"{question.repository}/{target.path}", "start_line": lines.start + 1, "end_line": lines.end}
-        for target in question.targets
-        if target.gain == best and (lines := target.lines)
-    ]
-    return {"id": re.sub(r"\s+", "-", question.query_id), "query": question.query, "places": places}
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
