@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
+from repoeval_bench.embedding.cached_scorer import ENTRY
 from repoeval_bench.embedding.database import FILE, CacheEntry
-from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, VectorCache, seal, tag
+from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 
-_KINDS = frozenset(tag(kind, "")[:1] for kind in get_args(Kind))
 _IDENTITY = tag("identity", "")[:1]
 
 
@@ -161,7 +162,22 @@ def _fault(entry: CacheEntry) -> str:
     kind = entry.tag[:1] if isinstance(entry.tag, bytes) else b""
     if kind == b"v":
         return _vector_fault(content)
-    return "" if kind in _KINDS else "an entry of an unknown kind"
+    if kind == b"s":
+        finite = len(content) == ENTRY.size and math.isfinite(ENTRY.unpack(content)[0])
+        return "" if finite else "a score that is not a finite number"
+    if kind == b"c":
+        return "" if _is_json(content) else "a completion that is not JSON"
+    if kind in {b"t", b"r"}:
+        return "" if len(content) == 8 else "a count of another length"
+    return "" if kind == _IDENTITY else "an entry of an unknown kind"
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True
 
 
 def _vector_fault(content: bytes) -> str:

@@ -74,33 +74,6 @@ CODE = {
             "if (x) {\n": "}\n",
         },
     ),
-    "a.go": code(
-        [
-            "x = 1234\n",
-            "// a note\n",
-            "/* a\n   b\n   c */\n",
-            "// On T.\ntype T struct {\n    a int\n}\n",
-            "var s = `a\nb`\n",
-        ],
-        {
-            "func f() {\n": "}\n",
-            "// On g.\n// More on g.\nfunc g() {\n": "}\n",
-            "func (t *T) m() {\n": "}\n",
-            "h := func() {\n": "}\n",
-            "if x {\n": "}\n",
-        },
-    ),
-    "a.rs": code(
-        ["x = 1234;\n", "// a note\n", "/* a\n   b\n   c */\n", "/// On S.\n#[derive(D)]\nstruct S {\n    a: u8,\n}\n"],
-        {
-            "fn f() {\n": "}\n",
-            "/// On g.\n#[inline]\npub fn g() {\n": "}\n",
-            "impl S {\n    /// On m.\n    fn m(&self) {\n": "    }\n}\n",
-            "trait R {\n    fn m(&self) {\n": "    }\n}\n",
-            "mod m {\n": "}\n",
-            "if x {\n": "}\n",
-        },
-    ),
 }
 """A file's name -> code of its language, with what a definition is seen with: comments, decorators, attributes."""
 
