@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -200,10 +201,13 @@ class _Log:
 
 def _digest(rows: Iterable[_Row]) -> str:
     """Hash rows with their latencies, for the run's id."""
-    contents = [
-        json.loads(row.line) | ({} if row.latency_ms is None else {"latency_ms": row.latency_ms}) for row in rows
-    ]
-    return short_hash(json.dumps(contents, sort_keys=True, ensure_ascii=False))
+    digest, separator = sha256(b"["), ""
+    for row in rows:
+        content = json.loads(row.line) | ({} if row.latency_ms is None else {"latency_ms": row.latency_ms})
+        digest.update((separator + json.dumps(content, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
+        separator = ", "
+    digest.update(b"]")
+    return digest.hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
