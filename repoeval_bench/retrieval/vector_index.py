@@ -58,10 +58,6 @@ class VectorIndex:
         self._owners = owners
         self._n_items = len(rows) if owners is None else int(owners[-1]) + 1 if len(owners) else 0
 
-    def __len__(self) -> int:
-        """Items."""
-        return self._n_items
-
     @property
     def at_once(self) -> int:
         """Number of vectors that are best searched together; 1 where that is not faster."""

@@ -69,10 +69,6 @@ def _indented(lines: list[str], width: int) -> list[str]:
 
 
 def _first(lines: list[str], n: int) -> list[str]:
-    first: list[str] = []
-    for line in lines:
-        if n == 0:
-            break
-        first.append(line)
-        n -= bool(line.strip())
-    return first
+    """Return the lines up to the n-th that is not blank."""
+    ends = [end for end, line in enumerate(lines, start=1) if line.strip()]
+    return lines[: ends[min(n, len(ends)) - 1]] if n and ends else []

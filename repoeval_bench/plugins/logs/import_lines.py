@@ -33,12 +33,8 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> 
         return
     location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
     if (known := places.setdefault(chunk.chunk_id, location)) != location:
-        now, before = (
-            f"{span.file} [{span.lines.start}, {span.lines.end})"
-            + (f" with a header of {span.header_nws} characters" if span.header_nws else "")
-            for span in (location, known)
-        )
-        raise ResultError(f"chunk {chunk.chunk_id!r} is {now} after {before}; give it one place and one header")
+        both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
+        raise ResultError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from plugins.logs.made_logs import by_name, chunks, judged, row
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_judge, judged_bounds
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
-from repoeval_bench.plugins.logs.pipeline.hard_negatives import insert_negatives, negatives_section, read_negatives
+from repoeval_bench.plugins.logs.pipeline.hard_negatives import negatives_section, read_negatives
 from repoeval_bench.plugins.logs.pipeline.report import cost, latency
 from repoeval_bench.plugins.logs.pipeline.stages import (
     entity_linking,
@@ -189,11 +189,6 @@ def test_cost_of_what_is_known():
     assert figures["bytes per vector"].value == 1536.0
     assert figures["tokens of a query, median"].value == 5.0
     assert "not known" in cost(index, (0, 2.0), [], "7").notes[0]
-
-
-def test_negatives_stand_at_the_top_and_move_up_where_they_were_retrieved():
-    assert insert_negatives("abc", ["n"]) == ["n", "a", "b", "c"]
-    assert insert_negatives("abc", ["c", "n"]) == ["c", "n", "a", "b"]
 
 
 def test_the_loss_to_negatives_by_hand():

@@ -41,12 +41,6 @@ def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: 
     return HardNegatives(run.run_id, sections, unknown)
 
 
-def insert_negatives(ranking: Sequence[str], negatives: Sequence[str]) -> list[str]:
-    """Return the ranking with `negatives` at ranks 1..n; retrieved ones move there, and the others keep their order."""
-    moved = set(negatives)
-    return [*negatives, *(chunk_id for chunk_id in ranking if chunk_id not in moved)]
-
-
 def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]:
     """Return query_id -> its negatives in the file's order, and how many rows are of queries that the run lacks.
 
@@ -74,13 +68,14 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
 def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
     """Score every measure as it is and with n negatives at ranks 1..n, with the paired change.
 
+    A negative that was retrieved moves there, and the other chunks keep their order.
     Without `negatives`, n placeholders push the results down: the loss by n hard negatives of any corpus. A query that
     has fewer than n negatives gets those it has.
     """
     placeholders = [f"\0negative {i}" for i in range(n)]
     inserted = {q: placeholders if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
     before = log.scores(log.ranked, log.measures)
-    after = log.scores(lambda query_id: insert_negatives(log.ranked(query_id), inserted[query_id]), log.measures)
+    after = log.scores(lambda q: dict.fromkeys([*inserted[q], *log.ranked(q)]), log.measures)
     figures = changes_of(before, after, log.clusters)
     short = sum(len(of_query) < n for of_query in inserted.values())
     notes = (
