@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import _fuzz_inputs as valid
 import numpy as np
-from _fuzz_mutations import VALUES, changed_json, damaged, nonsense, rows_of
+from _fuzz_mutations import VALUES, changed_json, damaged, mutated, nonsense, rows_of
 from pydantic import BaseModel
 
 from repoeval_bench import compare, gate, read_gates, segment
@@ -229,9 +229,9 @@ def line_faults(content: bytes, name: str, error: BenchError) -> str:
 def trec(rng: random.Random, inputs: Inputs) -> str:
     ranking, qrels_text = valid.RUN, valid.QRELS
     if rng.random() < 0.5:
-        ranking = nonsense(rng) if rng.random() < 0.05 else damaged(rng, ranking)
+        ranking = mutated(rng, ranking)
     else:
-        qrels_text = nonsense(rng) if rng.random() < 0.05 else damaged(rng, qrels_text)
+        qrels_text = mutated(rng, qrels_text)
     try:
         run = read_run(inputs.write("fuzz.run.trec", ranking))
         qrels = read_qrels(inputs.write("fuzz.qrels.trec", qrels_text))
@@ -249,7 +249,7 @@ def trec(rng: random.Random, inputs: Inputs) -> str:
 
 def facts(rng: random.Random, inputs: Inputs) -> str:
     if rng.random() < 0.5:
-        content = nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.FACTS_CSV)
+        content = mutated(rng, valid.FACTS_CSV)
         path = inputs.write("fuzz.csv", content)
     else:
         content = b""
@@ -274,37 +274,34 @@ def facts(rng: random.Random, inputs: Inputs) -> str:
 
 
 def gates(rng: random.Random, inputs: Inputs) -> str:
-    path = inputs.write("fuzz.gates.yaml", nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.GATES))
-    return plain_faults(read_gates(path))
+    return plain_faults(read_gates(inputs.write("fuzz.gates.yaml", mutated(rng, valid.GATES))))
 
 
 def bench_files(rng: random.Random, inputs: Inputs) -> str:
-    path = inputs.write("fuzz.bench.yaml", nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.BENCH))
+    path = inputs.write("fuzz.bench.yaml", mutated(rng, valid.BENCH))
     return plain_faults(list(read_benchmark(path, {}, inputs.folder).requests))
+
+
+NORMALISE: Mapping[str, Callable[[str], str]] = {
+    "chunker": lambda text: make_chunker(text).spec,
+    "measure": lambda text: str(Measure.parse(text)),
+    "protocol": lambda text: Protocol.parse(text).name,
+    "retriever": lambda text: choose_retriever(text).spec,
+}
 
 
 def specs(rng: random.Random, _: Inputs) -> str:
     what = rng.choice(list(valid.SPECS))
-    raw = nonsense(rng) if rng.random() < 0.05 else damaged(rng, rng.choice(valid.SPECS[what]).encode(), most=2)
+    raw = mutated(rng, rng.choice(valid.SPECS[what]).encode(), most=2)
     text = raw.decode("utf-8", "surrogateescape")
     if text.strip().startswith("py:"):  # it would import what it names
         return ""
-    match what:
-        case "chunker":
-            spec = make_chunker(text).spec
-            return "" if make_chunker(spec).spec == spec else f"{text!r} is {spec!r} once, and not twice"
-        case "measure":
-            name = str(Measure.parse(text))
-            return "" if str(Measure.parse(name)) == name else f"{text!r} is {name!r} once, and not twice"
-        case "protocol":
-            name = Protocol.parse(text).name
-            return "" if Protocol.parse(name).name == name else f"{text!r} is {name!r} once, and not twice"
-        case "retriever":
-            spec = choose_retriever(text).spec
-            return "" if choose_retriever(spec).spec == spec else f"{text!r} is {spec!r} once, and not twice"
-        case _:
-            choose_embedder(text)
-            return ""
+    if what == "embedder":
+        choose_embedder(text)
+        return ""
+    normalise = NORMALISE[what]
+    spec = normalise(text)
+    return "" if normalise(spec) == spec else f"{text!r} is {spec!r} once, and not twice"
 
 
 def archives(rng: random.Random, inputs: Inputs) -> str:

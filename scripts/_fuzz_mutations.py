@@ -173,6 +173,11 @@ def nonsense(rng: random.Random) -> bytes:
     return rng.randbytes(rng.randint(0, 200))
 
 
+def mutated(rng: random.Random, content: bytes, most: int = 4) -> bytes:
+    """Return the content damaged, or rarely random bytes."""
+    return nonsense(rng) if rng.random() < 0.05 else damaged(rng, content, most)
+
+
 def changed_json(rng: random.Random, content: Any, most: int = 2) -> bytes:
     """Return the content as JSON, with up to `most` of its values replaced, removed, renamed or repeated."""
     whole = json.loads(json.dumps(content))

@@ -6,7 +6,6 @@ import pytest
 
 from support.codebase import write_files
 from support.command import python
-from support.runs import write_run
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -14,20 +13,6 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 def script(name, *words, **env):
     """Run a script of the checkout."""
     return python(SCRIPTS / name, *words, PYTHONPATH=str(SCRIPTS.parent), **env)
-
-
-@pytest.mark.slow
-def test_verdict_seeds_compares_with_every_seed(tmp_path):
-    """A clear difference has one verdict; a folder with a single run is refused in one sentence."""
-    for run, shift in (("a", 0.0), ("b", 0.1)):
-        values = [0.3 + shift + 0.01 * (i * 7 % 13) for i in range(40)]
-        files = [f"f{i // 2}.py" for i in range(40)]
-        write_run(tmp_path / "two" / run, {"mrr": values}, files=files, headline_measure="mrr")
-    write_run(tmp_path / "one" / "a", {"mrr": [0.5]})
-    for folder, code, said in (("two", 0, "0 of 1 verdicts differ between 3 seeds"), ("one", 1, "holds 1 runs")):
-        done = script("verdict_seeds.py", tmp_path / folder, "--seeds", "3")
-        assert done.code == code, done.err
-        assert said in done.out + done.err
 
 
 @pytest.mark.slow

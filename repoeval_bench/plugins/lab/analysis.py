@@ -289,13 +289,12 @@ def _updates(
     baselines: Mapping[int, RunView],
     updates: Sequence[StabilityRow],
 ) -> dict[str, Updates]:
-    results = {}
-    for run in leaderboard.runs:
-        baseline = baselines.get(sized_runs[run.run_id].size or 0)
-        fixed = baseline.metrics.chunker if baseline else None
-        if cost := updates_of(run.metrics.chunker, updates, fixed):
-            results[run.run_id] = cost
-    return results
+    fixed = {size: run.metrics.chunker for size, run in baselines.items()}
+    costs = {
+        run.run_id: updates_of(run.metrics.chunker, updates, fixed.get(sized_runs[run.run_id].size or 0))
+        for run in leaderboard.runs
+    }
+    return {run_id: cost for run_id, cost in costs.items() if cost}
 
 
 def _frontier(

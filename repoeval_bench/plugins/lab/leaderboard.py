@@ -150,26 +150,16 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
 
     A run without vectors has no precision, so it joins every group that it fits; if it fits none, a group of such runs.
     """
-    with_vectors: list[list[RunView]] = []
-    for run in filter(_precision, runs):
-        fitting = (g for g in with_vectors if _precision(g[0]) == _precision(run) and _fits(run, g))
-        _add(run, next(fitting, None), with_vectors)
-    without: list[list[RunView]] = []
-    for run in (run for run in runs if not _precision(run)):
-        matches = [group for group in with_vectors if _fits(run, group)]
-        for group in matches:
+    groups: list[list[RunView]] = []
+    for run in sorted(runs, key=lambda run: not _precision(run)):
+        precision = _precision(run)
+        fitting = [group for group in groups if precision in ("", _precision(group[0])) and _fits(run, group)]
+        with_vectors = [group for group in fitting if _precision(group[0]) and not precision]
+        for group in with_vectors or fitting[:1]:
             group.append(run)
-        if not matches:
-            _add(run, next((group for group in without if _fits(run, group)), None), without)
-    return with_vectors + without
-
-
-def _add(run: RunView, group: list[RunView] | None, groups: list[list[RunView]]) -> None:
-    """Add a run to a group, or to a new one."""
-    if group is None:
-        groups.append([run])
-    else:
-        group.append(run)
+        if not fitting:
+            groups.append([run])
+    return groups
 
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:

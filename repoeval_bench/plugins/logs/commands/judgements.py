@@ -83,16 +83,14 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Pat
     stored = list({run.folder: run for run in find_runs(runs, out)}.values())
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
-    result = pool(stored, k)
-    write_rows(output, result.rows)
-    queries = len({row["query_id"] for row in result.rows})
+    depth, rows = pool(stored, k)
+    write_rows(output, rows)
+    queries = len({row["query_id"] for row in rows})
     if as_json:
         run_ids = [run.run_id for run in stored]
-        print_json(
-            {"written": str(output), "runs": run_ids, "k": result.k, "chunks": len(result.rows), "queries": queries}
-        )
+        print_json({"written": str(output), "runs": run_ids, "k": depth, "chunks": len(rows), "queries": queries})
         return
     echo(
-        f"{count(len(result.rows), 'chunk')} of {count(queries, 'query')} to be judged, "
-        f"from the top {result.k} of {count(len(stored), 'run')}"
+        f"{count(len(rows), 'chunk')} of {count(queries, 'query')} to be judged, "
+        f"from the top {depth} of {count(len(stored), 'run')}"
     )

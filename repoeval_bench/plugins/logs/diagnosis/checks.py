@@ -158,7 +158,7 @@ def _copies(evidence: DiagnosisEvidence) -> Check:
     if k < TOP:
         says = f"the run ranks {k} results; near-duplicates are looked for in ten"
         return _check("near-duplicates", None, says, {"k": evidence.depth})
-    share = float(np.mean([repeats(evidence.top(query_id, k)) for query_id in evidence.scores.query_ids]))
+    share = float(np.mean([repeats(evidence.log.topk(query_id)[:k]) for query_id in evidence.scores.query_ids]))
     numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
     if "novelty@10" in evidence.scores.values:
         repeated = 1 - float(evidence.scores.values["novelty@10"].mean())

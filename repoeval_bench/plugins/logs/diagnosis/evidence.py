@@ -80,16 +80,11 @@ class DiagnosisEvidence:
         """The depth that counts as "retrieved at all": 50, or what was ranked."""
         return min(DEEP, self.depth)
 
-    def top(self, query_id: str, k: int | None = None) -> list[Retrieved]:
-        """Return the first k results of a query (all without k), best first."""
-        row = self.log.rows.get(query_id)
-        return row.ranked[:k] if row else []
-
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
         """Score the stored ranking: recall@5, @10 and @deep, hit@deep, precision@10 and mrr, one value per query."""
         names = ["recall@5", "recall@10", f"recall@{self.deep}", f"hit@{self.deep}", "precision@10", "mrr"]
-        return self.log.scores(lambda query_id: [entry.chunk_id for entry in self.top(query_id)], names)
+        return self.log.scores(self.log.ranked, names)
 
     def mean(self, name: str) -> float:
         """The mean over queries."""
@@ -136,7 +131,7 @@ class DiagnosisEvidence:
         """Return the mean share of a query's gold files with a chunk in the first `deep`, and over how many queries."""
         shares = []
         for query_id, files in self.gold_files().items():
-            seen = {self.file_of(entry.chunk_id) for entry in self.top(query_id, self.deep)}
+            seen = {self.file_of(entry.chunk_id) for entry in self.log.topk(query_id)[: self.deep]}
             shares.append(len(files & seen) / len(files))
         return (float(np.mean(shares)) if shares else None), len(shares)
 

@@ -87,7 +87,7 @@ def worst_queries(
             relevant=len(evidence.log.qrels[query_id]),
             first_hit=_first_hit(evidence, query_id),
             gold=_gold(evidence.log.qrels[query_id], known),
-            top=_top(evidence.top(query_id, TOP), evidence.log.qrels[query_id]),
+            top=_top(evidence.log.topk(query_id)[:TOP], evidence.log.qrels[query_id]),
             bm25=_top(results.get(query_id, ())[:TOP], qrels.get(query_id, {})) if bm25 else None,
         )
         for query_id in ids
@@ -101,7 +101,7 @@ def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Res
 
 def _first_hit(evidence: DiagnosisEvidence, query_id: str) -> int | None:
     gold = evidence.log.qrels[query_id]
-    return next((entry.rank for entry in evidence.top(query_id) if entry.chunk_id in gold), None)
+    return next((entry.rank for entry in evidence.log.topk(query_id) if entry.chunk_id in gold), None)
 
 
 def _top(entries: Iterable[Retrieved], gold: Mapping[str, float]) -> tuple[Ranked, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,31 +18,18 @@ Grades = dict[str, dict[str, int]]
 """query_id -> chunk_id -> 2, 1 or 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """The chunks to be judged among the first `k` chunks of each run: rows to be written, see `records.Judgement`."""
-
-    k: int
-    rows: tuple[dict[str, Any], ...]
-
-
-def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
+def pool(runs: Sequence[RunView], k: int | None = None) -> tuple[int, list[dict[str, Any]]]:
     """Pool the first k chunks of the runs, each chunk once a query, with its text if a run keeps its sources.
 
-    k is 10 unless given. Queries are in the order of the first run, chunks in the order of their ids: a judge who knew
-    which run found a chunk, and how high, could be biased. Runs of different data, and a depth that a run does not
-    have, are a UsageError.
+    Return k and the rows to be judged, see `records.Judgement`. k is 10 unless given. Queries are in the order of the
+    first run, chunks in the order of their ids: a judge who knew which run found a chunk, and how high, could be
+    biased. Runs of different data, and a depth that a run does not have, are a UsageError.
     """
     depth = resolve_depth(runs, k)
     for run in runs:
         check_same_data(runs[0], run)
-    rows = pool_rows(
-        [{row.query_id: row for row in run.log_rows()} for run in runs],
-        depth,
-        runs[0].scores.query_ids,
-        texts=_texts(runs),
-    )
-    return Pool(depth, tuple(rows))
+    logs = [{row.query_id: row for row in run.log_rows()} for run in runs]
+    return depth, list(pool_rows(logs, depth, runs[0].scores.query_ids, texts=_texts(runs)))
 
 
 def pool_rows(
