@@ -10,14 +10,12 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-import numpy as np
 from _bench import Row, Spent, command, one_core, spent
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import batches
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
-from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.runner import plan_run
 
 if TYPE_CHECKING:
@@ -81,7 +79,6 @@ def rows(source: str) -> list[Row]:
         again = warm("compare0", "compare", *THREE)
         one_by_terms = warm("eval-bm25-{}", "eval", "-c", "ast", "--retriever", "bm25")
         three_by_terms = warm("compare-bm25-{}", "compare", *THREE, "--retriever", "bm25")
-        read = cached_read(folder / "read")
     gib, share = cold.peak / 2**30, cold.wall / alone
     return [
         Row(f"embedding of {n_texts:,} distinct texts alone, by an eighth of the batches", f"{alone:.1f} s"),
@@ -102,7 +99,6 @@ def rows(source: str) -> list[Row]:
             "< 2 s",
             three_by_terms < 2,
         ),
-        Row("2,000 cached vectors read, median of 5", f"{read:.3f} s", "< 0.3 s", read < 0.3),
     ]
 
 
@@ -110,24 +106,6 @@ def fetched(home: Path, source: str) -> Path:
     """Fetch the data into a home without vectors, and return the home."""
     command("data", "fetch", "--source", source, home=home)
     return home
-
-
-def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
-    """Return the seconds to read n cached vectors from a new connection, median of five."""
-    rng = np.random.default_rng(0)
-    keys = [rng.bytes(32) for _ in range(n)]
-    cache = VectorCache(folder)
-    cache.write({key: rng.standard_normal(dim).astype("<f4").tobytes() for key in keys}, "vector", "random numbers")
-    cache.close()
-    seconds = []
-    for _ in range(5):
-        started = time.perf_counter()
-        cache = VectorCache(folder)
-        values = cache.read(keys)
-        seconds.append(time.perf_counter() - started)
-        assert all(value and len(value) == 4 * dim for value in values)
-        cache.close()
-    return median(seconds)
 
 
 def grid_rows(source: str) -> Iterator[Row]:

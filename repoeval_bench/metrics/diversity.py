@@ -43,7 +43,7 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
 
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return run.each(lambda query_id: len({location.file for location in run.places(query_id, k)}))
+    return run.per_query(lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
@@ -61,7 +61,7 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
-    return run.each(value)
+    return run.per_query(value)
 
 
 def ild(run: JudgedRun, k: int) -> FloatArray:
@@ -72,7 +72,7 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
         pairs = similarity[np.triu_indices(len(similarity), k=1)]
         return float(np.mean(1.0 - pairs)) if len(pairs) else 0.0
 
-    return run.each(value)
+    return run.per_query(value)
 
 
 def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:

@@ -152,7 +152,7 @@ class JudgedRun:
         """The gold of a query."""
         return look_up("gold", self.context.gold, query_id, "query")
 
-    def each(self, value: Callable[[str], float]) -> FloatArray:
+    def per_query(self, value: Callable[[str], float]) -> FloatArray:
         """Return the value of each query id: float64 (n_queries,)."""
         return np.fromiter(map(value, self.query_ids), dtype=np.float64, count=self.n_queries)
 

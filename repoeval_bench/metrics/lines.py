@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
-def _read_by(value: Callable[[LineReading, int], FloatArray]) -> Callable[[JudgedRun, int | None], FloatArray]:
-    """Return a measure: a value of what is read within the budget (None: of the gold's size or of all), one a query."""
-    return lambda run, budget: value(_reading(run, budget or 0), budget or 0)
+def _read_by(value: Callable[..., FloatArray], run: JudgedRun, budget: int | None) -> FloatArray:
+    """Return a value of what is read within the budget (None: of the gold's size, or of all): float64 (n_queries,)."""
+    reading = _reading(run, budget or 0)
+    return value(reading) if budget is None else value(reading, budget)
 
 
 def _reading(run: JudgedRun, budget: int) -> LineReading:
@@ -47,7 +48,7 @@ DEFINITIONS = (
         formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
         range="0..1; its ceiling depends on the chunker and B",
         avoid="B is far below the gold's own characters: no chunker can then score; use lines R-prec or lines found",
-        compute=_read_by(LineReading.recall),
+        compute=partial(_read_by, LineReading.recall),
     ),
     _at_budget(
         name="line_precision",
@@ -55,7 +56,7 @@ DEFINITIONS = (
         formula="|collected and gold| / |collected|, over distinct non-blank lines",
         range="0..1",
         avoid="B is above the gold's characters: more cannot be gold then; read it beside lines@B",
-        compute=_read_by(LineReading.precision),
+        compute=partial(_read_by, LineReading.precision),
     ),
     _at_budget(
         name="line_iou",
@@ -63,7 +64,7 @@ DEFINITIONS = (
         formula="|collected and gold| / |collected or gold|, over distinct non-blank lines",
         range="0..1",
         avoid="only one error, reading too much or missing gold, matters: use line_precision or lines@B",
-        compute=_read_by(LineReading.iou),
+        compute=partial(_read_by, LineReading.iou),
     ),
     _at_budget(
         name="line_rprec",
@@ -72,7 +73,7 @@ DEFINITIONS = (
         formula="lines@B with B = characters of the gold",
         range="0..1",
         avoid="golds differ much in size and one budget is what will be paid: use lines@B",
-        compute=_read_by(lambda reading, _: reading.recall_at_gold()),
+        compute=partial(_read_by, LineReading.recall_at_gold),
         cutoff="none",
     ),
     _at_budget(
@@ -82,7 +83,7 @@ DEFINITIONS = (
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",
         avoid="the budget is known: use lines@B; the area is mostly about the large budgets",
-        compute=_read_by(lambda reading, _: reading.recall_area()),
+        compute=partial(_read_by, LineReading.recall_area),
         cutoff="none",
     ),
 )

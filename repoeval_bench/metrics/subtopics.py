@@ -28,7 +28,7 @@ def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArr
         ideal = _dcg((subtopics[i] for i in greedy_ideal(subtopics, depth, alpha)), alpha)
         return _dcg((subtopics.get(i, ()) for i in run.ranking(query_id)[:k]), alpha) / ideal if ideal else 0.0
 
-    return run.each(value)
+    return run.per_query(value)
 
 
 def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alpha: float) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.extras import require
-from repoeval_bench.metrics.context import WrittenCompletion, look_up
+from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import MeasureDefinition
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
     return 2 * len(written & true) / total if total else 1.0
 
 
-def _each(value: Callable[[WrittenCompletion], float]) -> Callable[[JudgedRun, None], FloatArray]:
-    """Return a measure: the value of what was written for each query, float64 (n_queries,)."""
-    return lambda run, _: run.each(lambda query_id: value(look_up("written", run.context.written, query_id, "query")))
+def _compared(value: Callable[..., float], written: str, true: str, run: JudgedRun, _: None) -> FloatArray:
+    """Return the value of two fields of what was written for each query: float64 (n_queries,)."""
+    both = attrgetter(written, true)
+    return run.per_query(lambda query_id: value(*both(look_up("written", run.context.written, query_id, "query"))))
 
 
 _of_text = partial(
@@ -73,7 +75,7 @@ DEFINITIONS = (
         range="0 or 1",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_EM of its code",
         avoid="many lines are to be written: few completions match them all, so use edit_similarity",
-        compute=_each(lambda done: float(is_exact(done.text, done.truth))),
+        compute=partial(_compared, is_exact, "text", "truth"),
     ),
     _of_text(
         name="edit_similarity",
@@ -84,7 +86,7 @@ DEFINITIONS = (
         range="0..1; unrelated code is above 0",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_ES of its code",
         avoid="the completion has to work, not to look similar: run its tests",
-        compute=_each(lambda done: similarity(done.text, done.truth)),
+        compute=partial(_compared, similarity, "text", "truth"),
     ),
     _of_text(
         name="identifier_f1",
@@ -95,7 +97,7 @@ DEFINITIONS = (
         range="0..1",
         source="Ding et al. 2023 (CrossCodeEval, arXiv 2310.11248), identifier match F1",
         avoid="the order of names matters: use edit_similarity",
-        compute=_each(lambda done: names_f1(done.names, done.true_names)),
+        compute=partial(_compared, names_f1, "names", "true_names"),
     ),
 )
 

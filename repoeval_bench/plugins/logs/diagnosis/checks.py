@@ -104,13 +104,13 @@ def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
 
 
 def _too_shallow(name: str, evidence: DiagnosisEvidence) -> Check:
-    way_out = f"import a log of {DEEP} results a query" if evidence.imported else f"rank with --k {DEEP}"
-    says = f"the run ranks {evidence.depth} results; lower ranks are not known, {way_out}"
-    return _check(name, None, says, {"k": evidence.depth})
+    way_out = f"import a log of {DEEP} results a query" if evidence.metrics.imported else f"rank with --k {DEEP}"
+    says = f"the run ranks {evidence.metrics.k} results; lower ranks are not known, {way_out}"
+    return _check(name, None, says, {"k": evidence.metrics.k})
 
 
 def _depth(evidence: DiagnosisEvidence) -> Check:
-    if evidence.depth < LEAST_DEEP:
+    if evidence.metrics.k < LEAST_DEEP:
         return _too_shallow("depth", evidence)
     low = evidence.recall_share(5) < LIMITS["recall-low"]
     is_problem = low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
@@ -127,7 +127,7 @@ def _depth(evidence: DiagnosisEvidence) -> Check:
 
 
 def _missing(evidence: DiagnosisEvidence) -> Check:
-    if evidence.depth < LEAST_DEEP:
+    if evidence.metrics.k < LEAST_DEEP:
         return _too_shallow("missing", evidence)
     files, known = evidence.file_recall()
     numbers: Numbers = {
@@ -154,10 +154,10 @@ def _missing(evidence: DiagnosisEvidence) -> Check:
 
 
 def _copies(evidence: DiagnosisEvidence) -> Check:
-    k = min(TOP, evidence.depth)
+    k = min(TOP, evidence.metrics.k)
     if k < TOP:
         says = f"the run ranks {k} results; near-duplicates are looked for in ten"
-        return _check("near-duplicates", None, says, {"k": evidence.depth})
+        return _check("near-duplicates", None, says, {"k": evidence.metrics.k})
     share = float(np.mean([repeats(evidence.log.topk(query_id)[:k]) for query_id in evidence.scores.query_ids]))
     numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
     if "novelty@10" in evidence.scores.values:
@@ -264,7 +264,7 @@ def _latency(evidence: DiagnosisEvidence) -> Check:
 def _truncation(evidence: DiagnosisEvidence) -> Check:
     counts = evidence.metrics.counts
     if not evidence.metrics.chunk_tokens:
-        if evidence.imported:
+        if evidence.metrics.imported:
             return _check("truncation", None, "the log does not say what its model cut", {}, "truncated")
         if counts.queries_truncated is None:
             says = f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
@@ -308,7 +308,7 @@ def _retriever(evidence: DiagnosisEvidence) -> Check:
     name, value = "line_rprec", evidence.metrics.micro.get("line_rprec")
     ceiling = evidence.line_ceiling
     if not ceiling:
-        k = min(TOP, evidence.depth)
+        k = min(TOP, evidence.metrics.k)
         name, ceiling = f"recall@{k}", evidence.recall_ceiling(k)
         value = evidence.mean(name) if name in evidence.values else None
     if not ceiling or value is None:
@@ -353,7 +353,7 @@ def _definitions(evidence: DiagnosisEvidence) -> Check:
     # Small groups say little, so the larger ones come first.
     worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
     says = (
-        f"{missed} of {of} definitions that completion needs are in none of the {evidence.depth} chunks that were "
+        f"{missed} of {of} definitions that completion needs are in none of the {evidence.metrics.k} chunks that were "
         f"ranked; most often {worst} ({groups[worst][0]} of {groups[worst][1]})"
         if is_problem
         else "nearly every definition that completion needs is in a chunk that was ranked"

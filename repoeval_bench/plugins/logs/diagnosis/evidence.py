@@ -61,24 +61,14 @@ class DiagnosisEvidence:
         )
 
     @property
-    def imported(self) -> bool:
-        """Return whether another system made the run."""
-        return self.metrics.imported
-
-    @property
     def reranked(self) -> bool:
         """Return whether this project ranked the first stage's best again."""
-        return not self.imported and self.metrics.retriever.startswith("rerank:")
-
-    @cached_property
-    def depth(self) -> int:
-        """Return the depth at which the run was requested."""
-        return self.metrics.k
+        return not self.metrics.imported and self.metrics.retriever.startswith("rerank:")
 
     @cached_property
     def deep(self) -> int:
         """The depth that counts as "retrieved at all": 50, or what was ranked."""
-        return min(DEEP, self.depth)
+        return min(DEEP, self.metrics.k)
 
     @cached_property
     def values(self) -> Mapping[str, FloatArray]:
@@ -115,7 +105,7 @@ class DiagnosisEvidence:
         entry = self.places.get(chunk_id)
         if entry and entry.file:
             return entry.file
-        named = None if self.imported else _CHUNK_ID.match(chunk_id)
+        named = None if self.metrics.imported else _CHUNK_ID.match(chunk_id)
         return named[1] if named else None
 
     def gold_files(self) -> dict[str, set[str]]:

@@ -60,7 +60,7 @@ class WorstQuery:
 def worst_ids(evidence: DiagnosisEvidence, measure: str, number: int) -> list[str]:
     """Return the `number` queries with the lowest values, lowest first; ties by the later first hit, then by id."""
     values = evidence.scores.by_query(measure)
-    later = {query_id: -(_first_hit(evidence, query_id) or evidence.depth + 1) for query_id in values}
+    later = {query_id: -(_first_hit(evidence, query_id) or evidence.metrics.k + 1) for query_id in values}
     return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
 
 

@@ -66,7 +66,7 @@ class ForeignQuestion:
                 **({"extra": {"category": self.category}} if self.category else {}),
             }
 
-    def asked(self) -> dict[str, Any]:
+    def as_query(self) -> dict[str, Any]:
         """Return a row for `--queries`, whose places are the answers of the highest gain."""
         best = max(self.answers.values())
         places = [
@@ -118,7 +118,7 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Quest
     texts = [question for question in of_lines if question.query.strip()]
     _write(folder / GOLD, (row for question in of_lines for row in question.gold()))
     _write(folder / FILE_GOLD, (row for question in of_files for row in question.gold()))
-    _write(folder / QUESTIONS, (question.asked() for question in texts))
+    _write(folder / QUESTIONS, (question.as_query() for question in texts))
     return QuestionCounts(
         lines=len(of_lines), files=len(of_files), unanswered=unanswered, without_text=len(of_lines) - len(texts)
     )
