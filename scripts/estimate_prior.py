@@ -29,20 +29,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
 
-from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.reference_sets import OTHER
-from repoeval_bench.analysis.robust_errors import robust_covariance
-from repoeval_bench.analysis.shrinkage import smoothed_covariance
-from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.runs.query_scores import together
-from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,9 +45,6 @@ if TYPE_CHECKING:
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
 LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx", "javascript"), "native-8": ("rust", "c", "cpp")}
 PROTOCOLS = ("uses", "docstring", "body")
-CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
-LEAST_TAU = 0.005
-CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 """A list of plain values, which is printed on one line."""
 
@@ -65,109 +56,6 @@ COMMANDS = (
     ),
     "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",
 )
-
-
-def read_samples(folder: Path) -> dict[str, list[Sample]]:
-    """Read a folder of runs by BM25: protocol -> each repository's scores less each query's mean, a cluster a file."""
-    runs: defaultdict[str, list[RunView]] = defaultdict(list)
-    for path in sorted(folder.glob(f"*/{MANIFEST}")):
-        run = RunView.open(path.parent)
-        runs[run.metrics.protocol].append(run)
-    results = {}
-    for protocol, of_protocol in runs.items():
-        by_name: defaultdict[str, list[RunView]] = defaultdict(list)
-        for run in of_protocol:
-            by_name[Spec.parse(run.metrics.chunker).name].append(run)
-        by_candidate = {
-            (name, size): run
-            for name, of_name in by_name.items()
-            for size, run in zip(SIZES, sorted(of_name, key=_chunk_size), strict=True)
-        }
-        ordered = [by_candidate[candidate] for candidate in CANDIDATES]
-        joined = together([run.scores for run in ordered])
-        measure = headline_measure(ordered)
-        table = np.column_stack([scores.values[measure] for scores in joined])
-        relative = table - table.mean(axis=1, keepdims=True)
-        repositories, files = np.array(joined[0].repos), [str(cluster) for cluster in joined[0].clusters]
-        results[protocol] = [
-            Sample.micro(relative[index], [files[i] for i in index])
-            for repository in dict.fromkeys(joined[0].repos)
-            for index in [np.flatnonzero(repositories == repository)]
-        ]
-    return results
-
-
-def _chunk_size(run: RunView) -> float:
-    assert run.metrics.chunk_nws is not None
-    return run.metrics.chunk_nws.mean
-
-
-def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
-    """Return the covariance of one query's scores around its repository's mean, pooled over repositories."""
-    several = [sample for sample in samples if sample.n_clusters > 1]
-    total = sum((sample.n_clusters - 1) * sample.counts.sum() * robust_covariance(sample) for sample in several)
-    return np.asarray(total / sum(sample.n_clusters - 1 for sample in several))
-
-
-def means_of(samples: Sequence[Sample], noise: FloatArray, tau: float) -> FloatArray:
-    """Return the means over repositories, each weighing 1 / (tau^2 + s^2)."""
-    own, errors = errors_of(samples, noise)
-    weights = 1 / (tau**2 + errors)
-    return np.asarray(weights @ own / weights.sum())
-
-
-def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return each repository's own means, (n, k), and s^2, (n,)."""
-    return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
-
-
-def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
-    """Return the tau at which repositories are on average as far from the mean of their set's others as expected.
-
-    A set has its repositories' means and s^2. The expected squared distance is (k - 1) (tau^2 + s^2 + the variance of
-    the others' mean).
-    """
-
-    def excess(tau: float) -> float:
-        ratios: list[float] = []
-        for own, errors in sets:
-            weights = 1 / (tau**2 + errors)
-            total, summed = weights.sum(), weights @ own
-            for mean, error, weight in zip(own, errors, weights, strict=True):
-                others = (summed - weight * mean) / (total - weight)
-                expected = (len(mean) - 1) * (tau**2 + error + 1 / (total - weight))
-                ratios.append(float(((mean - others) ** 2).sum() / expected))
-        return float(np.mean(ratios)) - 1
-
-    return _root_of(excess)
-
-
-def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
-    """Return the same tau around given means: each set has its means, s^2 and the expected mean."""
-
-    def excess(tau: float) -> float:
-        ratios = [
-            ((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * (tau**2 + errors))
-            for own, errors, expected in sets
-        ]
-        return float(np.concatenate(ratios).mean()) - 1
-
-    return _root_of(excess)
-
-
-def _root_of(excess: Callable[[float], float]) -> float:
-    """Return where a falling function of tau is 0, by bisection; `LEAST_TAU` if it is negative there already."""
-    low, high = LEAST_TAU, 1.0
-    if excess(low) < 0:
-        return low
-    for _ in range(40):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return low
-
-
-def _error(sample: Sample, noise: FloatArray) -> float:
-    return float(np.trace(smoothed_covariance(sample, noise))) / (len(noise) - 1)
 
 
 def dense_means(protocol: str) -> tuple[list[float | None], float]:
@@ -207,7 +95,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
     options = parser.parse_args()
-    packs = {folder.name: read_samples(folder) for folder in options.folders}
+    packs = {
+        folder.name: {question.protocol: question.repositories for question in read_questions(folder)}
+        for folder in options.folders
+    }
     noise: dict[str, FloatArray] = {}
     questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
 
@@ -216,11 +107,11 @@ def main() -> None:
         questions[reference_set].append(results)
 
     for protocol in PROTOCOLS:
-        samples = {name: pack[protocol] for name, pack in packs.items()}
+        samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
         noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
         own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
         tau = tau_around_others(list(own.values()))
-        means = {name: means_of(of_pack, noise[protocol], tau) for name, of_pack in samples.items()}
+        means = {name: estimate(of_pack, noise[protocol], tau).means for name, of_pack in samples.items()}
         for name, of_pack in means.items():
             add(name, protocol, "bm25", tau, rounded(of_pack))
         around = [(*own[name], np.mean([means[other] for other in means if other != name], axis=0)) for name in means]

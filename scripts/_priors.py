@@ -1,0 +1,185 @@
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give.
+
+Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are cached beside it in
+a file of NumPy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.evidence import SIZES
+from repoeval_bench.analysis.robust_errors import robust_covariance
+from repoeval_bench.analysis.shrinkage import smoothed_covariance
+from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
+LEAST_TAU = 0.005
+CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One repository's scores less each query's mean over the candidates, a cluster for each file."""
+
+    name: str
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class Question:
+    """The results of one protocol and retriever: the repositories, and each candidate's mean chunk in characters."""
+
+    protocol: str
+    retriever: str
+    repositories: tuple[Repository, ...]
+    sizes: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A prediction for the next repository from the others; the means are less the mean over the candidates."""
+
+    means: FloatArray
+    tau: float
+    noise: FloatArray
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """Read the questions of a folder of runs."""
+    cached = folder.with_name(folder.name + ".npz")
+    if not cached.is_file():
+        columns: dict[str, Any] = dict(_columns(folder))
+        np.savez_compressed(cached, **columns)
+    stored = np.load(cached)
+    results = []
+    for name in dict.fromkeys(array.rpartition("/")[0] for array in stored.files):
+        table, files, repositories, sizes = (stored[f"{name}/{part}"] for part in ("scores", "files", "of", "sizes"))
+        protocol, retriever = name.split("/")
+        relative = table - table.mean(axis=1, keepdims=True)
+        members = [np.flatnonzero(repositories == repository) for repository in dict.fromkeys(repositories.tolist())]
+        samples = [
+            Repository(str(repositories[index[0]]), Sample.micro(relative[index], files[index].tolist()))
+            for index in members
+        ]
+        results.append(Question(protocol, retriever, tuple(samples), tuple(sizes.tolist())))
+    return results
+
+
+def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
+    """Return each question's headline scores, (n_queries, n_candidates), with files, repositories and sizes."""
+    runs: defaultdict[str, list[RunView]] = defaultdict(list)
+    for path in sorted(folder.glob(f"*/{MANIFEST}")):
+        run = RunView.open(path.parent)
+        runs[f"{run.metrics.protocol}/{Spec.parse(run.metrics.retriever).name}"].append(run)
+    results: dict[str, NDArray[np.generic]] = {}
+    for question, of_question in runs.items():
+        by_name: defaultdict[str, list[RunView]] = defaultdict(list)
+        for run in of_question:
+            by_name[Spec.parse(run.metrics.chunker).name].append(run)
+        by_candidate = {
+            (name, size): run
+            for name, of_name in by_name.items()
+            for size, run in zip(SIZES, sorted(of_name, key=_chunk_size), strict=True)
+        }
+        ordered = [by_candidate[candidate] for candidate in CANDIDATES]
+        joined = together([run.scores for run in ordered])
+        measure = headline_measure(ordered)
+        results |= {
+            f"{question}/scores": np.column_stack([scores.values[measure] for scores in joined]),
+            f"{question}/files": np.array([str(cluster) for cluster in joined[0].clusters]),
+            f"{question}/of": np.array(joined[0].repos),
+            f"{question}/sizes": np.array([_chunk_size(run) for run in ordered]),
+        }
+    return results
+
+
+def _chunk_size(run: RunView) -> float:
+    assert run.metrics.chunk_nws is not None
+    return run.metrics.chunk_nws.mean
+
+
+def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
+    """Return the covariance of one query's scores around its repository's mean, pooled over repositories."""
+    several = [sample for sample in samples if sample.n_clusters > 1]
+    total = sum((sample.n_clusters - 1) * sample.counts.sum() * robust_covariance(sample) for sample in several)
+    return np.asarray(total / sum(sample.n_clusters - 1 for sample in several))
+
+
+def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
+    """Return means weighted by 1 / (tau^2 + s^2); tau is estimated unless it is given."""
+    own, errors = errors_of(samples, noise)
+    tau = tau_around_others([(own, errors)]) if tau is None else tau
+    weights = 1 / (tau**2 + errors)
+    return Estimate(np.asarray(weights @ own / weights.sum()), tau, noise)
+
+
+def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return each repository's own means, (n, k), and s^2, (n,)."""
+    return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
+
+
+def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+    """Return the tau at which repositories are on average as far from the mean of their set's others as expected.
+
+    A set has its repositories' means and s^2. The expected squared distance is (k - 1) (tau^2 + s^2 + the variance of
+    the others' mean).
+    """
+
+    def excess(tau: float) -> float:
+        ratios: list[float] = []
+        for own, errors in sets:
+            weights = 1 / (tau**2 + errors)
+            total, summed = weights.sum(), weights @ own
+            for mean, error, weight in zip(own, errors, weights, strict=True):
+                others = (summed - weight * mean) / (total - weight)
+                expected = (len(mean) - 1) * (tau**2 + error + 1 / (total - weight))
+                ratios.append(float(((mean - others) ** 2).sum() / expected))
+        return float(np.mean(ratios)) - 1
+
+    return _root_of(excess)
+
+
+def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
+    """Return the same tau around given means: each set has its means, s^2 and the expected mean."""
+
+    def excess(tau: float) -> float:
+        ratios = [
+            ((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * (tau**2 + errors))
+            for own, errors, expected in sets
+        ]
+        return float(np.concatenate(ratios).mean()) - 1
+
+    return _root_of(excess)
+
+
+def _root_of(excess: Callable[[float], float]) -> float:
+    """Return where a falling function of tau is 0, by bisection; `LEAST_TAU` if it is negative there already."""
+    low, high = LEAST_TAU, 1.0
+    if excess(low) < 0:
+        return low
+    for _ in range(40):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return low
+
+
+def _error(sample: Sample, noise: FloatArray) -> float:
+    return float(np.trace(smoothed_covariance(sample, noise))) / (len(noise) - 1)
