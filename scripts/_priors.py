@@ -1,4 +1,4 @@
-"""Scores of candidates by repository, from stored runs, and the prior that repositories give.
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
 
 Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are cached beside it in
 a file of NumPy.

@@ -1,6 +1,6 @@
 """Measure the stages of a comparison on trees of 1 to 100 MB, and project them to a monorepo.
 
-python scripts/bench_scale.py --tree FOLDER [--megabytes 1,3,10,30,100] [--to 10000]
+python scripts/bench_scale.py --tree FOLDER [--megabytes 1,3,10,30,100] [--to 10000] [--plot FILE.svg]
 
 FOLDER has real Python files, such as the site-packages of an environment. A tree consists of the first of them, by a
 hash of their paths, up to its size. It becomes a pack of 400 tasks, whose queries under `body` search all of it. One
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import math
 import tempfile
 import time
@@ -149,12 +150,32 @@ def spoken(seconds: float) -> str:
     return f"{seconds:,.0f} s"
 
 
+def plot(measured: Sequence[Measured], path: Path) -> None:
+    """Draw time and memory over size, both axes logarithmic."""
+    from matplotlib import pyplot as plt
+
+    figure, (time_axis, memory_axis) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    sizes = [one.megabytes for one in measured]
+    for name in ("build", "compared"):
+        costs = [getattr(one, name) for one in measured]
+        label = {"build": "data build", "compared": "compare of three"}[name]
+        time_axis.loglog(sizes, [cost.busy for cost in costs], "o-", label=label)
+        memory_axis.loglog(sizes, [cost.peak / 2**20 for cost in costs], "o-", label=label)
+    for axis, what in ((time_axis, "processor time, s"), (memory_axis, "peak memory, MiB")):
+        axis.set(xlabel="code, MB", ylabel=what)
+        axis.grid(visible=True, which="major", alpha=0.3)
+        axis.legend()
+    figure.savefig(path)
+
+
 def main() -> None:
     """Print the figures and the projection."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tree", type=Path, required=True, help="a folder of real Python files")
     parser.add_argument("--megabytes", default="1,3,10,30,100", help="sizes of trees, ascending")
     parser.add_argument("--to", type=float, default=10_000, help="megabytes of the projection")
+    parser.add_argument("--plot", type=Path, help="an SVG or PNG file for time and memory over size")
+    parser.add_argument("--json", type=Path, help="a file for the raw figures")
     options = parser.parse_args()
     measured = []
     with tempfile.TemporaryDirectory() as name:
@@ -162,9 +183,13 @@ def main() -> None:
             measured.append(measure(options.tree, Path(name), float(size)))
             print(f"{measured[-1].megabytes:.0f} MB done", flush=True)
         embed = seconds_to_embed(Path(name).rglob("*.py"))
+    if options.json:
+        options.json.write_text(json.dumps([one._asdict() for one in measured], indent=1))
     print_rows("Scale", rows(measured))
     print()
     print(*projected(measured, embed, options.to), sep="\n")
+    if options.plot:
+        plot(measured, options.plot)
 
 
 if __name__ == "__main__":

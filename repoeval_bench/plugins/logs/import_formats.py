@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.json_reader import UnreadableError
 from repoeval_bench.plugins.logs.records import Gold, log_faults, read_rows
 from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Retrieved, in_full, read_log
 from repoeval_bench.runs.trec import qrels_rows, read_run
@@ -35,7 +36,19 @@ def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Itera
     if not is_trec(path):
         if depth:
             raise UsageError(f"{path} is a log, which says its depth itself; leave --depth out")
-        yield from log_faults(path, ((number, in_full(row, hits)) for number, row, hits in read_log(path)))
+        rows = log_faults(path, ((number, in_full(row, hits)) for number, row, hits in read_log(path)))
+        try:
+            first = next(rows)
+        except StopIteration:
+            return
+        except ResultError as error:
+            if isinstance(error.__cause__, UnreadableError):
+                raise
+            between = "\n  " if "\n" in str(error) else "; "
+            hint = f"or give a ranking as a TREC run, in a file named {', '.join(TREC)}"
+            raise ResultError(f"{error}{between}{hint}") from error
+        yield first
+        yield from rows
         return
     run = read_run(path)
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None

@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.places import Gold as Places
 from repoeval_bench.core.places import Place
 from repoeval_bench.metrics.condensed import bpref, judged_at
-from repoeval_bench.plugins.logs.import_formats import gold_rows, log_rows
+from repoeval_bench.plugins.logs.import_formats import gold_rows
 from repoeval_bench.plugins.logs.records import RANKINGS, Gold, read_rows
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
@@ -54,8 +54,8 @@ class Judgements:
         return results
 
 
-def read_log(path: Path, corpus: Path | None = None, depth: int | None = None) -> Iterator[LogRow]:
-    """Yield the rows of a log, or of a TREC run (see `log_rows`), with their rankings sorted by rank.
+def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
+    """Yield the log's rows with their rankings sorted by rank; `rows` replaces those of the file.
 
     A ResultError with file:line names a repeated query or ranked chunk, two costs of one index, ranks that are not
     1, 2, 3, …, or a second system, because a run belongs to one system.
@@ -63,7 +63,7 @@ def read_log(path: Path, corpus: Path | None = None, depth: int | None = None) -
     system: str | None = None
     seen: set[str] = set()
     indexes: dict[str, IndexCost] = {}
-    for number, row in log_rows(path, corpus, depth):
+    for number, row in read_rows(path, LogRow) if rows is None else rows:
         where = f"{path}:{number}"
         if row.query_id in seen:
             raise ResultError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -15,7 +16,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_formats import is_trec
+from repoeval_bench.plugins.logs.import_formats import is_trec, log_rows
 from repoeval_bench.plugins.logs.import_gold import (
     ByFile,
     Groups,
@@ -76,33 +77,36 @@ def import_run(
     are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
     gold that share no query, or contradict each other, are a ResultError.
     """
-    read = _Log.read(
-        log,
-        read_log(log, corpus, depth),
-        shown=corpus is None,
-        placed=files is not None,
-        cluster_by=cluster_by,
-    )
-    judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-    if judgements.pooled and is_trec(log):
-        raise UsageError(f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus")
-    lines = _lines(read, judgements, corpus, files)
-    result = _JudgedLog.of(read, judgements, gold, _resolved_measures(measures, lines, judgements), lines, cluster_by)
-    # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
-    fields = Fields()
-    ranked = {query_id: row.ranking for query_id, row in read.rows.items() if query_id in judgements.gains}
-    for _ in run_lines(ranked, read.first.system, fields):
-        pass
-    qrels, factor = format_qrels(judgements.gains, fields)
-    content = RunFiles(
-        manifest=result.manifest(created, factor),
-        metrics=result.metrics(),
-        queries=result.query_rows(),
-        timings=_time_rows(result, timings),
-        qrels=qrels,
-        log=(row.line for row in result.stored.values()),
-    )
-    return RunView(write_folder(results / result.run_id, content))
+    try:
+        # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
+        with TemporaryFile("w+", encoding="utf-8", newline="\n") as rows:
+            entries = read_log(log, log_rows(log, corpus, depth))
+            read = _Log.read(log, entries, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
+            judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
+            if judgements.pooled and is_trec(log):
+                raise UsageError(
+                    f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
+                )
+            lines = _lines(read, judgements, corpus, files)
+            result = _JudgedLog.of(
+                read, judgements, gold, _resolved_measures(measures, lines, judgements), lines, cluster_by
+            )
+            # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
+            fields = Fields()
+            for _ in run_lines(result.rankings, read.first.system, fields):
+                pass
+            qrels, factor = format_qrels(result.judgements.gains, fields)
+            content = RunFiles(
+                manifest=result.manifest(created, factor),
+                metrics=result.metrics(),
+                queries=result.query_rows(),
+                timings=_time_rows(result, timings),
+                qrels=qrels,
+                log=(line for _, line in read.lines(result.stored)),
+            )
+            return RunView(write_folder(results / result.run_id, content))
+    except OSError as error:
+        raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
 
 
 def _lines(log: _Log, judgements: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
@@ -132,10 +136,8 @@ def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """The part of a log's row that is read again. `line` is the row as it is stored, without its latencies."""
+    """The part of a log's row that stays in memory, besides its ranking."""
 
-    line: str
-    ranking: list[tuple[str, float]]
     facts: dict[str, Any]
     names: dict[str, str]
     query: str | None
@@ -145,25 +147,31 @@ class _Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Log:
-    """A log read once: its `rows` by query.
+    """A log read once: its `rows` and `rankings` by query.
 
     `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `first` is the first row.
+    `spool` holds each row as it is stored, in the order of `rows`.
     """
 
     path: Path
     rows: dict[str, _Row]
+    rankings: dict[str, list[tuple[str, float]]]
     shown: ByFile
     places: Mapping[str, ChunkPlace]
     first: LogRow
+    spool: TextIO
 
     @classmethod
-    def read(cls, path: Path, log: Iterable[LogRow], *, shown: bool, placed: bool, cluster_by: str | None) -> Self:
+    def read(
+        cls, path: Path, log: Iterable[LogRow], spool: TextIO, *, shown: bool, placed: bool, cluster_by: str | None
+    ) -> Self:
         """Read the rows of a log.
 
         With `shown` the file and lines of every chunk are kept. With `placed` those of ranked chunks and the texts of
         queries are kept.
         """
         rows: dict[str, _Row] = {}
+        rankings: dict[str, list[tuple[str, float]]] = {}
         ids: dict[str, str] = {}
         ranked: dict[str, ChunkPlace] = {}
         places: dict[str, dict[str, Any]] = {}
@@ -171,43 +179,48 @@ class _Log:
         for row in log:
             first = first or row
             rows[row.query_id] = _Row(
-                # Empty fields are left out, so that a new field of the contract changes no run's id.
-                line=jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]),
-                # A chunk is retrieved for many queries, and its id is kept once.
-                ranking=[(ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk],
                 facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
                 names=names_of(row, cluster_by),
                 query=row.query if placed else None,
                 as_of=row.as_of,
                 latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
             )
+            # A chunk is retrieved for many queries, and its id is kept once.
+            rankings[row.query_id] = [
+                (ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk
+            ]
             for entry in row.topk if placed else ():
                 add_place(ranked, entry)
             for file, chunks in places_of([row]).items() if shown else ():
                 places.setdefault(file, {}).update(chunks)
+            # Empty fields are left out, so that a new field of the contract changes no run's id.
+            spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
         assert first is not None
-        return cls(path=path, rows=rows, shown=places, places=ranked, first=first)
-
-    @property
-    def rankings(self) -> dict[str, list[tuple[str, float]]]:
-        """The ranking of each query."""
-        return {query_id: row.ranking for query_id, row in self.rows.items()}
+        return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
 
     @property
     def unanswerable(self) -> frozenset[str]:
         """The queries that are known to have no answer."""
         return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
 
+    def lines(self, query_ids: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield (query_id, line) for the rows of these queries."""
+        self.spool.seek(0)
+        for query_id, line in zip(self.rows, self.spool, strict=True):
+            if query_id in query_ids:
+                yield query_id, line
 
-def _digest(rows: Iterable[_Row]) -> str:
-    """Hash rows with their latencies, for the run's id."""
-    digest, separator = sha256(b"["), ""
-    for row in rows:
-        content = json.loads(row.line) | ({} if row.latency_ms is None else {"latency_ms": row.latency_ms})
-        digest.update((separator + json.dumps(content, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
-        separator = ", "
-    digest.update(b"]")
-    return digest.hexdigest()[:8]
+    def digest(self, query_ids: Collection[str]) -> str:
+        """Hash the rows of these queries, with their latencies, for the run's id."""
+        digest = sha256(b"[")
+        separator = ""
+        for query_id, line in self.lines(query_ids):
+            latency = self.rows[query_id].latency_ms
+            row = json.loads(line) | ({} if latency is None else {"latency_ms": latency})
+            digest.update((separator + json.dumps(row, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
+            separator = ", "
+        digest.update(b"]")
+        return digest.hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +277,7 @@ class _JudgedLog:
             ),
             lines=lines,
             stored=stored,
-            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{_digest(stored.values())}",
+            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored)}",
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
                 fingerprint=fingerprint,
@@ -272,6 +285,11 @@ class _JudgedLog:
                 tasks=n,
             ),
         )
+
+    @property
+    def rankings(self) -> dict[str, list[tuple[str, float]]]:
+        """The rankings of queries with gold, in the log's order."""
+        return {q: ranking for q, ranking in self.log.rankings.items() if q in self.judgements.gains}
 
     @property
     def counts(self) -> Counts:

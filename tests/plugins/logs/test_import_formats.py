@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_one_sentence(stored_runs, tmp_path):
     [
         ("a.trec.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
         ("a.trec", b"q Q0 a 1\n", "4 fields, not 6"),
-        ("a.json", b'{"q": {"a": 1.0}}', "a.json:1:"),
+        ("a.json", b'{"q": {"a": 1.0}}', "give a ranking as a TREC run, in a file named .trec"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):

@@ -1,0 +1,61 @@
+"""Take a picture of a report, such as docs/report.png, which the README shows.
+
+  .venv/bin/python scripts/screenshot.py results/report.html docs/report.png --height 860
+
+Needs chromium and chromium-driver (Debian's packages) and selenium, which `make test` installs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import shutil
+import sys
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
+
+
+def main() -> int:
+    """Take the picture; return 2 if the browser is absent."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("report", type=Path, help="a page written by repoeval-bench report")
+    parser.add_argument("picture", type=Path, help="the PNG to write")
+    parser.add_argument("--width", type=int, default=1400, help="of the window, in pixels")
+    parser.add_argument("--height", type=int, default=1000, help="of the picture; 0 for the whole page")
+    parser.add_argument("--dark", action="store_true", help="in dark colours")
+    parser.add_argument("--at", metavar="ID", help="begin at this element, such as queries")
+    options = parser.parse_args()
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not browser or not driver:
+        print("chromium or chromedriver is not installed: apt-get install chromium chromium-driver", file=sys.stderr)
+        return 2
+    chrome = webdriver.ChromeOptions()
+    chrome.binary_location = browser
+    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1"):
+        chrome.add_argument(argument)
+    with webdriver.Chrome(chrome, webdriver.ChromeService(driver)) as page:
+        size = {"width": options.width, "height": options.height or 1000, "deviceScaleFactor": 1, "mobile": False}
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        colours = [{"name": "prefers-color-scheme", "value": "dark" if options.dark else "light"}]
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
+        page.get(
+            options.report.resolve().as_uri() + (f"#{options.at}" if options.at else "")
+        )  # a link unfolds its part
+        WebDriverWait(page, 30).until(
+            lambda page: page.execute_script("return document.documentElement.dataset.ready") is not None
+        )
+        top, whole = page.execute_script(
+            "const start = arguments[0] && document.getElementById(arguments[0]);"
+            "return [start ? start.getBoundingClientRect().top + scrollY : 0, document.documentElement.scrollHeight];",
+            options.at,
+        )
+        clip = {"x": 0, "y": top, "width": options.width, "height": options.height or whole - top, "scale": 1}
+        shot = page.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
+    options.picture.write_bytes(base64.b64decode(shot["data"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
