@@ -29,3 +29,12 @@ class Run:
     latency_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     rerank_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     pairs: tuple[int, int] = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One query's value of one measure."""
+
+    query_id: str
+    measure: str
+    value: float

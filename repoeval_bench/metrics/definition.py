@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.core.options import Number, Option
+from repoeval_bench.core.options import Number, Option, Value
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from repoeval_bench.metrics.judged_run import JudgedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,10 @@ class MeasureDefinition:
             if self.ceiling not in ("relevant", None):
                 raise ValueError(f"measure {self.name}: less is better, so leave ceiling={self.ceiling!r} out")
             object.__setattr__(self, "ceiling", None)
+
+    def __call__(self, run: JudgedRun, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
+        """The measure's value for every query, float64 (n_queries,)."""
+        return self.compute(run, k, **options)
 
 
 REL = Option(None, "the least gain that counts as relevant; any gain above 0 if not given", Number(0, ends=False))

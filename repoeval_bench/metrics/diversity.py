@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,11 @@ def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> F
     return product
 
 
+def mean_dissimilarity(similarities: Sequence[float] | FloatArray) -> float:
+    """Mean of 1 - similarity over pairs; 0 without a pair."""
+    return float(np.mean(1.0 - np.asarray(similarities, dtype=np.float64))) if len(similarities) else 0.0
+
+
 def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
     """Return alpha + (1 - alpha)(1 - largest cosine to a higher rank), cosines clipped to 0..1, the first rank's 1.
 
@@ -43,7 +48,7 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
 
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return run.per_query(lambda query_id: len({location.file for location in run.places(query_id, k)}))
+    return _per_query(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
@@ -61,7 +66,7 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
-    return run.per_query(value)
+    return _per_query(run, value)
 
 
 def ild(run: JudgedRun, k: int) -> FloatArray:
@@ -69,10 +74,9 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
 
     def value(query_id: str) -> float:
         similarity = _similarity(run, query_id, k)
-        pairs = similarity[np.triu_indices(len(similarity), k=1)]
-        return float(np.mean(1.0 - pairs)) if len(pairs) else 0.0
+        return mean_dissimilarity(similarity[np.triu_indices(len(similarity), k=1)])
 
-    return run.per_query(value)
+    return _per_query(run, value)
 
 
 def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
@@ -96,6 +100,10 @@ def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
     if not ids:
         return np.zeros((0, 0))
     return cosines([look_up("vectors", run.context.vectors, chunk_id, "chunk") for chunk_id in ids])
+
+
+def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
+    return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
 
 
 _among_first = partial(MeasureDefinition, cutoff="must", ceiling=None)

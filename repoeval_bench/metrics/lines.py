@@ -9,18 +9,35 @@ from repoeval_bench.metrics.definition import MeasureDefinition
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
-def _read_by(value: Callable[..., FloatArray], run: JudgedRun, budget: int | None) -> FloatArray:
-    """Return a value of what is read within the budget (None: of the gold's size, or of all): float64 (n_queries,)."""
-    reading = _reading(run, budget or 0)
-    return value(reading) if budget is None else value(reading, budget)
+def line_recall(run: JudgedRun, budget: int) -> FloatArray:
+    """Distinct gold lines collected within the budget, over the gold lines: float64 (n_queries,)."""
+    return _reading(run, budget).recall(budget)
 
 
-def _reading(run: JudgedRun, budget: int) -> LineReading:
+def line_precision(run: JudgedRun, budget: int) -> FloatArray:
+    """Gold lines over all distinct lines collected within the budget: float64 (n_queries,)."""
+    return _reading(run, budget).precision(budget)
+
+
+def line_iou(run: JudgedRun, budget: int) -> FloatArray:
+    """Gold lines collected over the union of gold and collected lines: float64 (n_queries,)."""
+    return _reading(run, budget).iou(budget)
+
+
+def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+    """Return the line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
+    return _reading(run).recall_at_gold()
+
+
+def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+    """Area under line_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
+    return _reading(run).recall_area()
+
+
+def _reading(run: JudgedRun, budget: int = 0) -> LineReading:
     limit = max(budget, BUDGETS[-1])
     return run.once(("lines", limit), lambda: _read(run, limit))
 
@@ -48,7 +65,7 @@ DEFINITIONS = (
         formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
         range="0..1; its ceiling depends on the chunker and B",
         avoid="B is far below the gold's own characters: no chunker can then score; use lines R-prec or lines found",
-        compute=partial(_read_by, LineReading.recall),
+        compute=line_recall,
     ),
     _at_budget(
         name="line_precision",
@@ -56,7 +73,7 @@ DEFINITIONS = (
         formula="|collected and gold| / |collected|, over distinct non-blank lines",
         range="0..1",
         avoid="B is above the gold's characters: more cannot be gold then; read it beside lines@B",
-        compute=partial(_read_by, LineReading.precision),
+        compute=line_precision,
     ),
     _at_budget(
         name="line_iou",
@@ -64,7 +81,7 @@ DEFINITIONS = (
         formula="|collected and gold| / |collected or gold|, over distinct non-blank lines",
         range="0..1",
         avoid="only one error, reading too much or missing gold, matters: use line_precision or lines@B",
-        compute=partial(_read_by, LineReading.iou),
+        compute=line_iou,
     ),
     _at_budget(
         name="line_rprec",
@@ -73,7 +90,7 @@ DEFINITIONS = (
         formula="lines@B with B = characters of the gold",
         range="0..1",
         avoid="golds differ much in size and one budget is what will be paid: use lines@B",
-        compute=partial(_read_by, LineReading.recall_at_gold),
+        compute=line_rprec,
         cutoff="none",
     ),
     _at_budget(
@@ -83,7 +100,7 @@ DEFINITIONS = (
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",
         avoid="the budget is known: use lines@B; the area is mostly about the large budgets",
-        compute=partial(_read_by, LineReading.recall_area),
+        compute=line_recall_auc,
         cutoff="none",
     ),
 )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
@@ -58,6 +58,13 @@ class ItemJudgement:
     gains: Mapping[str, float]
     strategy: Name
     complete: bool
+
+
+class Strategy(Protocol):
+    """Judges an item, or leaves it to the next strategy by giving None."""
+
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:
+        """Return what is relevant to `item`: in the `corpus` if it is given, else in what was `retrieved`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +131,6 @@ class TokenF1Relevance:
         expected = Counter(words(item.expected))
         close = (p.chunk_id for p in retrieved if dice(Counter(words(p.text)), expected) >= self.threshold)
         return ItemJudgement(dict.fromkeys(close, 1.0), "token-f1", complete=False)
-
-
-Strategy = ExplicitRelevance | RuleRelevance | TokenF1Relevance
-"""It judges an item by its `judge`, or leaves it to the next strategy by giving None."""
 
 
 def judge_item(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, Judgements, Rankings, judge
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
@@ -40,6 +40,13 @@ class RunScores:
         """Measure -> mean over all queries."""
         return {name: float(values.mean()) for name, values in self.values.items()}
 
+    def per_query(self) -> Iterator[Score]:
+        """Every query's value of every measure, query by query."""
+        columns = [(name, values.tolist()) for name, values in self.values.items()]
+        for i, query_id in enumerate(self.query_ids):
+            for name, column in columns:
+                yield Score(query_id, name, column[i])
+
     @property
     def strategy_used(self) -> str:
         """The strategy that judged the queries: `qrels`, `rule`, `token-f1`, or `mixed`."""
@@ -54,6 +61,22 @@ class RunScores:
             f"{self.partly_judged} of {len(self.query_ids)} queries were judged on the retrieved chunks alone: their "
             "relevant chunks and IDCG are under-estimated, so recall and nDCG are too high"
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the means, the counts, the largest k and the strategies as plain values."""
+        ranks = [m.k for m in map(Measure.parse, self.values) if m.k is not None and m.definition.unit == "rank"]
+        return {
+            "mean": self.mean(),
+            "queries": len(self.query_ids),
+            "queries_with_relevant": len(self.query_ids) - self.without_relevant,
+            "queries_missing_in_run": self.missing,
+            "queries_missing_in_qrels": self.unjudged,
+            "k": max(ranks, default=None),
+            "threshold": self.threshold,
+            "strategy_used": self.strategy_used,
+            "strategy_counts": dict(self.strategy_counts),
+            "caution": self.caution,
+        }
 
 
 def score_run(

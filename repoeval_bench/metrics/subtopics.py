@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from math import fsum, log2
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.metrics.context import look_up
@@ -16,19 +18,28 @@ if TYPE_CHECKING:
 
 
 def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
-    """Return alpha-nDCG@k (Clarke et al. 2008) over the sub-topics of the context: float64 (n_queries,).
+    """Return alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
+    subtopics = run.context.subtopics
+    return np.array(
+        [
+            alpha_ndcg_of(run.ranking(query_id), look_up("subtopics", subtopics, query_id, "query"), k, alpha)
+            for query_id in run.query_ids
+        ],
+        dtype=np.float64,
+    )
 
-    It is 0 for a query without any. The ideal is greedy, as finding the best one is NP-hard; among equals the larger id
-    comes first.
+
+def alpha_ndcg_of(
+    ranking: Sequence[str], subtopics: Mapping[str, Collection[Hashable]], k: int | None, alpha: float = 0.5
+) -> float:
+    """Return alpha-nDCG@k of one ranking of ids (Clarke et al. 2008), `subtopics` being id -> what it covers.
+
+    The ideal is greedy, as finding the best one is NP-hard; among equals the larger id comes first. 0 where no id
+    covers anything.
     """
-
-    def value(query_id: str) -> float:
-        subtopics = look_up("subtopics", run.context.subtopics, query_id, "query")
-        depth = len(subtopics) if k is None else k
-        ideal = _dcg((subtopics[i] for i in greedy_ideal(subtopics, depth, alpha)), alpha)
-        return _dcg((subtopics.get(i, ()) for i in run.ranking(query_id)[:k]), alpha) / ideal if ideal else 0.0
-
-    return run.per_query(value)
+    depth = len(subtopics) if k is None else k
+    ideal = _dcg((subtopics[i] for i in greedy_ideal(subtopics, depth, alpha)), alpha)
+    return _dcg((subtopics.get(i, ()) for i in ranking[:k]), alpha) / ideal if ideal else 0.0
 
 
 def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alpha: float) -> list[str]:

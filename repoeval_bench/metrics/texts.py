@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from repoeval_bench.core.extras import require
-from repoeval_bench.metrics.context import look_up
+from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import MeasureDefinition
 
 if TYPE_CHECKING:
@@ -52,10 +53,26 @@ def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
     return 2 * len(written & true) / total if total else 1.0
 
 
-def _compared(value: Callable[..., float], written: str, true: str, run: JudgedRun, _: None) -> FloatArray:
-    """Return the value of two fields of what was written for each query: float64 (n_queries,)."""
-    both = attrgetter(written, true)
-    return run.per_query(lambda query_id: value(*both(look_up("written", run.context.written, query_id, "query"))))
+def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion], float]) -> FloatArray:
+    del k
+    table = run.context.written
+    values = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
+    return np.fromiter(values, dtype=np.float64, count=run.n_queries)
+
+
+def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
+    """`is_exact` of each query."""
+    return _per_query(run, k, lambda done: float(is_exact(done.text, done.truth)))
+
+
+def edit_similarity(run: JudgedRun, k: int | None) -> FloatArray:
+    """`similarity` of each query."""
+    return _per_query(run, k, lambda done: similarity(done.text, done.truth))
+
+
+def identifier_f1(run: JudgedRun, k: int | None) -> FloatArray:
+    """`names_f1` of each query."""
+    return _per_query(run, k, lambda done: names_f1(done.names, done.true_names))
 
 
 _of_text = partial(
@@ -75,7 +92,7 @@ DEFINITIONS = (
         range="0 or 1",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_EM of its code",
         avoid="many lines are to be written: few completions match them all, so use edit_similarity",
-        compute=partial(_compared, is_exact, "text", "truth"),
+        compute=exact_match,
     ),
     _of_text(
         name="edit_similarity",
@@ -86,7 +103,7 @@ DEFINITIONS = (
         range="0..1; unrelated code is above 0",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_ES of its code",
         avoid="the completion has to work, not to look similar: run its tests",
-        compute=partial(_compared, similarity, "text", "truth"),
+        compute=edit_similarity,
     ),
     _of_text(
         name="identifier_f1",
@@ -97,7 +114,7 @@ DEFINITIONS = (
         range="0..1",
         source="Ding et al. 2023 (CrossCodeEval, arXiv 2310.11248), identifier match F1",
         avoid="the order of names matters: use edit_similarity",
-        compute=partial(_compared, names_f1, "names", "true_names"),
+        compute=identifier_f1,
     ),
 )
 

@@ -116,6 +116,10 @@ def test_queries_that_only_one_side_knows_are_counted():
     assert scores.values["mrr"].tolist() == [1.0, 0.0, 0.0]
     assert (scores.missing, scores.unjudged, scores.without_relevant) == (2, 1, 1)
     assert scores.mean() == {"mrr": pytest.approx(1 / 3)}
+    summary = scores.summary()
+    assert summary["queries_missing_in_run"] == 2
+    assert summary["queries_missing_in_qrels"] == 1
+    assert summary["queries_with_relevant"] == 2
 
 
 def test_a_measure_says_which_inputs_it_lacks():

@@ -81,17 +81,22 @@ def test_token_f1_says_that_recall_and_idcg_are_under_estimated():
     """The result warns that only what was retrieved was judged, with the number of such queries and the threshold."""
     scores = score_items([Item("q", "alpha"), Item("r", metadata={"relevantIds": ["c9"]})], {"q": FOUND, "r": FOUND})
     assert scores.values["recall@10"].tolist() == [1.0, 0.0]
-    assert (scores.strategy_used, scores.threshold) == ("mixed", 0.3)
-    assert scores.strategy_counts == {"token-f1": 1, "qrels": 1}
-    assert "1 of 2 queries" in scores.caution
-    assert "under-estimated" in scores.caution
+    summary = scores.summary()
+    assert summary["strategy_used"] == "mixed"
+    assert summary["strategy_counts"] == {"token-f1": 1, "qrels": 1}
+    assert summary["threshold"] == 0.3
+    assert "1 of 2 queries" in summary["caution"]
+    assert "under-estimated" in summary["caution"]
 
 
 def test_every_aggregate_reports_how_it_was_judged():
-    """Scores from qrels name them too, without a threshold or a caution."""
-    scores = score_run({"q": [("a", 1.0)]}, {"q": {"a": 1}, "r": {}}, ["ndcg@5", "recall@20"])
-    assert scores.strategy_counts == {"qrels": 2}
-    assert (scores.strategy_used, scores.threshold, scores.caution) == ("qrels", None, "")
+    """Scores from qrels name them too, with queries with a relevant chunk, total and k, and no caution."""
+    summary = score_run({"q": [("a", 1.0)]}, {"q": {"a": 1}, "r": {}}, ["ndcg@5", "recall@20"]).summary()
+    assert summary["strategy_used"] == "qrels"
+    assert summary["strategy_counts"] == {"qrels": 2}
+    assert (summary["queries"], summary["queries_with_relevant"], summary["k"]) == (2, 1, 20)
+    assert summary["threshold"] is None
+    assert summary["caution"] == ""
 
 
 def test_one_strategy_is_named_by_itself():
