@@ -99,7 +99,7 @@ def test_the_overlap_is_what_stands_in_the_query_and_over_the_prompt():
     assert gold_in_query(queries, files, {"r/0": (here, other, other)}) == {"r/0": 2 / 6}
     assert gold_in_query(queries, files, {"r/0": ()}) == {"r/0": 0.0}
     chunks = {chunk.chunk_id: chunk for chunk in TENS.chunk(FILE)}
-    (another,) = TENS.chunk(files["r/other.py"])
+    another = TENS.chunk(SourceFile("r", "twin.py", FILE.text))[1]
     chunks[another.chunk_id] = another
     ranking = tuple((chunk_id, 0.0) for chunk_id in chunks)
     assert top_over_prompt([TASK], {"r/0": ranking}, chunks) == {"r/0": 4 / 7}
