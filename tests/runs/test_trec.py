@@ -99,6 +99,7 @@ def test_scores_are_compared_as_float32(tmp_path):
 @pytest.mark.parametrize(
     ("read", "line", "piece"),
     [
+        (read_run, "q Q0 b 2 0.5 t more", "7 fields, not 6"),
         (read_run, "q Q0 b 2 0.5", "5 fields, not 6"),
         (read_run, "q Q0 b 2 nan t", "'nan' is not a number"),
         (read_run, "q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
