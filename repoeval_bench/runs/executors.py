@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -305,6 +306,7 @@ def _begin(threshold: tuple[int, int, int], safe_path: str | None) -> None:
     """Prepare a worker: it ignores Ctrl-C, which the caller handles, and ends with the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
+    sys.unraisablehook = _leave_again
     gc.set_threshold(*threshold)
     _set_safe_path(safe_path)  # programs of a chunker start as from the caller
     threading.Thread(target=_end_with_caller, daemon=True).start()
@@ -324,6 +326,15 @@ def _leave(*_: object) -> None:
     if _Worker.busy:  # the exception lets the job remove incomplete files
         raise _EndedError
     os._exit(_INTERRUPTED)
+
+
+def _leave_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Leave soon where Python has just ignored the exception, as in `__del__`."""
+    if isinstance(ignored.exc_value, _EndedError):
+        main = threading.main_thread().ident
+        threading.Timer(0.02, signal.pthread_kill, (main, signal.SIGTERM)).start()
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 def _end_with_caller() -> None:

@@ -180,19 +180,20 @@ def test_one_job_or_one_core_needs_no_worker():
         assert ran == [1, 2]
 
 
-def test_an_interrupt_ends_the_workers_too(tmp_path):
+@pytest.mark.parametrize("job", ["interrupt_and_wait", "interrupt_and_be_deaf"])
+def test_an_interrupt_ends_the_workers_too(tmp_path, job):
     """Ctrl-C ends all workers silently, and removes what they had begun to write."""
     script = f"""
 import multiprocessing, os
 from functools import partial
 from pathlib import Path
 from repoeval_bench.runs.executors import ProcessPool
-from support.jobs import interrupt_and_wait, echo_process
+from support.jobs import {job}, echo_process
 if __name__ == "__main__":
     try:
         with ProcessPool(2) as pool:
             folder = Path({str(tmp_path)!r})
-            list(pool.map([partial(interrupt_and_wait, os.getpid(), folder), partial(echo_process, 1), partial(echo_process, 2)]))
+            list(pool.map([partial({job}, os.getpid(), folder), partial(echo_process, 1), partial(echo_process, 2)]))
     except KeyboardInterrupt:
         print("interrupted", multiprocessing.active_children(), (folder / "begun").exists())
 """
