@@ -269,7 +269,7 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
         if len(sizes) > _SIZES:
             named = f"{min(sizes):.0f} to {max(sizes):.0f}"
         is_matched = max(sizes) <= _MATCHED * min(sizes)
-        remedy = "" if is_matched else _size_remedy({of_run.chunker for of_run in metrics})
+        remedy = "" if is_matched else f"; {_size_remedy({of_run.chunker for of_run in metrics})}"
         lines.append(f"mean chunk: {named} characters; size alone changes scores{remedy}")
         lines.append(CHARACTERS_NOTE)
     cautions = [copy_note(metrics[0].gold_in_query)]
@@ -281,12 +281,17 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
 
 
 def _size_remedy(chunkers: Collection[str]) -> str:
-    """Return what makes the sizes of these chunkers equal; empty if several have no option for a size."""
+    """Return what can be done about the sizes of these chunkers, of which some may have no option for one."""
     if len({chunker_name(spec) for spec in chunkers}) == 1:
-        return "; these are sizes of one chunker"
+        return "these are sizes of one chunker"
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
-    baseline = min(unsized or map(chunker_name, chunkers))
-    return f"; --match-size {baseline} makes sizes equal" if len(unsized) < 2 else ""
+    sized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is not None)
+    if not unsized:
+        return f"--match-size {sized[0]} makes sizes equal"
+    if len(unsized) == 1:
+        return f"--match-size {unsized[0]} makes sizes equal ({unsized[0]} has no option for a size)"
+    none = f"{listed(unsized)} have no option for a size"
+    return f"--match-size {sized[0]} makes the other sizes equal, {none}" if sized else none
 
 
 def _p(p: float | None) -> str:

@@ -125,8 +125,12 @@ def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean
     ("chunkers", "said"),
     [
         (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size ast makes sizes equal"),
-        (("ast:max_nws=1500", "functions"), "; --match-size functions makes sizes equal"),
-        (("file", "functions"), "; size alone changes scores"),
+        (("ast:max_nws=1500", "functions"), "functions makes sizes equal (functions has no option for a size)"),
+        (("file", "functions"), "; file and functions have no option for a size"),
+        (
+            ("ast:max_nws=1500", "file", "functions"),
+            "the other sizes equal, file and functions have no option for a size",
+        ),
     ],
 )
 def test_a_size_is_matched_where_there_is_one(tmp_path, plain, chunkers, said):
