@@ -13,7 +13,7 @@ from _bench import Row
 from repoeval_bench.embedding.storage import VectorCache
 
 VECTORS, DIM = 100_000, 384
-TITLE = f"Vector cache, {VECTORS:,} vectors of {DIM}"
+TITLE = f"Vector cache, vectors of {DIM}"
 ROWS_AT_ONCE = 1000
 BATCHES = (4, 32)
 """Texts in a transaction of a run: batches of 256 tokens a text, and of 32 (1,024 in all)."""

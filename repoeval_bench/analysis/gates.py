@@ -19,7 +19,7 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Strict
 from repoeval_bench.core.words import count, few
-from repoeval_bench.metrics import Measure
+from repoeval_bench.metrics import Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.query_scores import QueryScores, together
@@ -184,7 +184,8 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
     values = _values(limit, run, baseline)
     segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
     part = run.take(segment.positions)
-    warning = _few_clusters(part)
+    turned = f"lower {limit.measure} is better, but this gate fails a run whose value is low"
+    warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else ""]))
     (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
     if limit.max_drop is not None:
         rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop

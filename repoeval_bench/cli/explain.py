@@ -16,6 +16,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
 from repoeval_bench.metrics import Measure, explain, is_measure
 from repoeval_bench.metrics.measure import with_cutoff
+from repoeval_bench.retrieval.expansion import Expansion
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.pack import PackFile
@@ -41,12 +42,14 @@ def explain_command(*, name: str, as_json: bool) -> None:
 
 def _unknown(name: str) -> str:
     """Say why no list has a name, and which name may be meant."""
-    stem = name.partition("@")[0].partition("(")[0].partition(":")[0]
-    if is_measure(stem):
+    stem, names = name.partition("@")[0].partition("(")[0].partition(":")[0], all_names()
+    if is_measure(stem) and ":" not in name:
         Measure.parse(name)
     if meant := with_cutoff(stem):
         return f"unknown name {name!r}; did you mean {meant!r}?"
-    return nearest("name", stem, all_names(), f"see repoeval-bench list {'|'.join(LISTS)}")
+    if stem in names:
+        return f"{name!r} is not in a list, but {stem} is; see repoeval-bench explain {stem}"
+    return nearest("name", stem, names, f"see repoeval-bench list {'|'.join(LISTS)}")
 
 
 def explanations(name: str) -> Iterator[str]:
@@ -61,6 +64,9 @@ def explanations(name: str) -> Iterator[str]:
     yield from _measures(name)
     if pack := shipped_pack(name):
         yield pack_lines(pack.content)
+    for title, table in LISTS.items():
+        if name in (title, title.removesuffix("s")):  # the list itself, in the plural or the singular
+            yield f"{title}: {', '.join(row[0] for row in table().texts())}; see `list {title}`"
     if meant := _facts().get(name):
         yield f"fact {name}: {meant}"
 
@@ -76,10 +82,22 @@ def _rows_of(title: str, name: str) -> Iterator[str]:
     stem = name.partition(":")[0]
     texts_of = table.texts()
     same = [texts for texts in texts_of if texts[0] == name]
-    same = same or [texts for texts in texts_of if texts[0].partition(":")[0] == stem]
+    if not same and (stem == name or _has_value(title, name)):
+        same = [texts for texts in texts_of if texts[0].partition(":")[0] == stem]
     for first, *cells in same:
         texts = cells if len(cells) == 1 else [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True)]
         yield f"{kind} {first}: {'; '.join(texts)}"
+
+
+def _has_value(title: str, name: str) -> bool:
+    """Return whether a name is a rule of this list with a valid value."""
+    from repoeval_bench.protocols.qrels import relevance_rule
+
+    try:
+        {"relevance": relevance_rule, "expansions": Expansion.parse}[title](name)
+    except (KeyError, UsageError):
+        return False
+    return True
 
 
 def all_names() -> list[str]:
@@ -97,7 +115,7 @@ def _parts(kind: str, name: str) -> Iterator[str]:
     stem, _, target = name.partition(":")
     row = _from_outside(kind, target) if stem == "py" else known(kind, stem)
     inner = target.partition(",")[0]
-    if row is None:
+    if row is None or (inner and "=" not in inner and not row.target and stem != "py"):
         return
     yield _with_options(kind, row)
     if row.inner and inner:

@@ -32,8 +32,9 @@ def interrupts_heeded() -> Iterator[None]:
     After the block both end the process at once.
     """
     can_wait = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    heeded = [number for number, handler in usual.items() if can_wait and signal.getsignal(number) is handler]
+    usual = {signal.default_int_handler, signal.SIG_DFL}
+    numbers = (signal.SIGINT, signal.SIGTERM) if can_wait else ()
+    heeded = [number for number in numbers if signal.getsignal(number) in usual]
     if not heeded:
         yield
         return

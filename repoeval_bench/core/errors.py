@@ -112,6 +112,10 @@ class ResultError(BenchError):
     """A run folder cannot be written, or contains something that cannot be read back."""
 
 
+class EndedError(BaseException):
+    """The caller of this worker process ends it."""
+
+
 _LONGEST = 200
 """The most characters that are shown of another package's message."""
 
@@ -146,8 +150,9 @@ def in_one_line(error: BaseException) -> str:
 class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as contextlib's `suppress` is
     """Raise whatever another package's code raises in the block as an error of ours, with its class and message.
 
-    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays Ctrl-C. A generator would take
-    the end of itself for such an error, if Ctrl-C comes between its `yield` and the block.
+    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C and the end of a worker stay what they
+    are, also if a `finally` of that code raises another error in their place. A generator would take the end of itself
+    for such an error, if Ctrl-C comes between its `yield` and the block.
     """
 
     def __init__(self, as_error: Callable[[str], BenchError]) -> None:
@@ -155,8 +160,14 @@ class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as 
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         """Raise the error of ours in place of another package's."""
-        if error is not None and not isinstance(error, BenchError | KeyboardInterrupt):
-            raise self._as_error(in_one_line(error)) from error
+        if error is None or isinstance(error, BenchError | KeyboardInterrupt | EndedError):
+            return
+        first = error.__context__
+        while first is not None and not isinstance(first, KeyboardInterrupt | EndedError):
+            first = first.__context__
+        if first is not None:
+            raise first from None
+        raise self._as_error(in_one_line(error)) from error
 
 
 def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> AbstractContextManager[None]:

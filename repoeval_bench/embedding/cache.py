@@ -51,6 +51,11 @@ class CachedEmbedder:
         """The encoder of the texts that are not cached."""
         return self._encoder
 
+    @property
+    def stores(self) -> bool:
+        """Return whether other processes find the vectors that this one makes."""
+        return not self._cache.read_only
+
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
         return self._policies[role] not in WHOLE

@@ -9,7 +9,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -176,13 +176,22 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
     first = node.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         return LineSpan(start, first.end_lineno or first.lineno)
-    end = min([first.lineno, *(decorator.lineno for decorator in getattr(first, "decorator_list", ()))])
-    before = file.line_text(LineSpan(end - 1, end)).encode("utf-8", "surrogatepass")[: first.col_offset]
-    if not before.strip():  # else the body begins on the line that the header ends on
-        end -= 1
-        while file.line_text(LineSpan(end - 1, end)).strip()[:1] in ("", "#"):
-            end -= 1
-    return LineSpan(start, end)
+    parts: list[Any] = [*getattr(node, "type_params", ())]
+    if isinstance(node, ast.ClassDef):
+        parts += [*node.bases, *(keyword.value for keyword in node.keywords)]
+    else:
+        arguments = node.args
+        parts += [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        parts += [*arguments.defaults, *arguments.kw_defaults, node.returns]
+    ends = [(part.end_lineno, part.end_col_offset) for part in parts if part]
+    line, column = max([(node.lineno, node.col_offset), *ends])
+    # Between the header's last part and its colon there are brackets, commas and comments.
+    for number in range(line, first.lineno + 1):
+        text = file.line_text(LineSpan(number - 1, number)).encode("utf-8", "surrogatepass")[column:]
+        if b":" in text.partition(b"#")[0]:
+            return LineSpan(start, number)
+        column = 0
+    return LineSpan(start, node.lineno)
 
 
 def is_overload(node: ast.AST | None) -> bool:

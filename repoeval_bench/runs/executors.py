@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError, SpecError, in_one_line
+from repoeval_bench.core.errors import BenchError, EndedError, SpecError, in_one_line
 from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.spec import Spec
 
@@ -305,7 +305,8 @@ def _interrupts_held() -> Iterator[None]:
 def _begin(threshold: tuple[int, int, int], safe_path: str | None) -> None:
     """Prepare a worker: it ignores Ctrl-C, which the caller handles, and ends with the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, _leave)
     sys.unraisablehook = _leave_again
     gc.set_threshold(*threshold)
     _set_safe_path(safe_path)  # programs of a chunker start as from the caller
@@ -318,21 +319,16 @@ class _Worker:
     busy = False
 
 
-class _EndedError(BaseException):
-    """The caller ends this worker."""
-
-
 def _leave(*_: object) -> None:
     if _Worker.busy:  # the exception lets the job remove incomplete files
-        raise _EndedError
+        raise EndedError
     os._exit(_INTERRUPTED)
 
 
 def _leave_again(ignored: sys.UnraisableHookArgs) -> None:
     """Leave soon where Python has just ignored the exception, as in `__del__`."""
-    if isinstance(ignored.exc_value, _EndedError):
-        main = threading.main_thread().ident
-        threading.Timer(0.02, signal.pthread_kill, (main, signal.SIGTERM)).start()
+    if isinstance(ignored.exc_value, EndedError):
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
     else:
         sys.__unraisablehook__(ignored)
 
@@ -351,7 +347,7 @@ def _run(job: Callable[[], T]) -> T:
             return job()
         finally:
             _Worker.busy = False
-    except _EndedError:
+    except EndedError:
         os._exit(_INTERRUPTED)
     except SystemExit as error:  # raised by a plug-in; it would end the caller
         raise BenchError(f"a job called sys.exit({error.code!r}); repair its plug-in") from error

@@ -34,7 +34,7 @@ TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
 
 EMBED_STEP = "embed"
-"""The step that computes the vectors of all runs of a command; each of these runs stores all of its seconds."""
+"""The step that computes missing vectors of all runs of a command; each run that waited stores all of its seconds."""
 
 ROUNDING = 1e-9
 """How far a score may be above its ceiling, as both are rounded sums."""

@@ -58,6 +58,16 @@ def test_a_measure_that_is_no_share_may_have_a_limit_above_1(tmp_path):
     assert one({"measure": "distinct_files@5", "at_least": 3}, scored).passed
 
 
+def test_a_gate_on_a_measure_of_which_less_is_better_says_what_it_holds_off(tmp_path):
+    """The rule is a floor, so it passes what got worse; the note says so, and no other gate has it."""
+    values = {"redundancy@10": [0.5] * 90, "ndcg@10": [0.5] * 90}
+    scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS).scores
+    warned = one({"measure": "redundancy@10", "at_least": 0.1}, scored)
+    assert warned.passed
+    assert "redundancy@10" in warned.warning
+    assert not one({"at_least": 0.1}, scored).warning
+
+
 def test_segments_and_macro(tmp_path):
     """A gate looks at its segment alone, by repository, yes/no fact or number; macro averages repositories."""
     values = np.where(np.array(REPOS) == "r1", 0.1, 0.9) + np.resize([0.03, -0.03], 90)

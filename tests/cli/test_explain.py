@@ -21,16 +21,24 @@ def explain(name):
     ("name", "pieces"),
     [
         ("ast", ["chunker ast: ", "  max_nws=1500"]),
+        ("exec", ["chunker exec:COMMAND"]),
         ("overlap", ["relevance overlap: shares at least one line"]),
+        ("graded:iou", ["relevance graded:iou: gain = IoU"]),
         ("graded", ["relevance graded:iou", "relevance graded:levels"]),
         ("iou:0.5", ["relevance iou:T: shared lines over"]),
         ("lines:3", ["relevance lines:N: ", "expand lines:N: "]),
+        ("ast:max_nws=800", ["chunker ast: "]),
         ("code-chunk", ["note", "the gold ends with the first line to be written", "trlx and betty are left out"]),
+        ("repocoder", ["exclusion repocoder: "]),
+        ("body", ["relevant", "exclusion body: the ground truth's lines"]),
         ("judged@10", ["measure judged@10: Share of the first 10"]),
+        ("bpref", ["measure bpref: Binary preference"]),
         ("api", ["level api: tokenizer codex; ", "tasks 1600; repositories 8"]),
         ("nDCG@10", ["ndcg@10: ", "formula"]),
+        ("header", ["headers: none, path, scope", "see `list headers`"]),
         ("hybrid", ["hybrid: ", "k0=60"]),
         ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
+        ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
     ],
 )
 def test_every_kind_of_name(name, pieces):
@@ -61,14 +69,21 @@ def test_whatever_a_list_prints_is_explained(what):
     [
         ("ndgc@10", "unknown name 'ndgc'; did you mean 'ndcg'"),
         ("lines1500", "unknown name 'lines1500'; did you mean 'line_recall@1500'?"),
+        ("repocodr", "did you mean 'repocoder'"),
+        ("chonky", "did you mean 'chonkie'"),
         ("xyzzy", "see repoeval-bench list chunkers|headers|languages|protocols"),
         ("ndcg(gian=exp)@5", "did you mean 'gain'"),
         ("ndcg@10@10", "'ndcg@10@10' is not a measure; write one as ndcg@10"),
         ("ndcg@1000000000000", "is not a whole number of at most 12 digits"),
+        *(
+            (name, f"{name!r} is not in a list, but {name.partition(':')[0]} is; see")
+            for name in ("lines:0", "python:xyz", "iou:abc", "iou:1.5", "none:9", "graded:foo", "ast:xyz", "bm25:9")
+        ),
+        ("ast@3", "'ast@3' is not in a list, but ast is; see repoeval-bench explain ast"),
     ],
 )
 def test_what_is_not_there(name, message):
-    """The nearest name of all lists, or the lists."""
+    """The nearest name of all lists, or the lists; a known name with an impossible value is reported as such."""
     with pytest.raises(UsageError) as error:
         explain(name)
     assert message in str(error.value)

@@ -10,6 +10,7 @@ from repoeval_bench.core.errors import (
     LONGEST,
     BenchError,
     ChunkError,
+    EndedError,
     UsageError,
     all_mistakes,
     plug_in_errors_as,
@@ -60,3 +61,20 @@ def test_the_command_line_prints_no_more(arguments):
     done = bench(*arguments)
     assert done.code == 2
     assert max(map(len, done.err.splitlines())) <= LONGEST + len("error: ")
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, EndedError])
+def test_an_interrupt_stays_one_if_other_code_fails_while_it_ends(kind):
+    """A file would count as one that the chunker fails on, and with `skip_errors` be left out of a stored run."""
+
+    def cut():
+        tree = None
+        try:
+            tree = 1
+            raise kind
+        finally:
+            del tree
+            print(tree)  # noqa: F821 - as a package's own `finally` does
+
+    with pytest.raises(kind), plug_in_errors_as(ChunkError, "a.py", "repair it"):
+        cut()

