@@ -4,6 +4,9 @@ import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notices import collected
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.runs import runner
+from repoeval_bench.runs.executors import InProcess
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner, evaluate
 
@@ -55,6 +58,29 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_pa
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
     assert first.chunker == second.chunker
     assert len([line for line in notices if "chunks average" in line]) == 2
+
+
+class Counting(InProcess):
+    """Counts the jobs of each call."""
+
+    def __init__(self):
+        self.maps = []
+
+    def map(self, jobs):
+        self.maps.append(len(jobs))
+        return super().map(jobs)
+
+
+@pytest.mark.parametrize(("stores", "maps"), [(True, [2, 2, 2]), (False, [2, 2])])
+def test_runs_that_waited_for_vectors_stay_where_these_are(places, tmp_path, monkeypatch, stores, maps):
+    """A worker would compute them again if the cache cannot store them. Runs whose vectors are there do not wait."""
+    executor = Counting()
+    monkeypatch.setattr(runner, "suited", lambda executor, *_: executor)
+    monkeypatch.setattr(CachedEmbedder, "stores", stores)
+    requests = [RunRequest(chunker=spec, embedder="hash", source=places["source"]) for spec in (FIXED, "ast")]
+    for out in ("first", "again"):
+        Runner(requests, out=tmp_path / out, home=tmp_path, executor=executor).run(requests[0].setting)
+    assert executor.maps == maps
 
 
 @pytest.mark.parametrize(
