@@ -9,14 +9,10 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import signal
 import sys
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # with which schedulers end a job: it is as Ctrl-C
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 try:
     from typing import NoReturn

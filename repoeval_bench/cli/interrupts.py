@@ -27,15 +27,12 @@ _SECONDS_BETWEEN = 0.02
 
 @contextmanager
 def interrupts_heeded() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` at Ctrl-C, and at SIGTERM, until nothing swallows it; an ignored one stays ignored.
+    """Raise `KeyboardInterrupt` at Ctrl-C until nothing swallows it; an ignored Ctrl-C stays ignored.
 
-    After the block both end the process at once.
+    After the block Ctrl-C ends the process at once.
     """
     can_wait = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    usual = {signal.default_int_handler, signal.SIG_DFL}
-    numbers = (signal.SIGINT, signal.SIGTERM) if can_wait else ()
-    heeded = [number for number in numbers if signal.getsignal(number) in usual]
-    if not heeded:
+    if not can_wait or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     pressed: float | None = None
@@ -62,16 +59,14 @@ def interrupts_heeded() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, _SECONDS_BETWEEN)
 
     alarm, said = signal.signal(signal.SIGALRM, interrupt), sys.unraisablehook
-    for number in heeded:
-        signal.signal(number, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = swallowed
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         # What is left is a sentence and Python's own end, where an exception would be a traceback.
-        for number in heeded:
-            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, alarm)
         sys.unraisablehook = said
     if pressed:

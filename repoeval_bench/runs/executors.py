@@ -262,9 +262,9 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
 def _ready_to_start() -> Iterator[None]:
     """Let processes start in the block that run no file of the current folder, which may be code to chunk.
 
-    They would look there for modules first. Ctrl-C and SIGTERM wait until the end of the block: during a worker's start
-    its server would print a traceback. A process that starts in the block inherits the mask and never gets Ctrl-C; the
-    caller ends it.
+    They would look there for modules first. Ctrl-C waits until the end of the block: during a worker's start its server
+    would print a traceback. A process that starts in the block inherits the mask and never gets Ctrl-C; the caller ends
+    it.
     """
     safe_path = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
@@ -285,9 +285,8 @@ def _set_safe_path(value: str | None) -> None:
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     ours = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM) if ours else ()
     interrupts: list[int] = []
-    before = [signal.signal(number, lambda number, _: interrupts.append(number)) for number in numbers]
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number)) if ours else None
     if _METHOD == "forkserver":
         resource_tracker.ensure_running()  # before the mask, as its start would lift it
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
@@ -296,10 +295,10 @@ def _interrupts_held() -> Iterator[None]:
     finally:
         if mask is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-    for interrupt in interrupts[:1]:
-        signal.raise_signal(interrupt)
+        if ours:
+            signal.signal(signal.SIGINT, before)
+    if interrupts:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _begin(threshold: tuple[int, int, int], safe_path: str | None) -> None:
