@@ -133,7 +133,13 @@ def _p_of(lows: Sequence[FloatArray], highs: Sequence[FloatArray]) -> tuple[Floa
     n = np.array([len(ends) for ends in lows])
     hits = [np.count_nonzero((low <= 0) & (high >= 0)) for low, high in zip(lows, highs, strict=True)]
     p = np.array(hits) / n
-    return p, np.sqrt(np.maximum(p * (1 - p), 1 / n) / n)
+    return p, _error_of(p, n)
+
+
+def _error_of(p: FloatArray, n_flips: NDArray[np.int64]) -> FloatArray:
+    """Return the Monte-Carlo standard error of shares of flips, (n_columns,); that of 0 and 1 is not 0."""
+    error: FloatArray = np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)
+    return error
 
 
 def fewest_clusters(tests: int = 1) -> int:
@@ -185,7 +191,7 @@ def flip_pairs(
         n_drawn += more
         n_flips[open_] += 2 ** len(parts) if exact else more
         p = hits / n_flips
-        open_ = np.flatnonzero(undecided(p, np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)))
+        open_ = np.flatnonzero(undecided(p, _error_of(p, n_flips)))
     return hits / n_flips, n_flips
 
 

@@ -42,7 +42,9 @@ class Tokens:
         """Tokens of each text, special ones included."""
         # One encoding holds far more than its length, so a long list is counted in parts.
         counts: list[int] = []
-        for start in progress(range(0, len(texts), 256), desc="count tokens", unit="x 256 texts"):
+        starts = range(0, len(texts), 256)
+        # A single part is counted between steps that have a bar of their own.
+        for start in progress(starts, desc="count tokens", unit="x 256 texts") if len(starts) > 1 else starts:
             part = list(map(readable, texts[start : start + 256]))
             counts.extend(len(encoding) for encoding in self._tokenizer.encode_batch_fast(part))
         return counts
