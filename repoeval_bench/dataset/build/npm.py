@@ -1,10 +1,13 @@
 """A source that is a package of npm: its published tarball, through npm, so that its registry, proxy and keys are used.
 
-`npm pack` of a published version fetches and runs nothing; it checks the tarball against the registry's integrity.
+`npm pack` of a published version fetches and does not run anything; the tarball is checked against the integrity that
+the registry states.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import subprocess
 from collections import Counter
@@ -31,7 +34,7 @@ class Npm:
     )
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
-        """The tarball of a version; npm checks it against the integrity that the registry states."""
+        """The tarball of a version; one that is not pinned is checked against the integrity the registry states."""
         text = f"{name}@{version}"
         dist: dict[str, Any] = {}
         licence = None
@@ -43,6 +46,9 @@ class Npm:
         before = set(work.iterdir())
         ask_npm("pack", text, f"--pack-destination={work}", of=text)
         (path,) = set(work.iterdir()) - before
+        integrity = str(dist.get("integrity") or "")
+        if not pinned:
+            _verify(path, text, integrity, str(dist.get("shasum") or ""))
         origin = of_archive(
             path,
             repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
@@ -51,7 +57,7 @@ class Npm:
                 "package": name,
                 "version": version,
                 "sha256": checked_hash(path, pinned),
-                "integrity": str(dist.get("integrity") or ""),
+                "integrity": integrity,
             },
             licence if isinstance(licence, str) else "",
         )
@@ -72,6 +78,21 @@ def _without_declarations(origin: Origin) -> Origin:
         entries=lambda: (entry for entry in origin.entries() if entry.path not in compiled),
         skipped=Counter(origin.skipped) + Counter({"generated": len(compiled)}),
     )
+
+
+def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
+    """A TamperedError unless the tarball has the strongest hash that the registry states."""
+    raw = path.read_bytes()
+    stated = dict(hash_.partition("-")[::2] for hash_ in integrity.split())
+    for algorithm in ("sha512", "sha384", "sha256", "sha1"):
+        if algorithm in stated:
+            digest = base64.b64encode(hashlib.new(algorithm, raw, usedforsecurity=False).digest()).decode()
+            right = digest == stated[algorithm].partition("?")[0]
+            break
+    else:
+        right = hashlib.sha1(raw, usedforsecurity=False).hexdigest() == shasum
+    if not right:
+        raise TamperedError(f"the tarball of {package} does not have the hash that the npm registry states; try again")
 
 
 def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
