@@ -15,13 +15,12 @@ is uncertain. Then the ends are moved out to the limits of this share.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor, log2
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,9 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Packed = NDArray[np.uint8]
 """Flipped clusters, one bit each, (n_flips, n_bytes)."""
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 ALPHA = 0.05
 
@@ -248,6 +250,27 @@ def _bundled(of_clusters: FloatArray) -> FloatArray:
     return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
 
 
+def _on_cores(function: Callable[[_T], _R], parts: Sequence[_T], cells: int) -> list[_R]:
+    """Return the result for each part, on all cores: numpy leaves Python's lock to others.
+
+    `cells` is how many numbers are worked on; few are done before a thread has begun.
+    """
+    if cells <= _MOST_CELLS or len(parts) < 2:
+        return [function(part) for part in parts]
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return [*pool.map(function, parts)]
+
+
+def _typical_ends(ends: tuple[FloatArray, FloatArray]) -> tuple[float, float]:
+    """Return the lowest and the highest mean with p of at least 0.05, from the ends of the flips' intervals."""
+    n = len(ends[0])
+    # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
+    position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
+    low, high = np.partition(ends[0], position)[position], np.partition(ends[1], n - 1 - position)[n - 1 - position]
+    # The last bits depend on the processor, and would bring the end of a share above 1.
+    return float(np.round(low, 12)), float(np.round(high, 12))
+
+
 def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, Packed]]) -> None:
     """Add the flipped clusters to each block's sums, from group `first` on; a table holds a group of eight."""
     for sums, flips in blocks:
@@ -310,7 +333,7 @@ class _Sample:
 
     def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
-        blocks = [self._ends(part) for packed in flips for part in self.flipped(packed)]
+        blocks = [ends for packed in flips for ends in self._ends_of(packed)]
         lows, highs = (np.concatenate(ends) for ends in zip(*blocks, strict=True))
         return [*lows.T], [*highs.T]
 
@@ -327,15 +350,16 @@ class _Sample:
         blocks = [(total[start : start + rows], packed[start : start + rows]) for start in range(0, len(packed), rows)]
         groups = max(1, _TABLE_CELLS // len(_SIGNS) // columns)
 
-        # The lookups leave Python's lock to other threads. Few flips are done before a thread has begun.
         shares = [blocks[i :: usable_cores()] for i in range(min(len(blocks), usable_cores()))]
-        with ThreadPoolExecutor(len(shares)) as pool:
-            over = pool.map if len(shares) > 1 else map
-            for first in range(0, len(filled), groups):
-                tables = _SIGNS @ filled[first : first + groups]
-                deque(over(partial(_add_up, tables, first), shares), maxlen=0)
+        for first in range(0, len(filled), groups):
+            _on_cores(partial(_add_up, _SIGNS @ filled[first : first + groups], first), shares, total.size)
         for sums, _ in blocks:
             yield sums
+
+    def _ends_of(self, packed: Packed) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the ends of each block of flips."""
+        blocks = [*self.flipped(packed)]
+        return _on_cores(self._ends, blocks, sum(block.size for block in blocks))
 
     def _ends(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         total, weight = sums[:, :-1], sums[:, -1:]
@@ -354,14 +378,9 @@ class _Sample:
 
     def intervals(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return the ends of each column's interval, both (n_columns,), from the ends of its flips."""
-        low, high = np.empty(len(lows)), np.empty(len(lows))
-        for column, (all_low, all_high) in enumerate(zip(lows, highs, strict=True)):
-            n = len(all_low)
-            # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
-            position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
-            # The last bits depend on the processor, and would bring the end of a share above 1.
-            low[column] = np.round(np.partition(all_low, position)[position], 12)
-            high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
+        both = [*zip(lows, highs, strict=True)]
+        low, high = np.array(_on_cores(_typical_ends, both, sum(map(len, lows)))).reshape(-1, 2).T
+        for column in range(len(lows)):
             least, most = beyond_seen(self._parts(column) / self._weights)
             # A difference that the test finds is not moved back to 0.
             if least < low[column] and not least <= 0 < low[column]:

@@ -13,7 +13,6 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
@@ -236,15 +235,17 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+HASHES: dict[tuple[str, tuple[int, ...]], str] = {}
+"""(path, its size, times and inode) -> SHA-256 of a large file; a process may take it over from its caller."""
+
+
 def sha256_unchanged(path: Path) -> str:
-    """The SHA-256 of a large file, cached in this process until the file's size, times or inode change."""
+    """The SHA-256 of a large file, read again if the file's size, times or inode change."""
     state = path.stat()
-    return _sha256_of_state(path, (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev))
-
-
-@lru_cache(maxsize=64)
-def _sha256_of_state(path: Path, state: tuple[int, ...]) -> str:  # noqa: ARG001 - the state is the cache's key
-    return sha256_file(path)
+    key = str(path), (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
+    if key not in HASHES:
+        HASHES[key] = sha256_file(path)
+    return HASHES[key]
 
 
 def sha256_text(text: str) -> str:

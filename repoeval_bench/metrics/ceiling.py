@@ -17,15 +17,12 @@ import numpy as np
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 from repoeval_bench.metrics.judged_run import Judgements, share
-from repoeval_bench.metrics.measure import Measure, parse_measures
+from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run
 
 Greed = Literal["lines", "definitions"]
 """The units that a greedy choice of chunks collects."""
-
-CEILING, SHARE = "_ceiling", "_share"
-"""Endings of the columns that `with_ceiling` adds."""
 
 
 def score_ceilings(

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.definition import MeasureDefinition
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
+CEILING, SHARE = "_ceiling", "_share"
+"""Endings of the columns that `with_ceiling` adds to those of measures."""
+
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
 _UNITS = {"rank": ("k", 10), "nws": ("B", 1500)}
 """Unit of a cutoff -> the letter for it, and a value for examples."""
@@ -101,7 +104,7 @@ def lower_is_better(name: str) -> bool:
 
     `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
     """
-    if name.startswith("py:") and name.split(":")[1] not in sys.modules:
+    if name.endswith((CEILING, SHARE)) or (name.startswith("py:") and name.split(":")[1] not in sys.modules):
         return False
     try:
         return Measure.parse_name(name).definition.lower_is_better

@@ -10,12 +10,15 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import LanguageError, SpecError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.definitions import Definition
 
 NOTHING = "none"
 """The rule that reads a hit as it is."""
@@ -80,6 +83,8 @@ class _EnclosingDefinitions:
     """The definitions of a file, looked up by lines."""
 
     def __init__(self, file: SourceFile) -> None:
+        from repoeval_bench.core.definitions import definitions  # ten grammars, which few runs need here
+
         language = language_of(file.path, file.text)
         if language is None:
             raise LanguageError(f"{file.name}: its language is not known, so expand=parent cannot be; take lines:N")

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, LanguageError, UsageError, all_mistakes
+from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
@@ -63,7 +64,7 @@ def shown_place(run: Path) -> str:
 class Parts:
     """An embedder (None if nothing needs vectors) and retrievers.
 
-    Pickled, they are their specs, from which another process makes each once.
+    Pickled, they are their specs, from which another process makes each once. It hashes no model that this one has.
     """
 
     embedder: Embedder | None
@@ -73,11 +74,12 @@ class Parts:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the specs."""
         retrievers = tuple(retriever.spec for retriever in self.retrievers)
-        return _rebuilt, (self.embedder.spec if self.embedder else None, retrievers, self.home)
+        return _rebuilt, (self.embedder.spec if self.embedder else None, retrievers, self.home, *HASHES.items())
 
 
 @cache
-def _rebuilt(embedder: str | None, retrievers: tuple[str, ...], home: Path | None) -> Parts:
+def _rebuilt(embedder: str | None, retrievers: tuple[str, ...], home: Path | None, *hashes: Any) -> Parts:
+    HASHES.update(hashes)
     model = make_embedder(embedder, home=home) if embedder else None
     return Parts(model, tuple(make_retriever(spec, home=home) for spec in retrievers), home)
 

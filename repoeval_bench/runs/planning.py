@@ -13,9 +13,7 @@ from repoeval_bench.core.errors import ChunkError, DatasetError
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
-from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.questions import QUESTION
-from repoeval_bench.dataset.task_facts import task_facts
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
@@ -119,6 +117,8 @@ def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...],
 
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     """Return the inputs that all chunkers share; `selected` is the result of `select`."""
+    from repoeval_bench.dataset.task_facts import task_facts  # ten grammars, which stored runs do not need
+
     queries = make_queries(selected.tasks, protocol.query)
     facts = task_facts(selected)
     if protocol.of_definitions:
@@ -197,6 +197,8 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":
+        from repoeval_bench.dataset.documented import documented  # ten grammars
+
         return documented(selected)
     if protocol.tasks == "tests":
         # This and the next module import the resolver of names, which no other protocol needs.

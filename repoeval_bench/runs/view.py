@@ -28,6 +28,7 @@ from repoeval_bench.core.json_reader import (
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside, rows
 from repoeval_bench.core.words import few
+from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
 from repoeval_bench.runs.provenance import code_state, versions
@@ -333,7 +334,8 @@ def current_run(folder: Path) -> RunView | None:
     except ResultError:  # broken, or of another version
         return None
     config = run.manifest.config
-    if config and any(is_outside(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")):
+    parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
+    if any(is_outside(kind, spec) for kind, spec in parts if spec != NO_EMBEDDER):
         return None
     if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
         return None

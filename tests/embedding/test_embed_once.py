@@ -1,10 +1,15 @@
 """A command's distinct texts are embedded once, in one pass, whatever number of chunkers and settings it compares."""
 
+from unittest.mock import Mock
+
 import pytest
 
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.files import HASHES
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.runs.parts import Parts, make_embedder
 from repoeval_bench.runs.runner import evaluate, plan_run
 from support.encoders import CountingEncoder
 from support.runs import make_together
@@ -86,3 +91,17 @@ def test_an_embedder_that_is_given_is_the_only_one_made(benchmark, tmp_path, mon
     monkeypatch.setattr("repoeval_bench.runs.materials.make_embedder", no_model)
     _, model = embedder(tmp_path, {"query": "head", "document": "head"})
     assert evaluate(benchmark, CHUNKERS[0], embedder=model, out=tmp_path / "out").manifest.index.vectors > 0
+
+
+def test_a_worker_hashes_no_model_that_its_caller_has_hashed(tmp_path, monkeypatch):
+    """The hash travels with the state of the file; a file in another state is read, and refused if it changed."""
+    parts = Parts(make_embedder("minilm", home=tmp_path), (), tmp_path)
+    rebuild, taken = parts.__reduce__()
+    for known in [*HASHES]:  # as in a process that has just started
+        monkeypatch.delitem(HASHES, known)
+    monkeypatch.setattr("repoeval_bench.core.files.sha256_file", Mock(return_value="0" * 64))
+    assert rebuild(*taken).embedder.identity == parts.embedder.identity
+    *named, ((path, state), digest) = taken
+    monkeypatch.delitem(HASHES, (path, state))
+    with pytest.raises(EmbeddingError, match="weights .* have SHA-256 000"):
+        rebuild(*named[:2], tmp_path / "other", ((path, (*state[:-1], -1)), digest))

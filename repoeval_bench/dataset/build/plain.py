@@ -15,8 +15,6 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.assembly import fingerprint
-from repoeval_bench.dataset.build.code import Gathered, gather, no_code
-from repoeval_bench.dataset.build.opening import open_origin
 from repoeval_bench.dataset.pack import MANIFEST
 
 if TYPE_CHECKING:
@@ -59,6 +57,10 @@ def read_code(source: str) -> SourceCode:
     A notice says what was taken and left out. UsageError: the source does not exist or is of no known
     form; DatasetError: it cannot be fetched or read, or has no code.
     """
+    # Archives, indexes and git: a comparison of runs that are stored needs none of them.
+    from repoeval_bench.dataset.build.code import Gathered, gather, no_code
+    from repoeval_bench.dataset.build.opening import open_origin
+
     with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         origin = open_origin(source, Path(work))
         gathered = Gathered()
