@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
@@ -52,10 +52,13 @@ class Examined:
 def examine(file: SourceFile, language: Language) -> Examined:
     """Find the candidates of a file."""
     comments: set[int] = set()
+    defined: list[Definition] = []
+    # Not from the cache of `definitions`, which would keep the files of a whole tree.
     for parsed in segments(file, language):
         comments |= comment_lines(file, occurrences(parsed).comments)
+        defined += [definition for definition, _ in defining_nodes(parsed)]
     skipped: Counter[str] = Counter()
-    return Examined(tuple(_functions(file, definitions(file, language), comments, skipped, language)), skipped)
+    return Examined(tuple(_functions(file, defined, comments, skipped, language)), skipped)
 
 
 def target_span_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -61,6 +62,13 @@ ON_THE_LINE = {"on the signature's line": 1}
 )
 def test_candidates_and_what_is_skipped(path, text, expected, skipped):
     assert functions(path, text) == (expected, skipped)
+
+
+def test_no_file_stays_in_memory():
+    """A pack of a large tree needs no more memory than one of a small tree."""
+    before = definitions.cache_info()
+    examine(SourceFile("r", "a.py", "def f(a):\n    a = 1\n    b = 2\n    return a\n"), language_of("a.py", ""))
+    assert definitions.cache_info() == before
 
 
 def test_braces_are_not_part_of_a_body():
