@@ -197,8 +197,9 @@ def _protocols(name: str) -> Iterator[str]:
         "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
     }
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
+    noun = "question" if protocol.gold == "places" else "prompt"
     lines = {
-        "query": f"{protocol.query}: {'the whole prompt' if protocol.query == 'full' else 'the last lines of it'}",
+        "query": f"{protocol.query}: the {'whole' if protocol.query == 'full' else 'last lines of the'} {noun}",
         "gold": f"{protocol.gold}: {_gold(protocol)}",
         "relevant": f"{protocol.relevance}: {rule}",
         "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from repoeval_bench.protocols.protocol import Exclusion
 
 POLICIES: Mapping[Exclusion, str] = {
-    "none": "everything is seen",
+    "none": "nothing is hidden",
     "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are excluded",
     "repocoder": "the chunks of the task's file that end after max(0, h - 20), up to the file's end, are excluded",
     "body": "the ground truth's lines are blanked in the task's file before it is chunked",
