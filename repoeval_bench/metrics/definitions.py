@@ -122,7 +122,7 @@ DEFINITIONS = (
         aliases=("definition_auc", "definitions_found"),
         meaning="Area under definitions@B as the budget grows to 12000 characters, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
-        range="0..1; below 1, for nothing is read at B = 0",
+        range="0..1; below 1, because nothing is read at B = 0",
         avoid="the budget is known: use definitions@B",
         compute=definition_recall_auc,
         cutoff="none",

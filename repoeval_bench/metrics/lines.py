@@ -98,7 +98,7 @@ DEFINITIONS = (
         aliases=("line_auc", "auc_line_recall", "lines_found"),
         meaning="Area under lines@B as the budget grows to 12000 characters, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
-        range="0..1; below 1, for nothing is read at B = 0",
+        range="0..1; below 1, because nothing is read at B = 0",
         avoid="the budget is known: use lines@B; the area is mostly about the large budgets",
         compute=line_recall_auc,
         cutoff="none",

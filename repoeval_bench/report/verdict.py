@@ -170,7 +170,8 @@ def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
 def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return the sentence on a lead that comes from one file or repository, and on others like it."""
     carried = [rival for rival in verdict.others if rival.verdict.carrier is not None]
-    more = f"; so do {count(len(carried) - 1, 'other lead')}" if len(carried) > 1 else ""
+    also = len(carried) - 1
+    more = f"; so {'does' if also == 1 else 'do'} {count(also, 'other lead')}" if also > 0 else ""
     for rival in carried[:1]:
         carrier = rival.verdict.carrier
         assert carrier is not None

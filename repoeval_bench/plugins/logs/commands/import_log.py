@@ -97,7 +97,7 @@ def import_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Judge LOG (JSONL; --schema prints its contract) against a gold file, and store it as a run.
+    """Judge LOG (JSONL; --schema prints its format) against a gold file, and store it as a run.
 
     The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
     (.trec, .txt, .run, .qrels, also .gz).
