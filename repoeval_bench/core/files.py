@@ -162,8 +162,8 @@ def packed(data: str | Iterable[str]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-_LEVEL = 3
-"""Level of compression: a run of 1,500 queries is 7 % larger than at level 5, and takes 0.13 s less."""
+_LEVEL = 5
+"""Level of compression: runs of 1,500 queries are 8 % larger at level 3, and 2 % smaller at 6, for 1.7 times the time."""
 
 
 def path_problem(path: str) -> str:
