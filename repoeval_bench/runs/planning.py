@@ -214,12 +214,20 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if protocol.of_definitions and selected.tasks:
         selected = with_used(selected, protocol.gold)
         if not selected.tasks:
-            raise DatasetError(
-                f"no task has gold {protocol.gold}: none uses a definition that its prompt does not show"
-            )
+            raise DatasetError(f"no task has gold {protocol.gold}: {_why_none(benchmark)}")
     if not selected.tasks:
         raise DatasetError(nothing_scored(protocol, benchmark.files))
     return selected
+
+
+def _why_none(benchmark: Benchmark) -> str:
+    """Return why no task uses a definition."""
+    from repoeval_bench.dataset.build.uses import MOST_CODE  # with the resolver of names
+
+    for repo, files in benchmark.files.items():
+        if sum(len(file.text) for file in files) > MOST_CODE:
+            return f"names are resolved in up to {MOST_CODE / 1e6:.0f} MB of code, and {repo} has more; name a part of it"
+    return "none uses a definition that its prompt does not show"
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:

@@ -160,10 +160,13 @@ def test_distance_counts_folders(one, other, expected):
     assert distance(one, other) == distance(other, one) == expected
 
 
-def test_what_cannot_be_asked_is_said():
+def test_what_cannot_be_asked_is_said(monkeypatch):
     with pytest.raises(DatasetError, match="definitions that tasks use are not known"):
         select(replace(BENCHMARK, tasks=(replace(TASK, uses=None),)), Protocol.parse("uses"))
     with pytest.raises(DatasetError, match="none uses a definition that its prompt does not show"):
+        select(replace(BENCHMARK, tasks=(NEEDS_NONE,)), Protocol.parse("uses"))
+    monkeypatch.setattr("repoeval_bench.dataset.build.uses.MOST_CODE", 1)
+    with pytest.raises(DatasetError, match="names are resolved in up to 0 MB of code, and r has more"):
         select(replace(BENCHMARK, tasks=(NEEDS_NONE,)), Protocol.parse("uses"))
     with pytest.raises(UsageError, match="exclusion=free with gold=context leaves no gold"):
         Protocol.parse("context+exclusion=free")
