@@ -244,4 +244,7 @@ class ByName(VisibleNames):
         if members := self.of_type(path, parts[-1], name):
             return members, None
         _, reason = self.bare(path, NOWHERE, parts[-1])
-        return (), reason if reason == "third party" else "dynamic"
+        rules = self.rules(path)
+        # Neither a local nor defined here, it is from outside. A script has globals, and C++ parameters of templates.
+        outside = not (rules.scripted or rules.namespaces or self.of_name(path, parts[0]))
+        return (), "third party" if outside or reason == "third party" else "dynamic"

@@ -422,6 +422,29 @@ def test_what_a_name_alone_does_not_tell(lib, task):
     assert "distinctive" not in {use.tier for use in result.used}
 
 
+OF_OUTSIDE = {
+    "Task.cs": (
+        "static class Util {\n    internal static void WriteIntPtr(int a) { a++; }\n}\n"
+        "class M {\n    void F(int p) {\n        Marshal.WriteIntPtr(p); // HOLE\n    }\n}\n"
+    ),
+    "task.rs": (
+        "mod other { pub fn from_slice(x: &[u8]) -> u8 { x[0] } }\n"
+        "fn written(x: &[u8]) -> u8 {\n    serde_json::from_slice(x) // HOLE\n}\n"
+    ),
+    "task.go": (
+        'package p\nimport "github.com/x/go-retryablehttp"\nfunc (c Client) NewRequest() {}\n'
+        "func written() {\n\tretryablehttp.NewRequest() // HOLE\n}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "text"), OF_OUTSIDE.items(), ids=OF_OUTSIDE)
+def test_what_a_package_from_outside_has_is_not_the_definition_of_that_name_here(path, text):
+    result = resolve({path: text})
+    assert result.used == ()
+    assert result.without["third party"] >= 1
+
+
 MIXED = {
     "a/gen.go": "package a\n\nfunc written(x int) int {\n\tvar r Rest\n\treturn count(x) + total(r) // HOLE\n}\n",
     "a/Task.java": "package a;\npublic class Task {\n  int written(int x) {\n    return count(x) + new Rest().y; // HOLE\n  }\n}\n",
