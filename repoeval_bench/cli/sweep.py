@@ -16,6 +16,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, requests_of, run_options, words_of
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.answer import skipped_notes
+from repoeval_bench.report.scores import too_short
 from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.execution import runner_on
@@ -75,7 +76,8 @@ def _print(runs: Sequence[RunView], skipped: Iterable[str], unmade: list[dict[st
     metrics = runs[0].metrics
     echo(metrics.dataset.label)
     echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.ranked_by}")
-    print_tables(with_notes([_table(rows)], skipped_notes(skipped)))
+    short = [f"{run.metrics.chunker}: {line}" for run in runs if (line := too_short(run.metrics))]
+    print_tables(with_notes([_table(rows)], [*short, *skipped_notes(skipped)]))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

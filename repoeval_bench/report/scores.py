@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
+from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.formats import as_csv
@@ -180,8 +181,26 @@ def losses(run: RunView) -> list[str]:
     shown = [name for _, names in shown_measures(run.metrics) for name in names]
     if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:
         lines.append(f"{', '.join(zero)}: no ranking of these chunks reaches more than 0, so there is no % of ceiling")
+    if short := too_short(run.metrics):
+        lines.append(short)
     lost = ("chunks_merged", "pairs_truncated", "files_skipped", "files_undecodable", "lines_uncovered")
     return [*lines, *(f"{COUNTS[name]}: {number}" for name in lost if (number := getattr(counts, name)))]
+
+
+def too_short(metrics: Metrics) -> str:
+    """Return a note if the ranked chunks have fewer characters than the areas go up to; "" if they have enough."""
+    most = BUDGETS[-1]
+    areas = [name for name in ("definition_recall_auc", "line_recall_auc") if name in metrics.micro]
+    of_repository = metrics.counts.chunks / max(1, len(metrics.per_repo))
+    if not areas or metrics.chunk_nws is None or metrics.expand or of_repository <= metrics.k:
+        return ""
+    if (read := metrics.k * metrics.chunk_nws.mean) >= most:
+        return ""
+    enough = ceil(most / metrics.chunk_nws.mean)
+    return (
+        f"{metrics.k} chunks have about {read:,.0f} characters, and {heading(areas[0])} goes up to {most:,}: "
+        f"--k {enough} ranks enough"
+    )
 
 
 def scores_csv(runs: Sequence[RunView]) -> str:

@@ -226,7 +226,7 @@ def _why_none(benchmark: Benchmark) -> str:
 
     for repo, files in benchmark.files.items():
         if sum(len(file.text) for file in files) > MOST_CODE:
-            return f"names are resolved in up to {MOST_CODE / 1e6:.0f} MB of code, and {repo} has more; name a part of it"
+            return f"names are resolved in up to {MOST_CODE / 1e6:.0f} MB of code, and {repo} has more"
     return "none uses a definition that its prompt does not show"
 
 

@@ -65,3 +65,14 @@ def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(ar
     result = more or [first]
     assert len(result) == len(pieces), result
     assert [piece for piece in pieces if not any(piece in sentence for sentence in result)] == []
+
+
+def test_a_ranking_that_ends_before_the_last_budget_is_named_with_the_depth_that_is_enough(mirror, tmp_path):
+    """The areas go up to 12,000 characters: what is not ranked cannot be read."""
+    words = ("-c", AST, *BM25, "--source", mirror, "--out", tmp_path / "out", "--sizes", "40", "-m", "lines found")
+    done = succeed("sweep", *words, "--k", "3", home=tmp_path / "home")
+    note = re.search(
+        r"3 chunks have about \d+ characters, and lines\s+found goes up to 12,000: --k (\d+) ranks", done.out
+    )
+    assert note
+    assert "ranks enough" not in succeed("sweep", *words, "--k", note[1], home=tmp_path / "home").out
