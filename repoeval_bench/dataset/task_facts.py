@@ -11,7 +11,7 @@ from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 
 FACTS = {
-    "function_lines": "lines of the function that is to be completed, from its name to its end",
+    "function_lines": "lines of the function that is to be completed, or that answers, from its name to its end",
     "prompt_lines": "lines of the whole prompt, the line to be completed not counted",
     "nesting_depth": "definitions around that function in its file: 0 at the top, 1 in a class",
     "has_docstring": "whether that function has a docstring",
@@ -36,11 +36,14 @@ def _defined(file: SourceFile, lines: Sequence[int]) -> tuple[Definition, ...]:
 
 
 def _facts(task: Task, defined: Sequence[Definition]) -> dict[str, Fact]:
-    # A function that begins on the line itself is what is to be written, not what surrounds it.
+    # A function that begins on the line itself is what is to be written, not what surrounds it; or what answers.
+    first = task.body.start
     around = [
         definition
         for definition in defined
-        if definition.kind in {"function", "method"} and definition.named < task.body.start < definition.lines.end
+        if definition.kind in {"function", "method"}
+        and (definition.lines.start <= first if task.places else definition.named < first)
+        and first < definition.lines.end
     ]
     function = max(around, key=lambda definition: _depth(definition, defined), default=None)
     return {

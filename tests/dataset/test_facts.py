@@ -2,6 +2,7 @@
 
 import pytest
 
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.task_facts import FACTS, task_facts
 from support.written import benchmark, sources, task
@@ -55,6 +56,14 @@ def test_facts_of_a_task(line, lines, depth, docstring, method):
     assert set(result) == set(FACTS)
     assert (result["function_lines"], result["nesting_depth"]) == (lines, depth)
     assert (result["has_docstring"], result["is_method"], result["prompt_lines"]) == (docstring, method, line)
+
+
+def test_the_function_that_answers_a_question_has_the_facts():
+    """Its first line is where the place begins, so it was taken for what is around it."""
+    method = LineSpan(5, 9)
+    question = task(body=method, places=(Place("r/p.py", method),))
+    facts = task_facts(benchmark({"r": sources({"p.py": SOURCE})}, [question]))["r/0"]
+    assert (facts["function_lines"], facts["nesting_depth"], facts["is_method"]) == (4, 1, True)
 
 
 def test_facts_of_other_languages_and_of_none():
