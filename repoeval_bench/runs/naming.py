@@ -86,11 +86,12 @@ def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, 
     return unfinished
 
 
-def find_run(name: str, results: Path) -> RunView:
-    """Find a run by folder, id, age (`latest`, `@2`), chunker, or a part of its id that no other has.
+def find_run(name: str, results: Path | str = RESULTS) -> RunView:
+    """Find a run in a folder of runs by folder, id, age (`latest`, `@2`), chunker, or a part that no other id has.
 
     UsageError if the name fits no run or several, ResultError if the run is of another version.
     """
+    results = Path(results)
     for folder in (Path(name), results / name):
         if (folder / MANIFEST).is_file():
             return RunView.open(folder)

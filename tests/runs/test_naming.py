@@ -58,6 +58,14 @@ def test_a_chunker_or_any_part_of_an_id_names_a_run(evaluated):
     assert find_run("fixed:max_nws=800", evaluated).run_id.startswith("fixed-800")
 
 
+def test_the_folder_of_runs_may_be_a_text_and_is_results_by_default(evaluated, monkeypatch):
+    newest = stored_runs(evaluated)[0]
+    assert find_run("latest", str(evaluated)).run_id == newest.run_id
+    (evaluated.parent / "results").symlink_to(evaluated)
+    monkeypatch.chdir(evaluated.parent)
+    assert find_run("latest").run_id == newest.run_id
+
+
 def test_runs_are_counted_from_the_newest(results):
     """`latest` is `@1`; a broken run is not counted, and a place beyond the last is refused."""
     for run_id, year in zip(RUNS, range(1980, 2020), strict=True):
