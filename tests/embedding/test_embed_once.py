@@ -95,13 +95,15 @@ def test_an_embedder_that_is_given_is_the_only_one_made(benchmark, tmp_path, mon
 
 def test_a_worker_hashes_no_model_that_its_caller_has_hashed(tmp_path, monkeypatch):
     """The hash travels with the state of the file; a file in another state is read, and refused if it changed."""
-    parts = Parts(make_embedder("minilm", home=tmp_path), (), tmp_path)
-    rebuild, taken = parts.__reduce__()
     for known in [*HASHES]:  # as in a process that has just started
         monkeypatch.delitem(HASHES, known)
+    parts = Parts(make_embedder("minilm", home=tmp_path), (), tmp_path)
+    rebuild, (*named, hashed) = parts.__reduce__()
+    HASHES.clear()
     monkeypatch.setattr("repoeval_bench.core.files.sha256_file", Mock(return_value="0" * 64))
-    assert rebuild(*taken).embedder.identity == parts.embedder.identity
-    *named, ((path, state), digest) = taken
-    monkeypatch.delitem(HASHES, (path, state))
+    assert rebuild(*named, hashed).embedder.identity == parts.embedder.identity
+    HASHES.clear()
+    (path, state), digest = hashed
     with pytest.raises(EmbeddingError, match="weights .* have SHA-256 000"):
         rebuild(*named[:2], tmp_path / "other", ((path, (*state[:-1], -1)), digest))
+    HASHES.clear()
