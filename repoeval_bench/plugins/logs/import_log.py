@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from repoeval_bench.core import json_reader
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.spec import short_hash, slug
@@ -380,7 +381,9 @@ class _JudgedLog:
 
 
 def _gold_lines(gold: Path) -> list[str]:
-    return sorted(line.strip() for line in gold.read_text(encoding="utf-8-sig").splitlines() if line.strip())
+    with json_reader.opened(gold) as stream:
+        text = stream.read().decode("utf-8-sig")
+    return sorted(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:

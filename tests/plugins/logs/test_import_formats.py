@@ -64,6 +64,24 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(stored_runs, tmp_pa
     assert first.header_nws
 
 
+def test_every_input_may_be_packed(stored_runs, tmp_path):
+    """Log, gold, corpus and timings as `.gz` give the same run, by the same id."""
+    folder, run = stored_runs
+    write_rows(tmp_path / "log.jsonl", [row.model_dump(exclude_none=True) for row in run.log_rows()])
+    write_rows(tmp_path / "times.jsonl", [{"query_id": run.scores.query_ids[0], "latency_ms": {"retrieve": 2.0}}])
+    inputs = [tmp_path / "log.jsonl", *(folder / name for name in ("gold.jsonl", "corpus.jsonl"))]
+    inputs.append(tmp_path / "times.jsonl")
+    packed = [tmp_path / f"{path.stem}.jsonl.gz" for path in inputs]
+    for plain, path in zip(inputs, packed, strict=True):
+        write_text(path, read_text(plain))
+    runs = [
+        imported(log, gold, tmp_path / name, corpus=corpus, timings=times, measures=["mrr"])
+        for name, (log, gold, corpus, times) in {"plain": inputs, "packed": packed}.items()
+    ]
+    assert runs[0].run_id == runs[1].run_id
+    assert runs[0].per_query() == runs[1].per_query()
+
+
 def test_two_rankings_are_compared_like_any_runs(stored_runs, tmp_path):
     folder, run = stored_runs
     lines = [line.rpartition(" ")[0] for line in read_text(folder / TREC).splitlines()]
