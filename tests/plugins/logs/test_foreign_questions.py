@@ -8,6 +8,7 @@ from plugins.logs.made_logs import log_row
 from repoeval_bench import load_benchmark
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.validation import LINES
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS
 from support.codebase import write_files
@@ -58,6 +59,7 @@ SWE_EXPLORE = [
         "ground_truth": {"read_core_regions": regions(("src/use.py", 1, -1))},
     },
 ]
+TOO_LONG = places(("src/spans.py", 1, 2**64), name="file")
 USE = ("src/use.py", 1, 1)
 RANKED = [{"instance_id": "tool__one-7", "regions": regions(USE, ("/testbed/src/spans.py", 4, 4), USE)}]
 SOURCES = {
@@ -158,6 +160,11 @@ def test_gold_of_whole_files_is_marked(tmp_path):
         ("contextbench", "gold.jsonl", [CONTEXTBENCH[0], CONTEXTBENCH[0]], "twice"),
         ("contextbench", "gold.parquet", SEVEN | {"instance_id": 7, "gold_context": "[]"}, "gold.parquet: row 1"),
         ("swe-explore", "bench.jsonl", [{"instance_id": "a"}], "ground_truth"),
+        *(
+            ("semble", "tool.json", [{"query": "x", "relevant": places(("a", 1, last))}], f"1 to {last} are not")
+            for last in (LINES + 1, 2**53)
+        ),
+        ("contextbench", "gold.jsonl", [SEVEN | {"gold_context": json.dumps(TOO_LONG)}], f"1 to {2**64} are not"),
     ],
 )
 def test_what_is_no_such_format_is_refused(tmp_path, name, file, content, said):
@@ -176,11 +183,22 @@ def test_nothing_of_an_earlier_conversion_stays(tmp_path):
     assert not (out / FILE_GOLD).exists()
 
 
-def test_a_ranking_of_other_issues_is_refused(tmp_path):
-    """The issue that the benchmark lacks is named; only SWE-Explore has rankings."""
-    file = write(tmp_path / "bench.jsonl", SWE_EXPLORE)
-    ranked = write(tmp_path / "mine.jsonl", [{"instance_id": "other", "regions": []}])
-    more = ("-o", tmp_path / "out", "--ranking", ranked)
-    assert "'other'" in one_sentence(bench("logs", "questions", "swe-explore", file, *more), 1)
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"instance_id": "other", "regions": []}], "has no instance 'other'"),
+        (RANKED * 2, "mine.jsonl:2: instance 'tool__one-7' appears twice"),
+        ([RANKED[0] | {"regions": regions(("a.py", 1, LINES + 1))}], f"1 to {LINES + 1} are not a range"),
+    ],
+)
+def test_a_ranking_that_no_import_could_read_is_refused(tmp_path, rows, said):
+    """An issue that the benchmark lacks or that appears twice, and lines beyond the largest number of one."""
+    file, ranked = write(tmp_path / "bench.jsonl", SWE_EXPLORE), write(tmp_path / "mine.jsonl", rows)
+    done = bench("logs", "questions", "swe-explore", file, "-o", tmp_path / "out", "--ranking", ranked)
+    assert said in one_sentence(done, 1)
+
+
+def test_only_swe_explore_has_rankings(tmp_path):
+    more = ("-o", tmp_path / "out", "--ranking", write(tmp_path / "mine.jsonl", RANKED))
     semble = write(tmp_path / "t.json", SEMBLE)
     assert "--ranking" in one_sentence(bench("logs", "questions", "semble", semble, *more), 2)

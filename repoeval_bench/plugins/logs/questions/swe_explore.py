@@ -57,14 +57,19 @@ def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
 def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow]:
     """Return an explorer's results as rows of a log; a repeated region keeps its first rank.
 
-    ResultErrors: an issue that the benchmark lacks, or a region without an end, whose size is not known.
+    ResultErrors: an issue that the benchmark lacks or that appears twice, or a region without an end, whose size is not
+    known.
     """
     repositories = {row.instance_id: _repository(row) for _, row in read_foreign(benchmark, _Issue)}
     ranked = list(read_foreign(results, _Result))
     deepest = max((len(row.regions) for _, row in ranked), default=0)
+    known: set[str] = set()
     for where, row in ranked:
         if row.instance_id not in repositories:
             raise ResultError(f"{where}: {benchmark} has no instance {row.instance_id!r}; give results of that file")
+        if row.instance_id in known:
+            raise ResultError(f"{where}: instance {row.instance_id!r} appears twice; keep one row")
+        known.add(row.instance_id)
         regions = dict.fromkeys((relative(region.path), region.start, region.end) for region in row.regions)
         topk = []
         for rank, (path, start, end) in enumerate(regions, start=1):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.validation import LINES
 from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.store import jsonl
@@ -89,8 +90,10 @@ class QuestionCounts:
 
 def line_span(where: str, first: int, last: int) -> LineSpan:
     """Convert lines that count from 1 and include the last one; a ResultError if they are no range."""
-    if not 1 <= first <= last:
-        raise ResultError(f"{where}: lines {first} to {last} are not a range; lines count from 1, the last is included")
+    if not 1 <= first <= last <= LINES:
+        raise ResultError(
+            f"{where}: lines {first} to {last} are not a range; lines count from 1 to {LINES:,}, the last is included"
+        )
     return LineSpan(first - 1, last)
 
 
