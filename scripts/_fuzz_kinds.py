@@ -26,7 +26,8 @@ from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.files import path_problem
-from repoeval_bench.core.validation import EXACT, LINES
+from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.validation import LINES
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from repoeval_bench.core.errors import BenchError, SpecError
 from repoeval_bench.core.http_reader import Response, TooMuchError, ask
 from repoeval_bench.core.json_reader import JsonFaultError, parse, parse_loose
-from repoeval_bench.core.validation import EXACT
+from repoeval_bench.core.numbers import EXACT
 
 if TYPE_CHECKING:
     import httpx

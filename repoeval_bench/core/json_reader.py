@@ -22,7 +22,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from repoeval_bench.core.errors import BenchError, os_reason
-from repoeval_bench.core.validation import EXACT, mistakes, without_line
+from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.validation import mistakes, without_line
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+EXACT = 2**53
+"""The largest whole number that a file may contain: every program that reads JSON reads it exactly."""
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 

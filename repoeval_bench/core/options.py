@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, get_args
 
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.numbers import parse_number
+from repoeval_bench.core.numbers import EXACT, parse_number
 from repoeval_bench.core.spec import nearest
 
 Value = str | float | None
@@ -33,16 +33,16 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Reads a whole number from `low` to `high`."""
+    """Reads a whole number from `low` to `high`, by default the ones that a run can store."""
 
-    low: float = -math.inf
-    high: float = math.inf
+    low: int = -EXACT
+    high: int = EXACT
 
     @property
     def expected(self) -> str:
         """The possible values."""
-        words = "a whole number" + (f" from {self.low}" if math.isfinite(self.low) else "")
-        return words + (f" to {self.high:,}" if math.isfinite(self.high) else "")
+        low = "-2^53" if self.low == -EXACT else self.low
+        return f"a whole number from {low} to " + ("2^53" if self.high == EXACT else f"{self.high:,}")
 
     def __call__(self, text: str) -> int:
         """The number."""

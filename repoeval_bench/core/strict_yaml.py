@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import EXACT, STRICT, expectation
+from repoeval_bench.core.validation import STRICT, expectation
 
 if TYPE_CHECKING:
     import yaml

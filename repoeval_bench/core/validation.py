@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
+from repoeval_bench.core.numbers import EXACT
+
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
@@ -17,9 +19,6 @@ STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fals
 
 A command uses few of the models, so each is built on first use.
 """
-
-EXACT = 2**53
-"""The largest whole number that a file may contain: every program that reads JSON reads it exactly."""
 
 LINES = 2**31 - 1
 """The largest line number."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, counted, no_pause, utc_now
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.core.validation import EXACT
+from repoeval_bench.core.numbers import EXACT
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -129,8 +129,9 @@ def option(
     ge: float | None = None,
     gt: float | None = None,
     lt: float | None = None,
+    le: float | None = None,
     **names: Any,
 ) -> Any:
     """Return a field with its default, its option (`names` are other fields of `FieldOption`) and its bounds."""
     extra: Any = {"option": FieldOption(meaning=meaning, metavar=metavar, **names)}
-    return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)
+    return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt, le=le)

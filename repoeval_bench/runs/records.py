@@ -20,7 +20,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from repoeval_bench.core.validation import EXACT, STRICT, Count, Plain
+from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.validation import STRICT, Count, Plain
 
 SCHEMA: Final = 5
 """Version of the layout; a folder of another version is refused."""

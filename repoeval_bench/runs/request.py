@@ -14,6 +14,7 @@ from pydantic import model_validator
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
@@ -50,7 +51,7 @@ class DataRequest(Request):
     repos: tuple[str, ...] | None = option(
         None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
     )
-    limit: int | None = option(None, "Only the first N tasks.", "N", ge=1)
+    limit: int | None = option(None, "Only the first N tasks.", "N", ge=1, le=EXACT)
     questions: str | None = option(
         None,
         "Use your own questions: JSONL with query, file, start_line and end_line; the protocol is questions.",
@@ -110,7 +111,7 @@ class RunRequest(DataRequest):
         combined=True,
         rare=True,
     )
-    k: int = option(DEPTH, "Number of chunks to rank and store for a query.")
+    k: int = option(DEPTH, "Number of chunks to rank and store for a query.", le=EXACT)
     measures: tuple[str, ...] = option(
         (), "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
     )
@@ -243,6 +244,7 @@ class RecommendRequest(DataRequest):
         "Use at most N tasks under each protocol, spread over the files; the number left out is printed.",
         "N",
         ge=1,
+        le=EXACT,
     )
     time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
 

@@ -233,6 +233,7 @@ def test_a_closed_port():
         ("hash:x", "is not key=value"),
         ("hsh", "did you mean 'hash'"),
         ("hash:dim=x", "whole number from 1"),
+        (f"hash:seed={2**53 + 1}", r"whole number from 0 to 2\^53"),
     ],
 )
 def test_wrong_specs_are_refused_without_repeating_a_key(spec, message):

@@ -192,6 +192,7 @@ def test_the_oracle_puts_the_ideal_first():
         ("rerank:overlap,first=rerank", "first is dense, bm25"),
         ("rerank:overlap,first=bm25+k1=x", "k1 is a number"),
         ("rerank:overlap,k_raw=0", "whole number from 1"),
+        (f"rerank:overlap,k_raw={2**53 + 1}", r"whole number from 1 to 2\^53"),
         ("rerank:overlap,max_length=9", "unknown option"),
         ("rerank:m,max_length=x", "max_length is a whole number"),
         ("hybrid:plain", "is not key=value"),

@@ -26,6 +26,12 @@ def test_a_field_that_does_not_exist_or_is_of_another_type_is_a_usage_error():
         assert piece in str(error.value)
 
 
+@pytest.mark.parametrize("field", ["k", "limit"])
+def test_a_number_that_no_run_can_store_is_a_usage_error(field):
+    with pytest.raises(UsageError, match=f"{field}: a number of 9007199254740992 or less was expected"):
+        RunRequest.of({field: 2**53 + 1})
+
+
 def test_every_mistake_is_kept_with_its_field_and_value():
     """So that a file's line can be found, and an option be named."""
     result = Problems()

@@ -12,6 +12,7 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, note, out_option
 from repoeval_bench.cli.output import INPUT, measures_option
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.import_log import import_run
@@ -69,7 +70,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
 )
 @click.option(
     "--depth",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, EXACT),
     metavar="K",
     help="The depth of a TREC run; by default the length of its longest ranking.",
 )
