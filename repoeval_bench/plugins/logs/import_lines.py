@@ -83,13 +83,16 @@ class LineInputs:
 def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]:
     """Return name -> file, for those names that a folder, or a run's sources.jsonl.gz, has as text.
 
-    A name that leads out of the folder is not looked up. A folder or file that cannot be read is a ResultError.
+    A name that leads out of the folder, or that no file can have, is not looked up. A folder or file that cannot be
+    read is a ResultError.
     """
     if not sources.is_dir():
         return {name: file for name, file in read_sources(sources).items() if name in names}
     root = sources.resolve()
     results: dict[str, SourceFile] = {}
     for name in sorted(names):
+        if "\0" in name:
+            continue
         path = (root / name).resolve()
         if not path.is_relative_to(root) or not path.is_file():
             continue

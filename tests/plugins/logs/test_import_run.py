@@ -174,6 +174,16 @@ def test_a_query_is_read_up_to_a_chunk_without_lines(by_hand, tmp_path):
     assert "2 queries with a chunk of which file or lines are not known" in bench("logs", "import", path, *options).out
 
 
+def test_a_name_that_no_file_can_have_is_a_file_that_is_missing(by_hand, tmp_path):
+    """A chunk of it ends the reading, which is counted; gold of it is refused."""
+    sources, log, gold = by_hand
+    path = log([chunk("a\0.py", 2, 3)], [chunk("b.py", 0, 3)])
+    words = ("logs", "import", path, "--gold", gold, "--out", tmp_path / "out", "--files", sources)
+    assert json_of(*words)["counts"]["queries_not_read"] == 1
+    write_rows(gold, [{"query_id": "q0", "file": "r/a\0.py", "start_line": 2, "end_line": 3}])
+    assert "1 of the gold's 1 files are not in" in one_sentence(bench(*words), 1)
+
+
 def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
     """The command says for how many queries and why; asked for, it is refused; wrong sources are refused."""
     sources, log, gold = by_hand
