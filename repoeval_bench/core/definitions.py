@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Doc:
-    """A docstring or doc comment: its lines, and its text without quotes, comment marks and common indentation."""
+    """A docstring or doc comment: its lines, and its text without quotes, comment marks and common indentation.
+
+    followed: a statement starts on its last line.
+    """
 
     lines: LineSpan
     text: str
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,7 +288,9 @@ class _Walk:
         if set(opening.lower()) & {"f", "b"}:
             return None
         text = self.parsed.text(first)[len(opening) : -len(opening.lstrip("rRuU"))]
-        return Doc(self.parsed.lines(first), inspect.cleandoc(text))
+        lines = self.parsed.lines(first)
+        followed = any(child.is_named and self.parsed.lines(child).start < lines.end for child in plain[1:3])
+        return Doc(lines, inspect.cleandoc(text), followed)
 
     def _parts(self, candidate: DefinedName, whole: Node) -> tuple[LineSpan, LineSpan | None]:
         """The lines of header and body; None without a body."""

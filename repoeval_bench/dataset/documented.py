@@ -136,7 +136,8 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
         if definition.kind not in {"function", "method"} or definition.doc is None:
             continue
         gold = without((Place(file.name, definition.lines),), Place(file.name, definition.doc.lines))
-        alone = not definition.doc.lines.overlaps(definition.header)  # no line of it holds code too
+        # No line of it holds code too.
+        alone = not definition.doc.lines.overlaps(definition.header) and not definition.doc.followed
         is_all = alone and definition.doc.lines == definition.body
         has_code = definition.body is not None and not definition.declaration and not is_all
         documented.append(

@@ -29,6 +29,11 @@ def short():
 def inline(): """A docstring on a line with the signature."""; return 2
 
 
+def followed():
+    """A docstring on a line with a statement
+    after it."""; return 3
+
+
 def stub():
     """A function that has nothing but its docstring."""
 
@@ -75,7 +80,7 @@ def test_all_docstrings_of_functions_are_blanked_and_lines_keep_their_numbers():
     assert file.n_lines == len(PYTHON.splitlines())
     for gone in ("Say how wide", "Not a part", "Too short", "nothing but its docstring", ":param x:"):
         assert gone not in file.text
-    for kept in ("A class whose docstring stays", "on a line with the signature", "return self.right"):
+    for kept in ("A class whose docstring stays", "on a line with the signature", "return 3", "return self.right"):
         assert kept in file.text
 
 
@@ -122,8 +127,8 @@ def test_a_comment_on_what_is_before_it_asks_nothing_of_what_follows():
 
 
 def test_what_asks_nothing_is_counted():
-    """`short` has 3 words, and the docstring of `inline` cannot be blanked; `stub` has no code to be found."""
-    assert documented(benchmark({"a.py": PYTHON})).unscored == 2
+    """`short` has 3 words; docstrings of `inline` and `followed` cannot be blanked; `stub` has no code to be found."""
+    assert documented(benchmark({"a.py": PYTHON})).unscored == 3
 
 
 def test_every_language_with_doc_comments_asks():
