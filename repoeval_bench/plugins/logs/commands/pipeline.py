@@ -11,7 +11,7 @@ from repoeval_bench.cli.console import print_json, print_lines, print_paragraph,
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import INPUT, plain, title_of
-from repoeval_bench.plugins.logs.pipeline.hard_negatives import hard_negatives
+from repoeval_bench.plugins.logs.pipeline.hard_negatives import NUMBERS, hard_negatives
 from repoeval_bench.plugins.logs.pipeline.report import SECTIONS, pipeline_report
 from repoeval_bench.plugins.logs.tables import section_tables
 from repoeval_bench.runs.naming import find_run
@@ -64,7 +64,7 @@ def pipeline_command(
     "numbers",
     multiple=True,
     type=click.IntRange(min=1),
-    default=(1, 3, 5),
+    default=NUMBERS,
     show_default=True,
     help="Number of negatives; repeat it.",
 )

@@ -27,12 +27,22 @@ class HardNegatives:
     unknown: int
 
 
-def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: Path | None = None) -> HardNegatives:
+NUMBERS = (1, 3, 5)
+"""The usual numbers of negatives."""
+
+
+def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Path | None = None) -> HardNegatives:
     """Measure the loss by n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
 
     `negatives` is a JSONL file with query_id and chunk_id, hardest first; see `negatives_section` for the default. A
-    run without a measure of ranks is a UsageError, a broken file a ResultError.
+    run without a measure of ranks is a UsageError, and so is a number of placeholders beyond the run's depth. A broken
+    file is a ResultError.
     """
+    most = max(run.metrics.k, *NUMBERS)
+    if negatives is None and (n := max(numbers, default=0)) > most:
+        raise UsageError(
+            f"n {n} is deeper than the {run.metrics.k} chunks that {run.run_id} ranks; take at most {most}"
+        )
     log = JudgedLog.read(run)
     if not log.measures:
         raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
@@ -72,7 +82,7 @@ def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[s
     Without `negatives`, n placeholders push the results down: the loss by n hard negatives of any corpus. A query that
     has fewer than n negatives gets those it has.
     """
-    placeholders = [f"\0negative {i}" for i in range(n)]
+    placeholders = [f"\0negative {i}" for i in range(n)] if negatives is None else []
     inserted = {q: placeholders if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
     before = log.scores(log.ranked, log.measures)
     after = log.scores(lambda q: dict.fromkeys([*inserted[q], *log.ranked(q)]), log.measures)
