@@ -110,6 +110,19 @@ MARKED = [
     ("a.js", f"/**\n * @description {SUM}\n * @param a one\n */\nfunction add(a) {{\n  return a\n}}\n", SUM),
     # A tag right behind the mark is no sign of Doxygen.
     ("a.cs", f"class A {{\n  ///<summary>{SUM}</summary>\n  int Add(int a) {{\n    return a;\n  }}\n}}\n", SUM),
+    # Entities are what they stand for, but not in code of Javadoc; `<para>` ends a paragraph as `<p>` does.
+    (
+        "a.cs",
+        "class A {\n  /// <summary><para>Gives &lt;the&gt; sum of A &amp; B.</para><para>Not asked.</para></summary>\n"
+        "  int Add(int a) {\n    return a;\n  }\n}\n",
+        "Gives <the> sum of A & B.",
+    ),
+    (
+        "A.java",
+        "class A {\n  /** Gives <b>the</b> sum of &lt;A&gt; &amp;&nbsp;{@link B} as {@code &amp;}. */\n"
+        "  int add(int a) {\n    return a;\n  }\n}\n",
+        "Gives the sum of <A> & B as &amp;.",
+    ),
     ("A.java", f"class A {{\n  /**<p>{SUM}</p>*/\n  int add(int a) {{\n    return a;\n  }}\n}}\n", SUM),
 ]
 

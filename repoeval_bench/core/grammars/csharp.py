@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import (
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 
 def _plain(text: str) -> str:
-    """Return a doc comment without XML; a reference is the name that it refers to."""
-    return TAG.sub("", re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", text))
+    """Return a doc comment without XML: blank lines for `<para>`, and the name that a reference refers to."""
+    text = re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", text)
+    return unescape(TAG.sub("", re.sub(r"</?para\b[^<>]*>", "\n\n", text)))
 
 
 def _property(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 from repoeval_bench.core.grammars.grammar import (
     BLOCK_AND_LINE,
@@ -40,9 +41,9 @@ def _plain(text: str) -> str:
 
 
 def _without_html(text: str) -> str:
-    """Javadoc without HTML: blank lines for tags of blocks, and the shown text for inline tags such as `{@link}`."""
+    """Javadoc without HTML: blank lines for tags of blocks, and the shown text for entities and for inline tags."""
     text = _BETWEEN_WORDS.sub(" ", _BLOCK.sub("\n\n", text))
-    return re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", TAG.sub("", text))
+    return unescape(re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", TAG.sub("", text)))
 
 
 JAVA = Grammar(
