@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -31,13 +31,26 @@ _TEXTS_OF_A_MODEL = (
     "(completions.jsonl, and completion in manifest.json)"
 )
 _TOKENS_OF_A_MODEL = "tokens, truncation and what the model reads of a query"
+_PAIRS_OF_A_MODEL = "how many pairs a model read, and how many were truncated"
 
-_TOKENS = {
-    *(f"{what}_{fact}" for what in ("queries", "chunks") for fact in ("truncated", "tokens", "tokens_lost")),
-    *("query_tokens", "truncated", "chunk_tokens", "read", "index"),
+_Path = tuple[str | int, ...]
+"""A file, or the key of a row, and the names that lead to a value; the places of a list are numbers."""
+
+_TOKENS: set[_Path] = {
+    *(
+        (file, "counts", f"{what}_{fact}")
+        for file in (MANIFEST, METRICS)
+        for what in ("queries", "chunks")
+        for fact in ("truncated", "tokens", "tokens_lost")
+    ),
+    *((MANIFEST, "index"), (METRICS, "chunk_tokens"), (RETRIEVED, "query_tokens"), (QUERIES, "read")),
+    *((PER_QUERY, "facts", "query_tokens"), (PER_QUERY, "facts", "truncated")),
 }
-_PAIRS = {"pairs", "pairs_truncated"}
-_AS_STORED = {"created", "code", "versions", "source"}
+_PAIRS: set[_Path] = {(file, "counts", name) for file in (MANIFEST, METRICS) for name in ("pairs", "pairs_truncated")}
+_AS_STORED: set[_Path] = {
+    *((MANIFEST, "created"), (MANIFEST, "code"), (MANIFEST, "versions"), (MANIFEST, "index", "seconds")),
+    *((MANIFEST, "dataset", "source"), (METRICS, "dataset", "source")),
+}
 
 _TOLERANCE = 1e-9
 """Relative and absolute: another processor may sum in another order. Values below 1e-9 count as 0."""
@@ -103,7 +116,8 @@ def compare_replay(run: RunView, again: Replay, data: str) -> Verification:
     remade = again.run
     taken_over = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
     # Which pairs a model reads follows from a first stage that may differ in its last places.
-    taken_over |= _PAIRS if remade.manifest.config and remade.manifest.config.retriever_identity else set()
+    reads_pairs = bool(remade.manifest.config and remade.manifest.config.retriever_identity)
+    taken_over |= _PAIRS if reads_pairs else set()
     compared = dict[str, int]()
     for (file, claimed), (_, computed) in zip(_contents(run, taken_over), _contents(remade, taken_over), strict=True):
         compared[file] = len(computed)
@@ -127,6 +141,7 @@ def compare_replay(run: RunView, again: Replay, data: str) -> Verification:
         as_stored=(
             *(["the ranking with its scores"] if again.computed is None else []),
             *([] if again.counts_tokens else [_TOKENS_OF_A_MODEL]),
+            *([_PAIRS_OF_A_MODEL] if reads_pairs else []),
             *([_TEXTS_OF_A_MODEL] if run.manifest.completion else []),
             *ALWAYS_AS_STORED,
         ),
@@ -158,81 +173,96 @@ def _ranked_at(ranking: Ranking, index: int) -> str | None:
     return f"{ranking[index][0]} {ranking[index][1]}" if index < len(ranking) else None
 
 
-def _contents(run: RunView, taken_over: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (file, value's name -> value) of every file that can be computed again, and the intervals."""
-    yield MANIFEST, _flat(run.manifest.as_json(), taken_over)
-    yield METRICS, _flat(run.metrics.as_json(), taken_over)
-    yield PER_QUERY, _keyed(((row.query_id, row.as_json()) for row in run.query_rows()), taken_over)
+def _contents(run: RunView, taken_over: Collection[_Path]) -> Iterator[tuple[str, dict[_Path, Any]]]:
+    """Yield (file, path -> value) of every file that can be computed again, and the intervals."""
+    for name, record in ((MANIFEST, run.manifest), (METRICS, run.metrics)):
+        yield name, _flat(_without(record.as_json(), _names(name, taken_over)), (name,))
+    yield PER_QUERY, _keyed(PER_QUERY, ((row.query_id, row.as_json()) for row in run.query_rows()), taken_over)
     yield QRELS, _lines(run.text(QRELS))
-    yield RETRIEVED, _keyed(((row.query_id, row.as_json()) for row in run.log_rows()), taken_over)
+    yield RETRIEVED, _keyed(RETRIEVED, ((row.query_id, row.as_json()) for row in run.log_rows()), taken_over)
     models: tuple[tuple[str, type[Record], Callable[[Any], str]], ...] = (
         (SOURCES, SourceRow, lambda row: f"{row.repo}/{row.path}"),
         (CHUNKS, ChunksRow, lambda row: f"{row.file}{f' of {row.query_id}' if row.query_id else ''}"),
         (QUERIES, QueryGoldRow, lambda row: row.query_id),
     )
     for name, model, key in models:
-        yield name, _keyed(((key(row), row.as_json()) for row in run.rows(name, model)), taken_over)
+        yield name, _keyed(name, ((key(row), row.as_json()) for row in run.rows(name, model)), taken_over)
     yield INTERVALS, _intervals(run)
 
 
-def _lines(text: str) -> dict[str, Any]:
+def _lines(text: str) -> dict[_Path, Any]:
     """`query chunk` -> the whole line of a TREC file, fields that no reader uses included.
 
     The hash of the whole text is added, so that a change of order or blanks is noticed too.
     """
-    values = _keyed((" ".join(line.split()[:3:2]), {"line": line}) for line in text.splitlines())
-    values["text as a whole"] = short_hash(text)
+    values = _keyed(QRELS, ((" ".join(line.split()[:3:2]), {"line": line}) for line in text.splitlines()))
+    values[QRELS, "text as a whole"] = short_hash(text)
     return values
 
 
-def _intervals(run: RunView) -> dict[str, Any]:
+def _intervals(run: RunView) -> dict[_Path, Any]:
     """Measure -> ends of the 95 % interval of each mean."""
     scores = QueryScores.from_rows(run.query_rows())
     measures = list(scores.values)
-    values: dict[str, Any] = {}
+    values: dict[_Path, Any] = {}
     for over in ("micro", "macro"):
         _, ends = mean_intervals(scores.table(measures), scores.clusters, scores.repos, over)
-        values |= _flat(
-            {f"{over} {measure}": ends_of_measure for measure, ends_of_measure in zip(measures, ends, strict=True)}, ()
-        )
+        named = {f"{over} {measure}": ends_of_measure for measure, ends_of_measure in zip(measures, ends, strict=True)}
+        values |= _flat(named, (INTERVALS,))
     return values
 
 
-def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]], taken_over: Collection[str] = ()) -> dict[str, Any]:
+def _keyed(
+    file: str, rows: Iterable[tuple[str, dict[str, Any]]], taken_over: Collection[_Path] = ()
+) -> dict[_Path, Any]:
     """The values of all rows under their keys, and their order; a second row of a key is kept too."""
-    values: dict[str, Any] = {}
+    values: dict[_Path, Any] = {}
     seen: dict[str, None] = {}
+    left_out = _names(file, taken_over)
     for key, row in rows:
         name = key
         while name in seen:
             name += " (again)"
         seen[name] = None
-        values |= _flat(row, taken_over, f"{name}: ")
-    values["order of rows"] = short_hash("\n".join(seen))
+        values |= _flat(_without(row, left_out), (f"{name}: ",))
+    values[file, "order of rows"] = short_hash("\n".join(seen))
     return values
 
 
-def _flat(value: Mapping[str, Any], taken_over: Collection[str], prefix: str = "") -> dict[str, Any]:
-    """Plain values by their path, without those that are taken over from the folder."""
-    values: dict[str, Any] = {}
-    for key, item in value.items():
-        if key in taken_over or f"{prefix}{key}" == "index.seconds":
-            continue
-        if isinstance(item, list | tuple):
-            item = {str(index): part for index, part in enumerate(item)}  # noqa: PLW2901 - a list is a record of places
-        if isinstance(item, dict):
-            values |= _flat(item, taken_over, f"{prefix}{key}.")
+def _names(file: str, paths: Iterable[_Path]) -> list[_Path]:
+    """The paths in one file, without its name."""
+    return [tuple(names) for name, *names in paths if name == file]
+
+
+def _without(content: dict[str, Any], paths: Iterable[_Path]) -> dict[str, Any]:
+    """Take the values at these paths out of a record, and return it."""
+    for *names, last in paths:
+        inner: Any = content
+        for name in names:
+            inner = inner.get(name) or {}
+        inner.pop(last, None)
+    return content
+
+
+def _flat(value: Mapping[str, Any] | Sequence[Any], path: _Path) -> dict[_Path, Any]:
+    """Plain values by their path, and what is empty."""
+    values: dict[_Path, Any] = {}
+    for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+        if isinstance(part, dict | list | tuple) and part:
+            values |= _flat(part, (*path, key))
         else:
-            values[prefix + key] = item
+            values[*path, key] = part
     return values
 
 
-def _differences(file: str, claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:
-    for value in dict.fromkeys((*claimed, *computed)):
-        ours, theirs = computed.get(value), claimed.get(value)
-        if value in claimed and value in computed and _same(theirs, ours):
+def _differences(file: str, claimed: Mapping[_Path, Any], computed: Mapping[_Path, Any]) -> Iterator[Difference]:
+    for path in dict.fromkeys((*claimed, *computed)):
+        ours, theirs = computed.get(path), claimed.get(path)
+        if path in claimed and path in computed and _same(theirs, ours):
             continue
-        yield _difference(file, value, theirs, ours)
+        first, *names = path
+        of_row = "" if first == file else str(first)
+        yield _difference(file, of_row + ".".join(map(str, names)), theirs, ours)
 
 
 def _difference(file: str, value: str, claimed: Any, computed: Any) -> Difference:

@@ -199,6 +199,26 @@ STORED = {
     "another gold": ("queries.jsonl.gz", lambda row: row["gold"][0].__setitem__(2, 999), ""),
     "an absolute path": ("sources.jsonl.gz", lambda row: row.update(path="/etc/passwd"), "/etc/passwd"),
     "an extra in the log": ("retrieved.jsonl.gz", lambda row: row.update(extra={"a": 1}), "extra.a"),
+    "a fact for segments": ("per_query.jsonl.gz", lambda row: row["facts"].update(source="good"), "facts.source"),
+    "a source in the log": ("retrieved.jsonl.gz", lambda row: row.update(source="good"), ": source"),
+    "a measure called code": ("metrics.json", lambda m: m["micro"].update(code=0.9), "micro.code"),
+    "a repository called code": (
+        "metrics.json",
+        lambda m: m["per_repo"].update(code={"mrr": 0.9}),
+        "per_repo.code.mrr",
+    ),
+    "a ceiling of it": (
+        "metrics.json",
+        lambda m: m["ceilings"]["per_repo"].update(versions={"recall@5": 0.9}),
+        "ceilings.per_repo.versions.recall@5",
+    ),
+    "a model of another origin": (
+        "manifest.json",
+        lambda m: m["config"]["embedder_identity"].update(source="theirs"),
+        "config.embedder_identity.source",
+    ),
+    "a repository without a score": ("metrics.json", lambda m: m["per_repo"].update(zzz={}), "per_repo.zzz"),
+    "a part of nothing": ("manifest.json", lambda m: m["dataset"].update(part={}), "dataset.part"),
 }
 """Name of a change -> its file, the change, and the value that is named."""
 
