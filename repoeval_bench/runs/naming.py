@@ -31,7 +31,7 @@ _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """A folder with one of these files is that of a run, finished or not."""
 
 OWN = {MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
-"""The files that a run's folder may contain."""
+"""The files that a run's folder may contain; that of completions only if a model completed the run."""
 
 _SHOWN = 3
 """The most run ids that an error names; a folder may have hundreds."""
@@ -164,8 +164,9 @@ def check_folder(run: RunView) -> None:
     A link is refused too: it could name any file of the user who copies the folder.
     """
     check_name(run)
+    own = OWN if run.manifest.completion else OWN - {COMPLETIONS}
     other = sorted(
-        path.name for path in run.folder.iterdir() if path.name not in OWN or path.is_symlink() or not path.is_file()
+        path.name for path in run.folder.iterdir() if path.name not in own or path.is_symlink() or not path.is_file()
     )
     if other:
         listed = few(other, _SHOWN)

@@ -251,7 +251,7 @@ def test_a_folder_holds_one_run_under_its_id_and_nothing_else(claimed, verified,
     assert "give the folder that name" in verified(renamed)[1]
     result = json_of("lab", "leaderboard", "--out", renamed.parent)
     assert "give the folder that name" in result["not_ranked"][renamed.name]
-    for name in ("notes.txt", "verified.json", "more/", ".hidden"):
+    for name in ("notes.txt", "verified.json", "completions.jsonl", "more/", ".hidden"):
         folder = shutil.copytree(claimed, tmp_path / name.strip("./") / claimed.name)
         (folder / name).mkdir() if name.endswith("/") else (folder / name).write_text("{}")
         code, sentence = verified(folder)
