@@ -275,7 +275,7 @@ def _tallies(differences: FloatArray, columns: Sequence[_Column]) -> dict[int, l
     """Return how many queries of each column the treatment is better in (1), ties in (0), and is worse in (-1)."""
     tallies: dict[int, list[int]] = {1: [], 0: [], -1: []}
     for column, of_queries in zip(columns, differences.T, strict=True):
-        moved = np.sign(np.round(of_queries, 12)) * (-1 if lower_is_better(column.measure) else 1)
+        moved = np.sign(of_queries) * (-1 if lower_is_better(column.measure) else 1)
         for sign, counts in tallies.items():
             counts.append(int(np.count_nonzero(moved == sign)))
     return tallies

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.analysis.pair_verdicts import SAME
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.runs.query_scores import SAME
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -75,7 +75,7 @@ def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> D
     changes = []
     for query_id, before, after in zip(first.scores.query_ids, *sides, strict=True):
         change = after.value - before.value
-        if abs(change) > SAME:
+        if abs(change) >= SAME:
             shared = len(set(before.top) & set(after.top))
             why = _why(before, after)
             changes.append(

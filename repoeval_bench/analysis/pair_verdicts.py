@@ -13,10 +13,6 @@ BORDERLINE = (0.04, 0.0625)
 """A p (Holm) in here is borderline: the last bits of another processor's scores can move it over 0.05."""
 
 
-SAME = 1e-12
-"""A difference below this is the rounding error of a sum: two such means are the same."""
-
-
 class Outcome(StrEnum):
     """The outcome of the test of a pair of runs.
 

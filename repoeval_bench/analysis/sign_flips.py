@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.analysis.special import special
 from repoeval_bench.core.cores import usable_cores
+from repoeval_bench.runs.query_scores import SAME
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -72,7 +73,7 @@ _TABLE_CELLS = 500_000
 """Sums that are computed and looked up at once; more would leave the processor's cache."""
 
 _SLACK = 1e-12
-"""Relative rounding error of a sum: a sum in another order counts as equally extreme."""
+"""Relative rounding error of a sum: a sum in another order counts as equally extreme, and so does one within `SAME`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -221,7 +222,7 @@ def flip_columns(parts: FloatArray, rng: np.random.Generator, limits: FloatArray
 
 def _difference_and_slack(parts: FloatArray, first: int, second: int) -> tuple[float, float]:
     moved = parts[:, second] - parts[:, first]
-    return float(moved.sum()), _SLACK * float(np.abs(moved).sum())
+    return float(moved.sum()), SAME + _SLACK * float(np.abs(moved).sum())
 
 
 def _all_flips(n: int) -> Iterator[Packed]:
@@ -317,7 +318,7 @@ class _Sample:
         self.n_flipped = len(self._both)
         sums, sizes = parts.sum(axis=0), np.abs(parts).sum(axis=0)
         self._mean = sums if pairs is None else np.array([self._parts(i).sum() for i in range(len(pairs))])
-        self._slack = _SLACK * (sizes if pairs is None else sizes[pairs].sum(axis=1))
+        self._slack = SAME + _SLACK * (sizes if pairs is None else sizes[pairs].sum(axis=1))
         moved = [len(parts) < 2 or bool(self._parts(i).any()) for i in range(len(self._mean))]
         self._moved = np.array(moved, dtype=np.bool_)  # without a type an array of no column is of floats
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.analysis.pair_verdicts import SAME, Outcome, PairVerdict
+from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.metrics import lower_is_better
+from repoeval_bench.runs.query_scores import SAME
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval

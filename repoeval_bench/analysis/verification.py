@@ -12,7 +12,7 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.spec import short_hash
 from repoeval_bench.retrieval.ranking import differing_ranks
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
-from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.query_scores import SAME, QueryScores
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, Record
 
 if TYPE_CHECKING:
@@ -52,8 +52,15 @@ _AS_STORED: set[_Path] = {
     *((MANIFEST, "dataset", "source"), (METRICS, "dataset", "source")),
 }
 
-_TOLERANCE = 1e-9
-"""Relative and absolute: another processor may sum in another order. Values below 1e-9 count as 0."""
+TOLERANCE = SAME / 4
+"""Another processor may sum in another order. Two runs that hold are then the same to each test, which adds up to four
+such errors."""
+
+_OF_ENDS = 1e-9
+"""Tolerance for the ends of intervals, which divide such errors by small weights and are not stored."""
+
+_OF_LARGE = 1e-15
+"""Relative tolerance, for numbers so large that their last bits exceed the absolute one."""
 
 
 class RankingStatus(StrEnum):
@@ -256,9 +263,10 @@ def _flat(value: Mapping[str, Any] | Sequence[Any], path: _Path) -> dict[_Path, 
 
 
 def _differences(file: str, claimed: Mapping[_Path, Any], computed: Mapping[_Path, Any]) -> Iterator[Difference]:
+    tolerance = _OF_ENDS if file == INTERVALS else TOLERANCE
     for path in dict.fromkeys((*claimed, *computed)):
         ours, theirs = computed.get(path), claimed.get(path)
-        if path in claimed and path in computed and _same(theirs, ours):
+        if path in claimed and path in computed and _same(theirs, ours, tolerance):
             continue
         first, *names = path
         of_row = "" if first == file else str(first)
@@ -269,9 +277,9 @@ def _difference(file: str, value: str, claimed: Any, computed: Any) -> Differenc
     return Difference(file=file, value=value, claimed=claimed, computed=computed)
 
 
-def _same(claimed: Any, computed: Any) -> bool:
+def _same(claimed: Any, computed: Any, tolerance: float) -> bool:
     if isinstance(claimed, float | int) and isinstance(computed, float | int):
         if isinstance(claimed, bool) or isinstance(computed, bool) or claimed == computed == 0:
             return repr(claimed) == repr(computed)  # true is not 1, and -0.0 is printed with its sign
-        return math.isclose(claimed, computed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        return math.isclose(claimed, computed, rel_tol=_OF_LARGE, abs_tol=tolerance)
     return bool(claimed == computed)

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.records import Metrics, QueryRow
 
 FloatArray = NDArray[np.float64]
+
+SAME = 1e-12
+"""Scores that are less apart are the same: another processor may round, or add up, in another way."""
 
 GROUP = "group of files"
 """What a cluster is where queries have gold in several files, and so join these files to one cluster."""
@@ -170,8 +173,9 @@ def _columns(measures: Mapping[str, array[float]], n_rows: int) -> dict[str, Flo
 def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
     """Scores of the same queries, in one order and with the same clusters: a cluster that one run knows holds for all.
 
-    If no order is given and those of the runs differ, it is that of ids, so that the order of the runs does not matter.
-    UsageError if runs disagree about a query's cluster or repository.
+    Scores of a query that are the same but for rounding (`SAME`) become equal. If no order is given and those of the
+    runs differ, it is that of ids, so that the order of the runs does not matter. UsageError if runs disagree about a
+    query's cluster or repository.
     """
     orders = {run.query_ids for run in runs}
     ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))
@@ -184,7 +188,30 @@ def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) ->
             pairs = zip(clusters, run.clusters, strict=True)
             clusters = tuple(theirs if isinstance(known, Alone) else known for known, theirs in pairs)
         clustered_by = run.clustered_by if clustered_by == "query" else clustered_by
-    return [replace(run, clusters=clusters, clustered_by=clustered_by) for run in ordered]
+    return [
+        replace(run, clusters=clusters, clustered_by=clustered_by, values=values)
+        for run, values in zip(ordered, _without_rounding(ordered), strict=True)
+    ]
+
+
+def _without_rounding(runs: Sequence[QueryScores]) -> list[dict[str, FloatArray]]:
+    """The values of runs of the same queries; the lowest of those that are the same stands for all of them."""
+    of_runs = [dict(run.values) for run in runs]
+    for name in dict.fromkeys(chain.from_iterable(of_runs)):
+        having = [values for values in of_runs if name in values]
+        table = np.stack([values[name] for values in having])
+        order = np.argsort(table, axis=0)
+        ordered = np.take_along_axis(table, order, axis=0)
+        with np.errstate(invalid="ignore"):  # scores that are not finite are refused later
+            gaps = np.diff(ordered, axis=0)
+            if not ((gaps > 0) & (gaps < SAME)).any():
+                continue
+            for below, above in pairwise(ordered):
+                np.copyto(above, below, where=above - below < SAME)
+        np.put_along_axis(table, order, ordered, axis=0)
+        for values, column in zip(having, table, strict=True):
+            values[name] = column
+    return of_runs
 
 
 def disagreement(a: QueryScores, b: QueryScores) -> str:

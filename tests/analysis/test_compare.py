@@ -9,6 +9,7 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+from repoeval_bench.analysis.verification import TOLERANCE
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
 from support.runs import edit, read_rows, set_config, write_rows, write_run, write_runs
@@ -73,6 +74,26 @@ def test_ties_everywhere_are_equal_where_the_clusters_are_many(tmp_path):
     assert only(tmp_path, zeros, equivalence=0.09).verdict == NOT_SIGNIFICANT
     alone = {"files": [f"f{i}.py" for i in range(120)]}
     assert only(tmp_path, zeros, equivalence=0.03, **alone).verdict.outcome is Outcome.EQUAL
+
+
+@pytest.mark.parametrize(
+    "differences", [[0.0] * 20, [0.5] + [0.0] * 19, [0.01] * 10 + [-0.01] * 3], ids=["no", "one", "most"]
+)
+@pytest.mark.parametrize("n_runs", [2, 4], ids="{} runs".format)
+def test_what_verify_takes_for_the_same_moves_no_verdict(tmp_path, differences, n_runs):
+    """Neither with equal scores, nor where flips of the signs give the very mean that was observed."""
+    honest = np.array(differences)
+    base = np.full(len(honest), 0.5)
+    results = []
+    for name, error in (("honest", 0.0), ("moved", 0.99 * TOLERANCE)):
+        columns = {"a": base - error, "b": base + honest * 0.5 + error * np.where(honest < 0, -1, 1)}
+        columns |= {f"c{i}": base * i / 10 for i in range(2, n_runs)}
+        runs = write_runs(tmp_path / name, {run: {"mrr": values} for run, values in columns.items()})
+        assert len(diff(*runs[:2], "mrr").changes) == np.count_nonzero(honest)
+        c = compare(runs)[0]
+        results.append((c.verdict, c.micro.p, c.wins, c.ties, c.losses))
+    assert results[0] == results[1]
+    assert results[0][1] > 0.05
 
 
 def test_one_query_only(tmp_path):

@@ -49,6 +49,11 @@ def test_names_with_a_dot_are_not_taken_for_others(differing):
         ("per_query.jsonl.gz", lambda row: row["facts"].update(code=1), "q000000: facts.code"),
         ("per_query.jsonl.gz", lambda row: row["facts"].update(index="good"), "q000000: facts.index"),
         ("metrics.json", lambda metrics: metrics["macro"].update(truncated=0.9), "macro.truncated"),
+        (
+            "per_query.jsonl.gz",
+            lambda row: row["measures"].update({MEASURE: row["measures"][MEASURE] + 9e-10}),
+            f"q000000: measures.{MEASURE}",
+        ),
     ],
 )
 def test_what_is_empty_and_names_of_other_files_are_compared(differing, name, edit, value):
