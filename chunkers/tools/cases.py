@@ -71,7 +71,7 @@ CASES: dict[str, str] = {
     "Python 2": "print 'two'\nexec 'x' in d\nraise E, 'm'\nprint >>f, `x`\n" * 40,
     "indentation": "if a:\n        x = 1\n    y = 2\n  z = 3\n" * 50,
     "one line of 200 kB": "x = [" + "1234, " * 33_334 + "]\n",
-    "10,000 brackets": "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n",
+    "10,000 brackets": "[" * 10_000 + "x" + "]" * 10_000 + " = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n",
     "10,000 bracket lines": "x = " + "[\n" * 10_000 + "1" + "]\n" * 10_000,
     "long sum": "x = 1" + " + \\\n    1" * 3_000 + "\n",
     "long string": 'X = """\n' + "a line of words\n" * 300 + '"""\n',

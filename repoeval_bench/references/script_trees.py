@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.javascript import is_required
+from repoeval_bench.core.grammars.javascript import bound_names, is_required
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import Parsed, parse
@@ -110,11 +110,11 @@ class Trees:
                 pattern = child(parameter, "pattern") or parameter
                 yield from (
                     (parameter if name_node == pattern else name_node)
-                    for name_node in _names(pattern)
+                    for name_node in bound_names(pattern)
                     if text_of(name_node) == name
                 )
         elif node.type == "for_in_statement":
-            yield from (left for left in _names(child(node, "left")) if text_of(left) == name)
+            yield from (left for left in bound_names(child(node, "left")) if text_of(left) == name)
         elif node.type in _BLOCKS or node.type == "for_statement":
             yield from self._declared(node, name)
 
@@ -142,7 +142,7 @@ class Trees:
                     if is_required(child(declarator, "value")):  # an import
                         continue
                     bound = child(declarator, "name")
-                    yield from ((named, declarator if named == bound else named) for named in _names(bound))
+                    yield from ((named, declarator if named == bound else named) for named in bound_names(bound))
             elif node.type not in ("assignment_expression", "call_expression"):
                 yield child(node, "name"), node
 
@@ -282,18 +282,3 @@ def _exports(block: Node) -> Iterator[tuple[str, Node]]:
             target = text_of(child(assigned, "left"))
             if target.startswith(("exports.", "module.exports")):
                 yield target, right
-
-
-def _names(pattern: Node | None) -> Iterator[Node]:
-    """The nodes in a pattern that bind a name."""
-    if pattern is None:
-        return
-    if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
-        yield pattern
-    elif pattern.type == "pair_pattern":
-        yield from _names(child(pattern, "value"))
-    elif pattern.type in ("assignment_pattern", "object_assignment_pattern"):
-        yield from _names(child(pattern, "left"))
-    else:
-        for inner in pattern.named_children:
-            yield from _names(inner)

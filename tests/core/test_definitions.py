@@ -628,6 +628,20 @@ def test_what_has_no_name_is_no_definition(language: str, text: str) -> None:
     assert defined(language, text) == ()
 
 
+@pytest.mark.parametrize(
+    ("language", "opens", "closes"),
+    [
+        *(("python", "[", "]"), ("python", "(", ",)"), ("javascript", "let [", "]"), ("javascript", "let {a: ", "}")),
+        *(("typescript", "let [", " = []]"), ("tsx", "let {a: ", " = {}}")),
+    ],
+)
+def test_names_are_found_at_any_depth_of_a_target(language: str, opens: str, closes: str) -> None:
+    """In their order; the names around the innermost one are bound too."""
+    *declares, opens = opens.rpartition("let ")
+    text = f"{''.join(declares)}{opens * 2_000}b{closes * 2_000} = c\n"
+    assert [definition.name for definition in defined(language, text)] == ["b"]
+
+
 def test_what_is_broken_says_so_and_the_rest_is_found() -> None:
     text = "def f(:\n    return 1\n\n\ndef g():\n    return 2\n"
     assert [definition.name for definition in defined("python", text) if not definition.broken] == ["g"]

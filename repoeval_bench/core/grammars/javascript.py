@@ -45,6 +45,8 @@ _IDENTIFIERS = (
     "shorthand_property_identifier_pattern",
     "statement_identifier",
 )
+_BOUND_PART = {"pair_pattern": "value", "object_assignment_pattern": "left", "assignment_pattern": "left"}
+"""Node of a pattern -> the field of the part that binds names."""
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
@@ -64,16 +66,19 @@ def _valued(
         yield DefinedName(kind="variable", form="variable", name=name, node=node, name_node=name_node)
 
 
-def _names(node: Node) -> Iterator[Node]:
-    if node.type in ("identifier", "shorthand_property_identifier_pattern"):
-        yield node
-        return
-    for child in node.named_children:
-        if node.type in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
-            child = node.child_by_field_name("value" if node.type == "pair_pattern" else "left") or child  # noqa: PLW2901
-            yield from _names(child)
-            return
-        yield from _names(child)
+def bound_names(pattern: Node | None) -> Iterator[Node]:
+    """Yield the nodes in a pattern that bind a name, in order."""
+    stack = [pattern]  # patterns nest without limit
+    while stack:
+        node = stack.pop()
+        if node is None:
+            continue
+        if node.type in ("identifier", "shorthand_property_identifier_pattern"):
+            yield node
+        elif node.type in _BOUND_PART:
+            stack.append(node.child_by_field_name(_BOUND_PART[node.type]))
+        else:
+            stack += reversed(node.named_children)
 
 
 def is_required(value: Node | None) -> bool:
@@ -92,7 +97,7 @@ def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         if name.type == "identifier":
             yield from _valued(declarator, parsed.text(name), name, value)
         else:
-            for name_node in _names(name):
+            for name_node in bound_names(name):
                 yield DefinedName(
                     kind="variable", form="variable", name=parsed.text(name_node), node=declarator, name_node=name_node
                 )

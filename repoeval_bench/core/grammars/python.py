@@ -43,12 +43,14 @@ def _decorated(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         yield replace(definition, declared=True) if overload else definition
 
 
-def _targets(node: Node) -> Iterator[Node]:
-    if node.type == "identifier":
-        yield node
-    elif node.type in ("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"):
-        for child in node.named_children:
-            yield from _targets(child)
+def _targets(target: Node) -> Iterator[Node]:
+    stack = [target]  # targets nest without limit
+    while stack:
+        node = stack.pop()
+        if node.type == "identifier":
+            yield node
+        elif node.type in ("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"):
+            stack += reversed(node.named_children)
 
 
 def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
