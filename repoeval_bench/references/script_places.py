@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from repoeval_bench.references.script_trees import FUNCTIONS, child
-from repoeval_bench.references.script_types import CLASSES, DOTTED, HOLDERS, ScriptTypes, Type
+from repoeval_bench.references.script_types import CLASSES, DEPTH, DOTTED, HOLDERS, ScriptTypes, Type
 from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -54,9 +54,12 @@ class ScriptPlaces(ScriptTypes):
             return self.expected(path, parent.parent)
         return None
 
-    def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
-        """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares."""
-        if node is None or node.parent is None:
+    def bound_at(self, path: str, node: Node | None, inside_of: int = 0) -> Iterator[Type]:
+        """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares.
+
+        None in a pattern that is nested too deeply.
+        """
+        if node is None or node.parent is None or inside_of > DEPTH:
             return
         parent, inside = node.parent, node.parent.type
         if node.type in _PARAMETERS:
@@ -66,11 +69,11 @@ class ScriptPlaces(ScriptTypes):
             yield from self.of_binding(path, parent)
         elif node.type == "pair_pattern" or inside == "object_pattern":
             key = child(node, "key", "left") or node
-            yield from self.values(self.bound_at(path, parent), text_of(key))
+            yield from self.values(self.bound_at(path, parent, inside_of + 1), text_of(key))
         elif inside in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
-            yield from self.bound_at(path, parent)
+            yield from self.bound_at(path, parent, inside_of + 1)
         elif inside == "array_pattern":
-            for type_ in self.bound_at(path, parent):
+            for type_ in self.bound_at(path, parent, inside_of + 1):
                 yield from self.elements(type_)
         elif inside == "for_in_statement" and any(token.type == "of" for token in parent.children):
             for iterable in self.of(path, child(parent, "right")):

@@ -11,12 +11,11 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.references.imports import EVERY, Imports
+from repoeval_bench.references.steps import Steps, TooManyStepsError
 from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.references.steps import Steps
 
 FUNCTIONS = frozenset(
     {
@@ -38,6 +37,8 @@ _MOST_CACHED = 4_000_000
 """The most characters of files whose trees are cached."""
 _DEEPEST = 6
 """The most modules through which a name is followed."""
+_MOST_FOLLOWED = 60
+"""The most modules in a row that import a name and export it again."""
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
 _BLOCKS = frozenset({"statement_block", "program", "switch_case", "switch_default", "class_static_block"})
 _WRAPPERS = frozenset({"export_statement", "ambient_declaration", "expression_statement"})
@@ -64,6 +65,7 @@ class Trees:
         self._parents: dict[Node, Node | None] = {}
         self._declarations: dict[Node, Mapping[str, Sequence[Node]]] = {}
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._followed = 0
         self._exported_nodes: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
 
     def of(self, path: str) -> Parsed:
@@ -83,6 +85,7 @@ class Trees:
     def begin(self) -> None:
         """Forget the exports of modules: how far they were followed depends on the names before."""
         self._exported_nodes.clear()
+        self._followed = 0
 
     def parent(self, node: Node) -> Node | None:
         """The parent of a node, searched for once: tree-sitter begins each search at the root of the tree."""
@@ -163,8 +166,12 @@ class Trees:
         key = path, module.start_byte, name
         if self._exported_nodes.get(key, (depth + 1, []))[0] > depth:  # many imports may lead to one module
             self.steps.take()
+            if self._followed == _MOST_FOLLOWED:
+                raise TooManyStepsError
+            self._followed += 1
             self._exported_nodes[key] = depth, []
             self._exported_nodes[key] = depth, self._exported(path, module, name, depth)
+            self._followed -= 1
         return self._exported_nodes[key][1]
 
     def _exported(self, path: str, module: Node, name: str, depth: int) -> list[tuple[str, Node]]:

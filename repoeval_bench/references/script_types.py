@@ -17,7 +17,7 @@ from repoeval_bench.references.tree_names import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_DEPTH, _STEPS = 40, 1500
+DEPTH, _STEPS = 40, 1500
 """The most steps from one type to another in a row, and in all for one name."""
 
 CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class", "interface_declaration"})
@@ -126,7 +126,7 @@ class ScriptTypes(ABC):
     def once(self, key: Hashable, find: Callable[[], Iterable[Type]]) -> list[Type]:
         """Return the types under a key; none while `find` looks them up, or if that takes too many steps."""
         if key not in self.known:
-            if len(self.known) > _STEPS or self._depth > _DEPTH:
+            if len(self.known) > _STEPS or self._depth > DEPTH:
                 return []
             self.trees.steps.take()
             self.known[key] = []
@@ -300,7 +300,7 @@ class ScriptTypes(ABC):
     def _members(self, type_: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
         """The same; `below` are the types that it is a base of, `tried` is type -> the fewest types below it so far."""
         key = type_, tuple(type_.names.items())
-        if type_.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
+        if type_.node in below or len(below) > DEPTH or tried.get(key, len(below) + 1) <= len(below):
             return
         tried[key] = len(below)
         self.trees.steps.take()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -87,11 +87,13 @@ class Bindings:
 
 def _within(node: Node) -> Iterator[StaticBinding]:
     """Yield the bindings of a node for the code after it, the last one first."""
-    if node.type in _OPENED:
-        for child in reversed(node.named_children):
-            yield from _within(child)
-    else:
-        yield from _bound(node)
+    stack = [node]  # conditions and declarators nest without limit
+    while stack:
+        part = stack.pop()
+        if part.type in _OPENED:
+            stack += part.named_children
+        else:
+            yield from _bound(part)
 
 
 def _case(case: Node, name: str) -> StaticBinding | None:
@@ -185,33 +187,42 @@ def _declared(node: Node | None) -> Iterator[Node]:
         yield node
 
 
-def _pattern(  # noqa: C901, PLR0912 - one branch a kind of pattern
+def _pattern(
     node: Node | None, typed: Node | None, value: Node | None, steps: tuple[Step, ...] = ()
 ) -> Iterator[StaticBinding]:
     """The names of a pattern of Rust."""
-    if node is None:
-        return
-    if node.type in ("identifier", "shorthand_field_identifier"):
-        yield StaticBinding(node, typed, value, steps)
-    elif node.type in _PLAIN:
+    stack = [StaticBinding(node, typed, value, steps)] if node is not None else []  # patterns nest without limit
+    while stack:
+        part = stack.pop()
+        if part.name.type in ("identifier", "shorthand_field_identifier"):
+            yield part
+        else:
+            stack += reversed([*_parts(part)])
+
+
+def _parts(pattern: StaticBinding) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of pattern
+    """The patterns in a pattern of Rust, in order."""
+    node, steps = pattern.name, pattern.steps
+    if node.type in _PLAIN:
         for inner in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
-            yield from _pattern(inner, typed, value, steps)
+            yield replace(pattern, name=inner)
     elif node.type == "tuple_struct_pattern":
         inside = node.named_children[1:]
         known = text_of(child(node, "type")) in _INSIDE
         for index, inner in enumerate(inside):
             if known:
-                yield from _pattern(inner, typed, value, (*steps, "inside"))
+                yield replace(pattern, name=inner, steps=(*steps, "inside"))
             else:  # a field of a variant, by its index
-                yield from _pattern(inner, child(node, "type"), None, (index,))
+                yield StaticBinding(inner, child(node, "type"), None, (index,))
     elif node.type in ("tuple_pattern", "slice_pattern"):
-        for index, part in enumerate(node.named_children):
-            yield from _pattern(part, typed, value, (*steps, index if node.type == "tuple_pattern" else "item"))
+        for index, inner in enumerate(node.named_children):
+            step: Step = index if node.type == "tuple_pattern" else "item"
+            yield replace(pattern, name=inner, steps=(*steps, step))
     elif node.type == "struct_pattern":
         for field in node.named_children[1:]:
             name = child(field, "pattern", "name")
             if name is not None:  # its type is that of the field
-                yield from _pattern(name, None, child(field, "name"))
+                yield StaticBinding(name, None, child(field, "name"))
     elif node.type == "or_pattern":
         for alternative in node.named_children:
-            yield from _pattern(alternative, typed, value, steps)
+            yield replace(pattern, name=alternative)

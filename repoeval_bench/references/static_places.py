@@ -85,11 +85,15 @@ class StaticPlaces(StaticTypes):
         """The type of the Go literal with these braces, found once: each literal needs that of the one around it."""
         if body is None:
             return None
-        key = path, body.start_byte
-        if key not in self._literals:
+        bodies: list[Node] = []  # from this one outwards, as literals nest without limit
+        outer: Node | None = body
+        while outer is not None and (path, outer.start_byte) not in self._literals:
+            bodies.append(outer)
+            outer = _literal_around(outer)
+        for inner in reversed(bodies):
             self._names.steps.take()
-            self._literals[key] = self._of_literal(path, body)
-        return self._literals[key]
+            self._literals[path, inner.start_byte] = self._of_literal(path, inner)
+        return self._literals[path, body.start_byte]
 
     def _of_literal(self, path: str, body: Node) -> Value | None:
         outer = body.parent
@@ -100,9 +104,18 @@ class StaticPlaces(StaticTypes):
         holder = outer.parent
         if outer.type == "literal_element" and holder is not None and holder.type == "keyed_element":
             key = child(holder, "key")
-            whole = self._literal(path, holder.parent)
+            whole = self._literal(path, _literal_around(body))
             named = key.named_children[0] if key is not None and key.named_children else None
             if whole and named is not None and named.type == "identifier" and (matches := self.named(path, named)[1]):
                 return self.of_definition(*matches[0])
             return self.step(whole, "item")
-        return self.step(self._literal(path, holder), "item") if outer.type == "literal_element" else None
+        return self.step(self._literal(path, _literal_around(body)), "item")
+
+
+def _literal_around(body: Node) -> Node | None:
+    """The braces of a Go literal around these; None where a type is written before these."""
+    element = body.parent
+    if element is None or element.type != "literal_element":
+        return None
+    holder = element.parent
+    return holder.parent if holder is not None and holder.type == "keyed_element" else holder

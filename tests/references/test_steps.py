@@ -228,3 +228,29 @@ def test_what_is_nested_too_deeply_is_unread(path):
         text = before + opens * depth + inside + closes * depth + after
         line = (before + opens * depth).count("\n")
         assert (uses({path: text}, path, line, line + 1) is not None) == read
+
+
+NESTED = {
+    "use": ("a.rs", "use a::", "{", "far", "}", ";\nfn f() { far(); }\n"),
+    "let": ("a.rs", "fn f(b: u32) { let ", "(", "a", ",)", " = b;\na.far(); }\n"),
+    "if let": ("a.rs", "fn f(b: u32) { if let ", "&", "a", "", " = b {\na.far(); } }\n"),
+    "condition": ("a.rs", "fn f(b: u32) { if ", "(", "let Some(a) = b", ")", " {\na.far(); } }\n"),
+    "declarator": ("a.c", "int ", "*", "a", "", "(int v) {\nv->far; }\n"),
+    "destructuring": ("a.ts", "function f(b) { const ", "[", "a", "]", " = b;\na.far(); }\n"),
+    "literal": ("a.go", "package a\ntype A []A\nvar b = A{", "{", "\n{far: 1}", "}", "}\n"),
+}
+
+
+@pytest.mark.parametrize("case", NESTED)
+def test_what_binds_a_name_may_be_nested(case):
+    """As deeply as syntax nodes are read."""
+    path, before, opens, inside, closes, after = NESTED[case]
+    text = before + opens * 980 + inside + closes * 980 + after
+    line = text.count("\n") - 1
+    assert uses({path: text}, path, line, line + 1) is not None
+
+
+def test_a_name_that_is_exported_again_and_again_is_unread():
+    for depth, read in ((20, True), (400, False)):
+        others, path, text = script_imports(edges("chain", depth))
+        assert (uses({**others, path: text}, path, 0, 2) is not None) == read

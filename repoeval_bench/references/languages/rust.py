@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+_USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
 _COMMON = """
 and_then as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_ptr as_ref as_slice as_str as_string borrow_mut
@@ -72,7 +73,7 @@ class Rust(LanguageRules):
         """Read `use` declarations, those of other crates of the repository too."""
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
-            for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"]).strip(), ()):
+            for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
                 if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(parts[0])}\b", text):  # a type of this file
                     parts = ("self", *parts)  # noqa: PLW2901
                 outer, original = _module(files, path, parts[:-1]), parts[-1]
@@ -167,22 +168,19 @@ def _crates(files: Imports) -> Mapping[str, str]:
     return files.once("rust: crates", read)
 
 
-def _use_tree(text: str, before: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield (path, name) of each name that a Rust use tree binds."""
-    text = text.strip()
-    if "{" in text:
-        head, _, inside = text.partition("{")
-        parts = (*before, *filter(None, (step.strip() for step in head.split("::"))))
-        depth, start = 0, 0
-        inside = inside.rpartition("}")[0] + ","
-        for index, char in enumerate(inside):
-            depth += (char == "{") - (char == "}")
-            if char == "," and not depth:
-                if inside[start:index].strip():
-                    yield from _use_tree(inside[start:index], parts)
-                start = index + 1
-        return
-    path, _, alias = text.partition(" as ")
-    parts = (*before, *filter(None, (step.strip() for step in path.split("::"))))
-    if parts:
-        yield parts, alias.strip() or parts[-1]
+def _use_tree(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (path, name) of each name that a Rust use tree binds; in one pass, as trees nest without limit."""
+    before = ""  # the sign before
+    opened: list[tuple[str, ...]] = [()]  # the paths of the braces that are open
+    for part, sign in _USE_PART.findall(text) if text.count("{") == text.count("}") else ():
+        path, _, alias = part.strip().partition(" as ")
+        parts = (*opened[-1], *filter(None, (step.strip() for step in path.split("::"))))
+        if sign == "}" and len(opened) == 1:  # prose that begins with "use"
+            return
+        if sign == "{":
+            opened.append(parts)
+        elif part.strip() and parts and before != "}":
+            yield parts, alias.strip() or parts[-1]
+        if sign == "}":
+            opened.pop()
+        before = sign
