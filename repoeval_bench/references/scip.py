@@ -45,9 +45,9 @@ class ScipNames:
     def _add(self, file: SourceFile, document: Any) -> None:
         lines = file.text.splitlines()
         for occurrence in document.occurrences:
-            first, *rest = occurrence.range
-            if len(rest) not in (2, 3) or first >= len(lines):
+            if len(occurrence.range) not in (3, 4) or not 0 <= occurrence.range[0] < len(lines):
                 continue
+            first, *rest = occurrence.range
             line = lines[first]
             start = _column(line, rest[0], document.position_encoding)
             end = _column(line, rest[-1], document.position_encoding)

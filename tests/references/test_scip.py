@@ -59,6 +59,14 @@ def test_symbols_without_a_definition_lead_nowhere(tmp_path):
     assert uses(tmp_path, document("b.py", occurrence((2, 4, 7), "elsewhere"))) == set()
 
 
+@pytest.mark.parametrize("place", [(), (0,), (0, 4), (3, 4, 7), (2**64 - 1, 4, 7), (0, 4, 0, 7, 1)])
+def test_an_occurrence_at_no_place_of_the_file_is_left_out(tmp_path, place):
+    """As -1 is 2^64 - 1 in the file: without a range, or behind or before the lines."""
+    wrong = document("a.py", occurrence(place, "s far().", 1))
+    named = document("b.py", occurrence((2, 4, 7), "s far()."))
+    assert uses(tmp_path, wrong, DEFINED, named) == {("far", "resolved")}
+
+
 def test_what_is_no_index_is_said(tmp_path):
     (tmp_path / "broken").write_bytes(b"\xff\xff\xff\xff")
     (tmp_path / "empty").write_bytes(b"")
