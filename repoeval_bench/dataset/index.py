@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet
-from repoeval_bench.dataset.uses_table import Uses, read_uses
+from repoeval_bench.dataset.uses_table import Uses, read_uses, table_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def file_hashes(tree: str) -> dict[str, str]:
     """SHA-256 of the LF-normalised text of every `.py` of a tree, by `repository/path`; {} where unknown."""
     if tree != FUNCTION.tree:
         return {}
-    rows = (line.partition("\t") for line in read_text("files.tsv").splitlines()[1:])
+    rows = (line.partition("\t") for line in table_lines(read_text("files.tsv"))[1:])
     return {path: digest for path, _, digest in rows}
 
 
@@ -164,4 +164,4 @@ def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
 
 def coordinates(task_set: TaskSet) -> list[Coordinates]:
     """The coordinates of one task file of the function level, in its order."""
-    return [Coordinates.parse(line) for line in read_text(table_name(task_set)).splitlines()[1:]]
+    return [Coordinates.parse(line) for line in table_lines(read_text(table_name(task_set)))[1:]]

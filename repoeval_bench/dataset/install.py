@@ -21,7 +21,7 @@ from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import EXTENSIONS, TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source
-from repoeval_bench.dataset.uses_table import Uses, read_uses
+from repoeval_bench.dataset.uses_table import Uses, read_uses, table_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ HASHES = ".sha256"
 def read_hashes(tree: Path) -> dict[str, str]:
     """SHA-256 of each file's bytes when the tree was installed, by `repository/path`."""
     with os_errors_as(DatasetError, f"{tree / HASHES} cannot be read", f"delete {tree} and fetch the data again"):
-        lines = (tree / HASHES).read_text(encoding="utf-8").splitlines()
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        text = (tree / HASHES).read_text(encoding="utf-8")
+    return {name: digest for digest, _, name in (line.partition("  ") for line in table_lines(text))}
 
 
 def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:

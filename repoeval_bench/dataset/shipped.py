@@ -21,6 +21,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.pack import MANIFEST, Pack, PackFile
 from repoeval_bench.dataset.repoeval import FUNCTION
+from repoeval_bench.dataset.uses_table import table_lines
 
 FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
 
@@ -115,7 +116,7 @@ def read_table(path: Path) -> str:
 
 def parse_places(text: str) -> Iterator[TaskPlace]:
     """The rows of the table of tasks."""
-    for line in text.splitlines()[1:]:
+    for line in table_lines(text)[1:]:
         task_id, path, context_start, start, end, name = line.split("\t")
         yield TaskPlace(
             task_id=task_id,

@@ -22,6 +22,11 @@ _KINDS: tuple[str, ...] = get_args(Kind)
 HEADER = "task_id\tpath\tstart\tend\tkind\ttier\tname"
 
 
+def table_lines(text: str) -> list[str]:
+    """The lines of a table; newlines alone end them, as the name of a file may hold U+2028."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]]) -> str:
     """The table of these tasks, in their order; a task that uses nothing has no row."""
     rows = [HEADER]
@@ -46,7 +51,7 @@ def read_uses(text: str, tasks: Iterable[Task], name: str) -> Uses:
     """Return what these tasks use, by a table of them or of more; a DatasetError names the broken file and line."""
     repos = {task.task_id: task.repo for task in tasks}
     by_task: dict[str, list[UsedDefinition]] = defaultdict(list)
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(table_lines(text), start=1):
         if number == 1 and line == HEADER:
             continue
         try:

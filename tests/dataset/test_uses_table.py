@@ -23,7 +23,7 @@ used = st.builds(
     UsedDefinition,
     st.builds(
         CodeDefinition,
-        st.sampled_from(["r/a.py", "r/b/c.py"]),
+        st.sampled_from(["r/a.py", "r/b/c.py", "r/a\u2028b.py", "r/\x85.py"]),
         st.integers(0, 9).map(lambda start: LineSpan(start, start + 3)),
         st.sampled_from(["f", "C.m"]),
         st.sampled_from(["function", "method", "class", "variable", "attribute"]),

@@ -40,6 +40,7 @@ from repoeval_bench.dataset.shipped import (
 )
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
+from repoeval_bench.dataset.uses_table import table_lines
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.build.npm import Npm
@@ -58,7 +59,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
     A package that cannot be fetched is left out with its tasks, and named with the reason in the pack's `missing`.
     DatasetError: none can be fetched, one is not the file that was pinned, or what comes out has another fingerprint.
     """
-    names = read_table(shipped.root / FILES).splitlines()[1:]
+    names = table_lines(read_table(shipped.root / FILES))[1:]
     with new_folder(target) as folder:
         missing = _fetch_all(shipped.content, frozenset(names), folder / TREE)
         if len(missing) == len(shipped.content.sources):
@@ -98,7 +99,7 @@ def renew_uses(pack: Pack, shipped: Pack) -> bool:
 
 def _shipped_uses(shipped: Pack, missing: Collection[str]) -> str:
     """Return what the tasks of the repositories that are here use."""
-    header, *rows = read_table(shipped.root / USES).splitlines()
+    header, *rows = table_lines(read_table(shipped.root / USES))
     here = (row for row in rows if row.partition("\t")[0].rpartition("/")[0] not in missing)
     return "\n".join([header, *here]) + "\n"
 
