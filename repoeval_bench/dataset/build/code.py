@@ -25,6 +25,9 @@ MAX_BYTES = 1024 * 1024
 MAX_DOCUMENT_BYTES, MAX_DOCUMENTS_BYTES = 256 * 1024, 8 * 1024 * 1024
 """Most bytes of a document, and of all documents of a source; larger ones are mostly data."""
 
+MAX_DEPTH = 200
+"""Most folders around a file: Python makes and lists folders in each other by recursion."""
+
 MAX_LINE = 10_000
 """Most characters of a line that a person wrote."""
 
@@ -38,7 +41,7 @@ RULES = {
     "hidden": "hidden files and folders, and `__pycache__`",
     "vendored": "folders of other people's code: `node_modules`, `vendor`, `third_party`, `site-packages` …",
     "pack": "folders with a pack.yaml: packs that were built before",
-    "unusable name": "names that are not UTF-8, or with a control character or a backslash",
+    "unusable name": "names that are not UTF-8, or with a control character, a backslash or more than 200 folders",
     "too large": "files above 1 MiB",
     "not text": "files that are not UTF-8, or with a NUL",
     "generated": "what a tool wrote, by the file's name, its first lines, or a declaration or source map beside it",
@@ -89,7 +92,9 @@ def name_reason(path: str, present: Collection[str] = ()) -> str | None:
 
     `present` are the paths of the whole source, by which a declaration or source map beside a script is noticed.
     """
-    if any(ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path):
+    if path.count("/") > MAX_DEPTH or any(
+        ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path
+    ):
         return "unusable name"
     *folders, name = path.split("/")
     if any(part.startswith(".") or part == "__pycache__" for part in (*folders, name)):

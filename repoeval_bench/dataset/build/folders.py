@@ -11,7 +11,7 @@ from pathlib import Path
 from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.build.checkout import Checkout, UnreadableCheckoutError, read_checkout
-from repoeval_bench.dataset.build.code import name_reason
+from repoeval_bench.dataset.build.code import MAX_DEPTH, name_reason
 from repoeval_bench.dataset.build.origin import Origin, repository_name
 
 PACK = "pack.yaml"
@@ -87,6 +87,10 @@ def _walk(root: Path) -> tuple[list[str], Counter[str]]:
         prefix = "" if where == os.curdir else f"{where}/".replace(os.sep, "/")
         if PACK in names and prefix:
             skipped["pack"] += 1
+            subfolders.clear()
+            continue
+        if prefix.count("/") > MAX_DEPTH:  # so that no walk goes any deeper
+            skipped["unusable name"] += 1
             subfolders.clear()
             continue
         links = [subfolder for subfolder in subfolders if os.path.islink(os.path.join(folder, subfolder))]  # noqa: PTH114, PTH118  # 4x faster in large trees

@@ -239,6 +239,17 @@ def test_files_of_a_checkout_with_other_line_ends_are_unchanged(tmp_path):
     assert build(tmp_path / "pack", folder).content.sources[0].model_dump()["changed_files"] == 0
 
 
+def test_folders_in_too_many_others_are_not_entered(tmp_path):
+    folder = write_code(tmp_path / "deep", aside=False)
+    inner = folder / ("a/" * 300)
+    os.makedirs(inner)  # noqa: PTH103 - `Path.mkdir` takes two calls a folder, by recursion
+    (inner / "more.py").write_text("x = 1\n")
+    (folder / ("a/" * 200) / "b.py").write_text("x = 1\n")
+    pack = build(tmp_path / "pack", folder)
+    assert pack.content.sources[0].left_out == {"unusable name": 1}
+    assert (pack.root / "repositories" / "deep" / ("a/" * 200) / "b.py").is_file()
+
+
 def test_links_and_odd_names(tmp_path):
     folder = write_code(tmp_path / "odd", aside=False)
     (tmp_path / "secret.py").write_text("password = 1\n")

@@ -26,6 +26,8 @@ from repoeval_bench.dataset.build.code import RULES, is_test, name_reason, text_
         ("README.md", "unknown language"),
         ("a\nb.py", "unusable name"),
         ("a\udcff.py", "unusable name"),
+        ("a/" * 200 + "b.py", None),
+        ("a/" * 201 + "b.py", "unusable name"),
     ],
 )
 def test_names(path, reason):
