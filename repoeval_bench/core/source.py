@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -24,6 +25,15 @@ def count_nws(text: str) -> int:
     if text.isascii():  # one C loop over the bytes instead of a string for every word
         return len(text.encode("ascii").translate(None, _ASCII_BLANKS + b"\n"))
     return sum(map(len, text.split()))
+
+
+def readable(text: str) -> str:
+    """The text as UTF-8 can encode it, as long as before: a lone surrogate becomes U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return text
 
 
 def nearest_rank(ascending: Sequence[int], percent: int) -> int:

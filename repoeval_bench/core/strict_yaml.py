@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_errors_as
-from repoeval_bench.core.files import readable
 from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
 

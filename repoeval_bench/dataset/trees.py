@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.files import is_device, readable
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.files import is_device
+from repoeval_bench.core.source import SourceFile, readable
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
 DOCUMENTS = (".md", ".rst", ".txt")

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import CacheError, ending_with
-from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Embedded, Role
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import readable
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.core.files import readable
+from repoeval_bench.core.source import readable
 from repoeval_bench.embedding.batches import batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import ModelFiles, locate, read_json

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
+from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model

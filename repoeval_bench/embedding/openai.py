@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
-from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.request_pool import Again, RequestPool
+from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.embedding.server import Answered, EmbeddingServer
 from repoeval_bench.embedding.text_encoder import Limit, unit_rows

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import readable, sha256_file
+from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import readable
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

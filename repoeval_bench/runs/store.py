@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
-from repoeval_bench.core.files import packed, readable, sha256_text, sweep, write_atomic
+from repoeval_bench.core.files import packed, sha256_text, sweep, write_atomic
+from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs import records

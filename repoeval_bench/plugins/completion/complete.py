@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import readable, sha256_text
+from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import spliced
+from repoeval_bench.core.source import readable, spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse

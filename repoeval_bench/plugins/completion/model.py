@@ -14,11 +14,11 @@ from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, no_pause, server_address
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
-from repoeval_bench.core.files import readable
 from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.options import OneOf, Option, OrNone, Text, Whole, read_options
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.request_pool import Again, RequestPool
+from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
