@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALL = 10
 """Megabytes of the smaller tree, with which the larger one is compared."""
 
-BARS = {"marshmallow==4.4.0": (8, 40), "networkx==3.7": (60, 100)}
+BARS = {"marshmallow==4.4.0": (8, 40), "networkx==3.6.1": (60, 100)}
 """Package -> the seconds that a recommendation for it may take, and the megabytes that it may write."""
 
 _WORDS = ("order", "price", "cache", "queue", "shelf", "node", "edge", "graph", "token", "parse", "merge", "split")
