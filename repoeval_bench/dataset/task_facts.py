@@ -25,14 +25,15 @@ def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
     lines: dict[str, list[int]] = {}
     files = benchmark.by_name
     for task in benchmark.tasks:
-        lines.setdefault(task.file, []).append(task.body.start)
+        # A place may begin with a comment, which belongs to a definition and is not in its syntax.
+        lines.setdefault(task.file, []).extend(task.body if task.places else [task.body.start])
     defined = {name: _defined(files[name], of_file) for name, of_file in lines.items()}
     return {task.task_id: _facts(task, defined[task.file]) for task in benchmark.tasks}
 
 
 def _defined(file: SourceFile, lines: Sequence[int]) -> tuple[Definition, ...]:
     language = language_of(file.path, file.text)
-    return definitions(file, language, tuple(sorted(lines))) if language else ()
+    return definitions(file, language, tuple(sorted({*lines}))) if language else ()
 
 
 def _facts(task: Task, defined: Sequence[Definition]) -> dict[str, Fact]:

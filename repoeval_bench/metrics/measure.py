@@ -104,7 +104,10 @@ def lower_is_better(name: str) -> bool:
 
     `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
     """
-    if name.endswith((CEILING, SHARE)) or (name.startswith("py:") and name.split(":")[1] not in sys.modules):
+    if name.startswith("py:"):
+        if name.split(":")[1] not in sys.modules:
+            return False
+    elif name.endswith((CEILING, SHARE)) and is_measure(name.removesuffix(CEILING).removesuffix(SHARE)):
         return False
     try:
         return Measure.parse_name(name).definition.lower_is_better

@@ -245,6 +245,7 @@ class ByName(VisibleNames):
             return members, None
         _, reason = self.bare(path, NOWHERE, parts[-1])
         rules = self.rules(path)
-        # Neither a local nor defined here, it is from outside. A script has globals, and C++ parameters of templates.
-        outside = not (rules.scripted or rules.namespaces or self.of_name(path, parts[0]))
+        # Neither a local nor defined here, it is from outside. Scripts have globals, C++ has parameters of templates,
+        # and Rust has crates and patterns.
+        outside = not (rules.scripted or rules.namespaces or rules.one_definition or self.of_name(path, parts[0]))
         return (), "third party" if outside or reason == "third party" else "dynamic"

@@ -192,7 +192,9 @@ def too_short(metrics: Metrics) -> str:
     most = BUDGETS[-1]
     areas = [name for name in ("definition_recall_auc", "line_recall_auc") if name in metrics.micro]
     of_repository = metrics.counts.chunks / max(1, len(metrics.per_repo))
-    if not areas or metrics.chunk_nws is None or metrics.expand or of_repository <= metrics.k:
+    if not areas or metrics.chunk_nws is None or metrics.chunk_nws.mean < 1 or metrics.expand:
+        return ""
+    if of_repository <= metrics.k:
         return ""
     if (read := metrics.k * metrics.chunk_nws.mean) >= most:
         return ""

@@ -74,12 +74,16 @@ class Parts:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the specs."""
         retrievers = tuple(retriever.spec for retriever in self.retrievers)
-        return _rebuilt, (self.embedder.spec if self.embedder else None, retrievers, self.home, *HASHES.items())
+        return _remade, (self.embedder.spec if self.embedder else None, retrievers, self.home, *HASHES.items())
+
+
+def _remade(embedder: str | None, retrievers: tuple[str, ...], home: Path | None, *hashes: Any) -> Parts:
+    HASHES.update(hashes)
+    return _made(embedder, retrievers, home)
 
 
 @cache
-def _rebuilt(embedder: str | None, retrievers: tuple[str, ...], home: Path | None, *hashes: Any) -> Parts:
-    HASHES.update(hashes)
+def _made(embedder: str | None, retrievers: tuple[str, ...], home: Path | None) -> Parts:
     model = make_embedder(embedder, home=home) if embedder else None
     return Parts(model, tuple(make_retriever(spec, home=home) for spec in retrievers), home)
 

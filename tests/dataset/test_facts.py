@@ -66,6 +66,14 @@ def test_the_function_that_answers_a_question_has_the_facts():
     assert (facts["function_lines"], facts["nesting_depth"], facts["is_method"]) == (4, 1, True)
 
 
+def test_a_place_may_begin_with_the_comment_above_the_function():
+    java = "class A {\n  /** Gives the sum. */\n  @Override\n  int f() {\n    return 1;\n  }\n}\n"
+    whole = LineSpan(1, 6)
+    question = task(path="A.java", body=whole, places=(Place("r/A.java", whole),))
+    facts = task_facts(benchmark({"r": sources({"A.java": java})}, [question]))["r/0"]
+    assert (facts["nesting_depth"], facts["has_docstring"], facts["is_method"]) == (1, True, True)
+
+
 def test_facts_of_other_languages_and_of_none():
     java = "class A {\n  /** Documented. */\n  int f() {\n    int a = 1;\n    return a;\n  }\n}\n"
     known = facts_at(4, java, path="A.java")

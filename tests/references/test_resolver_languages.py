@@ -427,10 +427,6 @@ OF_OUTSIDE = {
         "static class Util {\n    internal static void WriteIntPtr(int a) { a++; }\n}\n"
         "class M {\n    void F(int p) {\n        Marshal.WriteIntPtr(p); // HOLE\n    }\n}\n"
     ),
-    "task.rs": (
-        "mod other { pub fn from_slice(x: &[u8]) -> u8 { x[0] } }\n"
-        "fn written(x: &[u8]) -> u8 {\n    serde_json::from_slice(x) // HOLE\n}\n"
-    ),
     "task.go": (
         'package p\nimport "github.com/x/go-retryablehttp"\nfunc (c Client) NewRequest() {}\n'
         "func written() {\n\tretryablehttp.NewRequest() // HOLE\n}\n"
