@@ -1,0 +1,443 @@
+"""Questions of protocol `commits`: windows of a history, each a base tree with the commits after it as questions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.build.code import name_reason
+from repoeval_bench.dataset.commits import LEVEL
+from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.own.history import changes, subjects
+from repoeval_bench.own.history.changes import Change, Rename, one_file, read_change, renames_of
+from repoeval_bench.own.history.gold import FoundGold, find_gold
+from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
+from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
+
+YEARS = 5
+"""Years before the newest commit from which questions come by default."""
+
+_YEAR, _DAY = 365 * 86_400 + 21_600, 86_400
+_BATCH = 256
+"""Commits of the first-parent chain whose changes are read together."""
+
+NOT_HERE = "not here"
+
+MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
+    "merges",
+    "same subject",
+    "gold gone in the base",
+    "most of a file",
+    "most of a window",
+    "older than the windows",
+)
+
+REASONS = {
+    MERGE: "a merge: the commits that it brings are asked themselves",
+    **subjects.REASONS,
+    **changes.REASONS,
+    SAME: "a newer question has the same words",
+    GONE: "in the base none of the changed lines is at exactly one place of its definition, or the file is not searched",
+    OF_FILE: "the file has the most questions that one may have",
+    OF_WINDOW: "the window has the most questions that one may have",
+    OLDER: "too few are left before the oldest base for a window of their own",
+}
+"""Reason -> the commits that ask nothing, in the order of the checks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitOptions:
+    """Limits of the questions of a history; the defaults are those of the protocol.
+
+    `since` is a date or a commit (id, branch, tag): only later commits ask. By default, five years before the newest
+    one. `newest` is the number of questions that the newest base leaves behind it, `per_window` the most of an older
+    one, `per_file` the most of a file in all windows, `most` the number after which no older window is opened.
+    """
+
+    since: str = ""
+    windows: int = 10
+    newest: int = 60
+    per_window: int = 300
+    per_file: int = 30
+    most: int = 1500
+
+    def check(self) -> None:
+        """A UsageError with every number that is below 1."""
+        wrong = [
+            f"{name} {value} leaves no question; give a whole number from 1"
+            for name in ("windows", "newest", "per_window", "per_file", "most")
+            if (value := getattr(self, name)) < 1
+        ]
+        if wrong:
+            raise UsageError(all_mistakes(wrong))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A base commit whose tree is searched, as the repository `name`, and the tasks that later commits ask of it."""
+
+    name: str
+    base: Commit
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitQuestions:
+    """The windows of a history, newest first, and the commits that ask nothing, by reason.
+
+    `seen` counts the commits after the oldest base: each is a question, or counted in `left_out`. `notes` say how far
+    the history reaches.
+    """
+
+    windows: tuple[Window, ...]
+    seen: int
+    left_out: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The questions of all windows, newest first."""
+        return tuple(task for window in self.windows for task in window.tasks)
+
+
+class _Group(NamedTuple):
+    """A commit of the first-parent chain with what it brings, newest first; `base` is the chain's next commit."""
+
+    commits: tuple[Commit, ...]
+    base: str | None
+
+
+class _Candidate(NamedTuple):
+    """A commit with a question about one file: its paths and contents before and after, and its newest path, `file`.
+
+    `order` is the commit's place in the history, newest first.
+    """
+
+    commit: Commit
+    order: int
+    subject: str
+    path: str
+    new_path: str
+    before: str
+    after: str
+    file: str
+
+
+class _Asked(NamedTuple):
+    """A candidate whose change can be looked for in a base."""
+
+    candidate: _Candidate
+    change: Change
+
+
+class _Found(NamedTuple):
+    """A question whose gold is in a base, there at `path`."""
+
+    asked: _Asked
+    path: str
+    gold: FoundGold
+
+
+class _Draft(NamedTuple):
+    """A base, its questions, newest first, and how many have no gold in it."""
+
+    base: Commit
+    found: list[_Found]
+    gone: int
+
+
+def commit_questions(history: History, options: CommitOptions | None = None) -> CommitQuestions:
+    """Make the questions that the commits of a history ask of the trees before them.
+
+    A history without a question gives no window. UsageError: a limit or `since` is wrong.
+    """
+    options = options or CommitOptions()
+    options.check()
+    since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
+    log = history.log(since)
+    reading = _Reading(history, options)
+    drafts = reading.drafts(_groups(history, log))
+    windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
+    notes = []
+    if ends := sum(map(history.is_end, log)):
+        notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}")
+    if missing := reading.left_out[NOT_HERE]:
+        notes.append(f"{count(missing, 'commit')} cannot be read, as this clone lacks objects; nothing is fetched")
+    left_out = {reason: reading.left_out[reason] for reason in REASONS if reading.left_out[reason]}
+    return CommitQuestions(windows=windows, seen=reading.seen, left_out=left_out, notes=tuple(notes))
+
+
+def _groups(history: History, log: Sequence[Commit]) -> list[_Group]:
+    """The first-parent chain, newest first, each commit with those that are in it and in no older one of the chain."""
+    by_id = {commit.id: commit for commit in log}
+    chain: list[Commit] = []
+    commit = by_id.get(history.head)
+    while commit:
+        chain.append(commit)
+        commit = by_id.get(commit.parents[0]) if commit.parents else None
+    owner: dict[str, int] = {}
+    for number in range(len(chain) - 1, -1, -1):
+        stack = [chain[number].id]
+        while stack:
+            commit_id = stack.pop()
+            if commit_id in by_id and commit_id not in owner:
+                owner[commit_id] = number
+                stack += by_id[commit_id].parents
+    members: dict[int, list[Commit]] = defaultdict(list)
+    for commit in log:
+        members[owner[commit.id]].append(commit)
+    return [
+        _Group(tuple(members[number]), commit.parents[0] if commit.parents else None)
+        for number, commit in enumerate(chain)
+    ]
+
+
+class _Reading:
+    """One pass over a history, newest first: `seen` commits, those `left_out` by reason, and the files that moved."""
+
+    def __init__(self, history: History, options: CommitOptions) -> None:
+        self.history, self.options = history, options
+        self.seen = 0
+        self.left_out: Counter[str] = Counter()
+        self._moves: list[tuple[int, str, str]] = []
+        self._newest_path: dict[str, str] = {}
+        self._questions: set[str] = set()
+        self._order = 0
+        self._known: defaultdict[tuple[str, str], dict[str, FoundGold | None]] = defaultdict(dict)
+
+    def drafts(self, groups: Iterable[_Group]) -> list[_Draft]:
+        """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
+        drafts: list[_Draft] = []
+        pending: list[_Asked] = []
+        need, base = self.options.newest, None
+        begun = self.history.commit(self.history.head).time
+        for group, asked in self._asked(groups):
+            self.seen += len(group.commits)
+            if (older := self._base(group)) is None:  # the first commit, or the end of a shallow clone
+                self.left_out[NOT_HERE] += len(asked)
+                break
+            base = older
+            pending += asked
+            is_long = begun - base.time > _YEAR
+            if len(pending) < (FEWEST_TASKS if is_long else need):
+                continue
+            draft = self._draft(base, pending)
+            usable = _usable([*drafts, draft], self.options.per_file)
+            if not drafts and not is_long and usable < self.options.newest:
+                need = len(pending) + self.options.newest - usable
+                continue
+            drafts.append(draft)
+            begun = base.time
+            pending, need = [], self.options.per_window
+            if usable >= self.options.most or len(drafts) == self.options.windows:
+                break
+        if pending and base is not None:
+            if drafts and len(pending) < FEWEST_TASKS:
+                self.left_out[OLDER] += len(pending)
+            else:
+                drafts.append(self._draft(base, pending))
+        self.left_out[GONE] += sum(draft.gone for draft in drafts)
+        return drafts
+
+    def _base(self, group: _Group) -> Commit | None:
+        try:
+            base = self.history.commit(group.base) if group.base else None
+            if base:
+                self.history.find(base.tree, "")  # reads the root
+        except MissingObjectError:
+            return None
+        return base
+
+    def _asked(self, groups: Iterable[_Group]) -> Iterator[tuple[_Group, list[_Asked]]]:
+        """Yield each group with its questions. Changes are read in batches by file, so that few trees are parsed."""
+        remaining = iter(groups)
+        while batch := list(islice(remaining, _BATCH)):
+            candidates = {commit.id: self._candidate(commit) for group in batch for commit in group.commits}
+            by_file = sorted(
+                (candidate for candidate in candidates.values() if isinstance(candidate, _Candidate)),
+                key=lambda candidate: (candidate.path, candidate.order),
+            )
+            read = {candidate.commit.id: self._change(candidate) for candidate in by_file}
+            for group in batch:
+                asked = []
+                for commit in group.commits:
+                    candidate = candidates[commit.id]
+                    result = candidate if isinstance(candidate, str) else read[commit.id]
+                    if isinstance(result, _Asked) and (words := question_of(result.candidate.subject).casefold()):
+                        result = SAME if words in self._questions else result
+                        self._questions.add(words)
+                    if isinstance(result, str):
+                        self.left_out[result] += 1
+                    else:
+                        asked.append(result)
+                yield group, asked
+
+    def _candidate(self, commit: Commit) -> _Candidate | str:
+        """The file that a commit changed, if its subject asks something; else the reason why it is left out.
+
+        Files that a commit moved are noted in any case.
+        """
+        order, self._order = self._order, self._order + 1
+        if len(commit.parents) != 1:
+            return MERGE if commit.parents else NOT_HERE
+        try:
+            changed = self.history.changes(self.history.commit(commit.parents[0]).tree, commit.tree)
+            renames = renames_of(self.history, changed)
+        except MissingObjectError:
+            return NOT_HERE
+        for rename in renames:
+            self._moves.append((order, rename.old, rename.new))
+            self._newest_path[rename.old] = self._newest_path.get(rename.new, rename.new)
+        subject = subject_of(commit.message)
+        if reason := refusal(subject, commit.author):
+            return reason
+        touched = one_file(changed, renames)
+        if isinstance(touched, str):
+            return touched
+        assert touched.before and touched.after
+        old, new = (touched.old, touched.new) if isinstance(touched, Rename) else (touched.path, touched.path)
+        file = self._newest_path.get(new, new)
+        return _Candidate(commit, order, subject, old, new, touched.before, touched.after, file)
+
+    def _change(self, candidate: _Candidate) -> _Asked | str:
+        try:
+            before, after = self.history.blob(candidate.before), self.history.blob(candidate.after)
+        except MissingObjectError:
+            return NOT_HERE
+        change = read_change(before, after, candidate.path, candidate.new_path)
+        return change if isinstance(change, str) else _Asked(candidate, change)
+
+    def _draft(self, base: Commit, pending: Sequence[_Asked]) -> _Draft:
+        """Look for the gold of the pending questions in the tree of a base."""
+        blobs = self.history.files(base.tree)
+        by_path: dict[str, dict[str, Change]] = defaultdict(dict)
+        for asked in pending:
+            if (path := self._path_in(blobs, asked)) is not None:
+                by_path[path][asked.candidate.commit.id] = asked.change
+        golds: dict[str, tuple[str, FoundGold]] = {}
+        for path, of_path in by_path.items():
+            if name_reason(path, blobs) is None:
+                found = self._golds(blobs[path], path, of_path)
+                golds |= {commit_id: (path, gold) for commit_id, gold in found.items()}
+        found_all = [
+            _Found(asked, *golds[asked.candidate.commit.id])
+            for asked in pending
+            if asked.candidate.commit.id in golds
+        ]
+        return _Draft(base, found_all, len(pending) - len(found_all))
+
+    def _golds(self, blob: str, path: str, of_path: dict[str, Change]) -> dict[str, FoundGold]:
+        """The gold of changes in one version of a file; most bases that are tried have the same version."""
+        known = self._known[blob, path]
+        if new := {commit_id: change for commit_id, change in of_path.items() if commit_id not in known}:
+            try:
+                found = find_gold(self.history.blob(blob), path, new)
+            except MissingObjectError:
+                found = {}
+            known |= {commit_id: found.get(commit_id) for commit_id in new}
+        return {commit_id: gold for commit_id in of_path if (gold := known[commit_id])}
+
+    def _path_in(self, blobs: Collection[str], asked: _Asked) -> str | None:
+        """The path in a base of the file that was changed later: the same, or one that it was moved from."""
+        path = asked.candidate.path
+        for order, old, new in self._moves:
+            if path in blobs:
+                break
+            if order > asked.candidate.order and new == path:
+                path = old
+        return path if path in blobs else None
+
+
+def _usable(drafts: Iterable[_Draft], per_file: int) -> int:
+    """Count the questions that are left with so many of each file at most."""
+    of_file = Counter(found.asked.candidate.file for draft in drafts for found in draft.found)
+    return sum(min(number, per_file) for number in of_file.values())
+
+
+def _within_limits(drafts: Sequence[_Draft], options: CommitOptions, left_out: Counter[str]) -> list[_Draft]:
+    """Leave out what is over the limits of windows and files, and count it.
+
+    Of a file the newest window keeps all that it may; the rest is spread evenly over the older windows.
+    """
+    kept: list[list[_Found]] = []
+    by_file: dict[str, list[_Found]] = defaultdict(list)
+    for number, draft in enumerate(drafts):
+        most = options.per_window if number else max(options.per_window, options.newest)
+        left_out[OF_WINDOW] += max(0, len(draft.found) - most)
+        kept.append(draft.found[:most])
+        for found in kept[-1]:
+            by_file[found.asked.candidate.file].append(found)
+    newest = {found.asked.candidate.commit.id for found in kept[0]} if kept else set()
+    chosen: set[str] = set()
+    for of_file in by_file.values():
+        ids = [found.asked.candidate.commit.id for found in of_file]
+        first = [commit_id for commit_id in ids if commit_id in newest][: options.per_file]
+        older = [commit_id for commit_id in ids if commit_id not in newest]
+        room = min(options.per_file - len(first), len(older))
+        chosen.update(first, (older[i * len(older) // room] for i in range(room)))
+    left_out[OF_FILE] += sum(map(len, kept)) - len(chosen)
+    return [
+        draft._replace(found=[found for found in of_draft if found.asked.candidate.commit.id in chosen])
+        for draft, of_draft in zip(drafts, kept, strict=True)
+    ]
+
+
+def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
+    windows: list[Window] = []
+    authors: dict[str, int] = {}
+    for draft in drafts:
+        if not draft.found:
+            continue
+        own = month = f"{name}@{draft.base.day[:7]}"
+        number = 2
+        while own in {window.name for window in windows}:
+            own, number = f"{month}_{number}", number + 1
+        tasks = [
+            _task(own, draft.base, found, authors.setdefault(found.asked.candidate.commit.author, len(authors) + 1))
+            for found in draft.found
+        ]
+        windows.append(Window(name=own, base=draft.base, tasks=tuple(tasks)))
+    return tuple(windows)
+
+
+def _task(repo: str, base: Commit, found: _Found, author: int) -> Task:
+    candidate, change = found.asked
+    commit = candidate.commit
+    golds = [_gold(f"{repo}/{found.path}", spans) for spans in found.gold]
+    first = golds[0][0].lines
+    return Task(
+        task_id=f"{repo}/{commit.id[:12]}",
+        repo=repo,
+        path=found.path,
+        prompt=question_of(candidate.subject),
+        ground_truth="",
+        body=first,
+        context_start=first.start,
+        level=LEVEL,
+        places=golds[0],
+        change=AskedCommit(
+            commit=commit.id,
+            date=commit.day,
+            subject=candidate.subject,
+            author=author,
+            file=candidate.file,
+            age_days=max(0, commit.time - base.time) // _DAY,
+            lines_changed=change.n_changed,
+            is_insertion=change.is_insertion,
+            exact=golds[1],
+            definitions=golds[2],
+        ),
+    )
+
+
+def _gold(file: str, spans: Iterable[LineSpan]) -> Gold:
+    return join(Place(file, span) for span in spans)
