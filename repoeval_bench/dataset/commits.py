@@ -18,6 +18,8 @@ from repoeval_bench.core.validation import Count, Line
 
 LEVEL = "commits"
 """The level of tasks that are questions of a history."""
+TABLE = "commits.jsonl"
+"""The name of the table, in a pack's folder of tasks."""
 
 _Ends = tuple[Line, Line]
 

@@ -191,9 +191,7 @@ def open_objects(common: Path, commit: str) -> DiskObjectStore:
     """Open the objects of a checkout, whose ids are as long as this commit's; nothing is fetched. Close it after."""
     from dulwich.object_store import DiskObjectStore
 
-    return DiskObjectStore(
-        common / "objects", object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT
-    )
+    return DiskObjectStore(common / "objects", object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT)
 
 
 def _committed(common: Path, commit: str, prefix: str) -> Iterator[tuple[str, str]]:

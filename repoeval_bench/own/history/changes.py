@@ -165,9 +165,7 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
         return None
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     hunks = [
-        (LineSpan(start + i, start + j), LineSpan(start + k, start + m))
-        for tag, i, j, k, m in blocks
-        if tag != "equal"
+        (LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for tag, i, j, k, m in blocks if tag != "equal"
     ]
     return hunks if sum(len(a) + len(b) for a, b in hunks) <= most else None
 

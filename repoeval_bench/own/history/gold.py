@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.history.changes import Change, read_source
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.source import SourceFile
 
 AROUND = 5
 """Lines around each changed line that the deciding gold contains, within the definition."""
@@ -47,7 +44,9 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, Change]) -> dict[str,
         lines = {}
         for name, text in change.lines:
             matches = [
-                (number, holder) for number in places.get(text, ()) if (holder := _holder(number, by_name.get(name, ())))
+                (number, holder)
+                for number in places.get(text, ())
+                if (holder := _holder(number, by_name.get(name, ())))
             ]
             if len(matches) == 1:
                 lines[matches[0][0]] = matches[0][1]
@@ -69,5 +68,3 @@ def _gold(lines: Mapping[int, LineSpan]) -> FoundGold:
     return FoundGold(
         tuple(around), tuple(LineSpan(line, line + 1) for line in lines), tuple(dict.fromkeys(lines.values()))
     )
-
-

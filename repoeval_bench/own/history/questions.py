@@ -27,6 +27,9 @@ YEARS = 5
 """Years before the newest commit from which questions come by default."""
 
 _YEAR, _DAY = 365 * 86_400 + 21_600, 86_400
+LONGEST = 2 * 365 * 86_400
+"""Seconds after which a window ends, if it has enough questions: the longer, the more of the gold is gone."""
+
 _BATCH = 256
 """Commits of the first-parent chain whose changes are read together."""
 
@@ -163,7 +166,7 @@ def commit_questions(history: History, options: CommitOptions | None = None) -> 
     options = options or CommitOptions()
     options.check()
     since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
-    log = history.log(since)
+    log = list(history.log(since))
     reading = _Reading(history, options)
     drafts = reading.drafts(_groups(history, log))
     windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
@@ -227,7 +230,7 @@ class _Reading:
                 break
             base = older
             pending += asked
-            is_long = begun - base.time > _YEAR
+            is_long = begun - base.time > LONGEST
             if len(pending) < (FEWEST_TASKS if is_long else need):
                 continue
             draft = self._draft(base, pending)
@@ -329,9 +332,7 @@ class _Reading:
                 found = self._golds(blobs[path], path, of_path)
                 golds |= {commit_id: (path, gold) for commit_id, gold in found.items()}
         found_all = [
-            _Found(asked, *golds[asked.candidate.commit.id])
-            for asked in pending
-            if asked.candidate.commit.id in golds
+            _Found(asked, *golds[asked.candidate.commit.id]) for asked in pending if asked.candidate.commit.id in golds
         ]
         return _Draft(base, found_all, len(pending) - len(found_all))
 

@@ -101,9 +101,8 @@ class History:
         """Return whether a shallow clone ends at this commit, so that its parents are not known."""
         return commit.id in self._shallow
 
-    def log(self, since: int) -> list[Commit]:
-        """The commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`."""
-        commits: list[Commit] = []
+    def log(self, since: int = 0) -> Iterator[Commit]:
+        """Yield the commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`."""
         queue: list[tuple[int, str, Commit]] = []
         seen = set()
 
@@ -119,11 +118,13 @@ class History:
                 heappush(queue, (-commit.time, commit_id, commit))
 
         push(self.head)
-        while queue and len(commits) < MAX_COMMITS:
-            commits.append(heappop(queue)[2])
-            for parent in commits[-1].parents:
+        for _ in range(MAX_COMMITS):
+            if not queue:
+                return
+            _, _, commit = heappop(queue)
+            yield commit
+            for parent in commit.parents:
                 push(parent)
-        return commits
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""

@@ -7,7 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-
 LEAST = 4
 """Words that a question has at least."""
 
@@ -34,7 +33,9 @@ _ISSUE = re.compile(
     r"(?:\w[\w.-]*/[\w.-]+)?(?:#|\bgh-)\d+|\b(?:issue|bug|pr|ticket|pull request)s? #?\d+)(?:,? (?:and )?)?)+[)\]]?:?",
     re.IGNORECASE,
 )
-_TICKET = re.compile(r"^\s*\[?(?!UTF|SHA|ISO|RFC|CVE|MD|PEP|HTTP)[A-Z][A-Z0-9]+-\d+\]?[:\s-]+|\s*[(\[][A-Z][A-Z0-9]+-\d+[)\]]")
+_TICKET = re.compile(
+    r"^\s*\[?(?!UTF|SHA|ISO|RFC|CVE|MD|PEP|HTTP)[A-Z][A-Z0-9]+-\d+\]?[:\s-]+|\s*[(\[][A-Z][A-Z0-9]+-\d+[)\]]"
+)
 _CONVENTIONAL = re.compile(r"^(?P<type>[a-z][\w-]*)(?P<scope>\([^()]*\))?(?P<bang>!)?:\s+", re.IGNORECASE)
 _TYPES = frozenset({"feat", "feature", "fix", "bugfix", "hotfix", "perf", "enh", "bug", "api", "new", "add", "dep"})
 _BRACKETED = re.compile(r"^\[(?P<type>[\w -]+)\]\s*")
@@ -95,9 +96,7 @@ def _is_type(prefix: re.Match[str]) -> bool:
 def _has_object(question: str) -> bool:
     """Return whether a word names something in particular."""
     empty = _chores()["empty_words"]
-    return any(
-        len(word) > 1 and word.lower() not in empty for word in re.findall(r"[^\W\d]\w*", question)
-    )
+    return any(len(word) > 1 and word.lower() not in empty for word in re.findall(r"[^\W\d]\w*", question))
 
 
 _WORDS = ("prefixes", "empty_words")
