@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Run, in_float32, trec_order
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 
 FloatArray = NDArray[np.float64]
@@ -193,8 +193,7 @@ def exponential_gain(run: JudgedRun, entries: Entries) -> FloatArray:
 def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> JudgedRun:
     """Find the ranks of the relevant chunks in a run.
 
-    Pairs are taken in their order (position is rank); a mapping chunk_id -> score is ranked by (score, chunk_id),
-    both descending, which is trec_eval's rule. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
+    Pairs are taken in their order (position is rank); a mapping chunk_id -> score is ranked by `trec_order`. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
     scores, negative or infinite gains, and qrels without a query are a MetricError.
     """
     rankings: Rankings = run.rankings if isinstance(run, Run) else run
@@ -241,11 +240,11 @@ def numbered(rankings: Mapping[str, Sequence[tuple[str, float]]], k: int) -> dic
 
 
 def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking) -> tuple[str, ...]:
-    """Chunk ids, best first: pairs in their order, a mapping by (score, chunk_id) descending."""
+    """Chunk ids, best first: pairs in their order, a mapping by `trec_order`."""
     if isinstance(ranking, NumberedRanking):
         return ranking.ids
     if isinstance(ranking, Mapping):
-        return tuple(chunk_id for _, chunk_id in sorted(zip(ranking.values(), ranking, strict=True), reverse=True))
+        return tuple(trec_order(ranking))
     return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
 
 
@@ -302,17 +301,19 @@ def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float])
 
 
 def _ranks_by_score(scores: Mapping[str, float], chunk_ids: Sequence[str]) -> dict[str, int]:
-    """Ranks under (score, chunk id) descending, by counting the chunks above."""
+    """Ranks under `trec_order`, by counting the chunks above."""
     ranks: dict[str, int] = {}
     if not chunk_ids:
         return ranks
-    ascending = sorted(scores.values())
-    for chunk_id in chunk_ids:
-        score = scores[chunk_id]
+    singles = in_float32(scores.values())
+    ascending = sorted(singles)
+    for chunk_id, score in zip(chunk_ids, in_float32(scores[chunk_id] for chunk_id in chunk_ids), strict=True):
         end = bisect_right(ascending, score)
         ranks[chunk_id] = len(ascending) - end + 1
         if end > 1 and ascending[end - 2] == score:
-            ranks[chunk_id] += sum(value == score and other > chunk_id for other, value in scores.items())
+            ranks[chunk_id] += sum(
+                value == score and other > chunk_id for other, value in zip(scores, singles, strict=True)
+            )
     return ranks
 
 

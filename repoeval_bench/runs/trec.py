@@ -18,7 +18,7 @@ import numpy as np
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.numbers import parse_number
-from repoeval_bench.core.run import Qrels, Run
+from repoeval_bench.core.run import Qrels, Run, trec_order
 from repoeval_bench.core.source import encode_id
 
 GAIN_FACTOR = 1000
@@ -86,13 +86,13 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     """Return the text of a qrels file, and the factor of its gains: 1, or 1000 if one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk is written with a gain of at least 1.
-    MetricError for a negative gain, and for one above `LARGEST_GAIN`.
+    An imported grade below 0 stays below 0. MetricError for a gain beyond `LARGEST_GAIN`.
     """
     for query_id, gains in qrels.items():
         for chunk_id, gain in gains.items():
-            if not 0 <= gain <= LARGEST_GAIN:
+            if not abs(gain) <= LARGEST_GAIN:
                 raise MetricError(
-                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are from 0 to {LARGEST_GAIN:g}"
+                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are of at most {LARGEST_GAIN:g}"
                 )
     whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
     factor = 1 if whole else GAIN_FACTOR
@@ -101,7 +101,7 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     for query_id, gains in qrels.items():
         query = fields.queries[query_id]
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
-            written = max(1, round(gain * factor)) if gain > 0 else 0
+            written = max(1, round(gain * factor)) if gain > 0 else math.floor(gain * factor)
             lines.append(f"{query} 0 {fields.chunks[chunk_id]} {written}\n")
     return "".join(lines), factor
 
@@ -121,7 +121,10 @@ def read_run(path: Path) -> Run:
         if chunk_id in scores[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         scores[query_id][chunk_id] = score
-    return Run(tag=tag, rankings={query_id: in_order(by_chunk) for query_id, by_chunk in scores.items()})
+    rankings = {
+        q: tuple((chunk_id, of_query[chunk_id]) for chunk_id in trec_order(of_query)) for q, of_query in scores.items()
+    }
+    return Run(tag=tag, rankings=rankings)
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
@@ -184,13 +187,6 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
             texts[i] = f"{read:.9g}"
         above, id_above, score_above = read, chunk, score
     return texts
-
-
-def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Order chunks by (score as float32, chunk id), both descending, as trec_eval does."""
-    singles = np.array(list(scores.values()), dtype=np.float32).tolist()
-    order = sorted(zip(singles, scores, strict=True), reverse=True)
-    return tuple((chunk_id, scores[chunk_id]) for _, chunk_id in order)
 
 
 def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:

@@ -48,8 +48,9 @@ def test_a_long_tie_in_the_order_of_ids_is_written():
         (text_of, {"q": [("a", math.nan)]}, r"query 'q'.*'a'"),
         (text_of, {"q": [("a", math.inf)]}, r"query 'q'.*'a'"),
         (text_of, {"q": [("", 1.0)]}, "chunk id is empty"),
-        (format_qrels, {"q": {"a": 1e308, "b": 0.5}}, r"'a' is 1e\+308; gains are from 0 to 1e\+12"),
-        (format_qrels, {"q": {"a": -1}}, "'a' is -1"),
+        (format_qrels, {"q": {"a": 1e308, "b": 0.5}}, r"'a' is 1e\+308; gains are of at most 1e\+12"),
+        (format_qrels, {"q": {"a": -1e308}}, r"'a' is -1e\+308"),
+        (format_qrels, {"q": {"a": math.nan}}, "'a' is nan"),
         # `a b` is written as `a%20b`: where that is another id, results of one would count for the other.
         (text_of, {"q": [("a b", 2.0), ("a%20b", 1.0)]}, "chunk id 'a b' and 'a%20b' are one in a TREC file"),
         (format_qrels, {"q%20r": {"a": 1}, "q r": {"a": 1}}, "query id 'q%20r' and 'q r' are one in a TREC file"),
@@ -71,6 +72,19 @@ def test_gains_are_written_whole_or_in_thousandths(tmp_path):
     path = tmp_path / "qrels.trec"
     path.write_text(text, encoding="utf-8")
     assert read_qrels(path, factor) == {"q": {"a": 0.25, "b": 1.0, "c": 0.001}, "empty": {}}
+
+
+def test_a_grade_below_0_stays_below_0():
+    """It means: in the pool, not judged. As grade 0 it would count as judged not relevant in trec_eval's bpref."""
+    assert [fields[3] for fields in lines(format_qrels({"q": {"a": 1, "b": 0, "c": -1, "d": -2}})[0])] == list("10") + [
+        "-1",
+        "-2",
+    ]
+    assert [fields[3] for fields in lines(format_qrels({"q": {"a": 0.5, "c": -1, "d": -0.0001}})[0])] == [
+        "500",
+        "-1000",
+        "-1",
+    ]
 
 
 def test_a_negative_grade_is_not_relevant(tmp_path):

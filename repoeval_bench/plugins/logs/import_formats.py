@@ -20,6 +20,12 @@ TREC = (".trec", ".txt", ".run", ".qrels")
 NOT_STATED = "not stated"
 
 
+class _Graded(Gold):
+    """A line of qrels, whose grade may be below 0: in the pool, but not judged."""
+
+    gain: float
+
+
 def is_trec(path: Path) -> bool:
     """Return whether a file is one of TREC, and not JSONL."""
     name = PurePath(path.name.lower())
@@ -70,10 +76,10 @@ def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Itera
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
-    """Yield (line number or 0, row) for every judgement; a grade below 0 is not relevant, as trec_eval reads it."""
+    """Yield (line number or 0, row) for every judgement; only qrels have grades below 0, which are not relevant."""
     if is_trec(path):
         for number, query_id, chunk_id, gain in qrels_rows(path):
-            yield number, Gold(query_id=query_id, chunk_id=chunk_id, gain=max(0.0, gain))
+            yield number, _Graded(query_id=query_id, chunk_id=chunk_id, gain=gain)
     else:
         yield from read_rows(path, Gold)
 

@@ -1,5 +1,8 @@
 """`logs import` on TREC files: runs, qrels, and a corpus that says where chunks lie."""
 
+import random
+
+import ir_measures
 import pytest
 
 from plugins.logs.made_logs import own_gold
@@ -101,6 +104,43 @@ def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):
     run = imported(tmp_path / "run.trec", tmp_path / "gold.qrels", tmp_path / "out", measures=["precision@4"])
     assert run.metrics.micro["judged@5"] == pytest.approx(3 / 4)
     assert run.metrics.micro["precision@4"] == 0.25
+
+
+def graded_run(queries=150, pool=15):
+    """(run, qrels) of grades from -3 to 2, a relevant one in each query; scores have ties."""
+    rng, ids = random.Random(0), [f"c{i:02}" for i in range(pool)]
+    run, qrels = {}, {}
+    for name in map("q{}".format, range(queries)):
+        run[name] = {chunk: rng.randint(0, 12) / 8 for chunk in rng.sample(ids, rng.randint(1, pool))}
+        grades = {chunk: rng.choice([-3, -2, -1, 0, 0, 1, 2]) for chunk in rng.sample(ids, rng.randint(1, pool))}
+        qrels[name] = grades | {rng.choice(ids): 1}
+    return run, qrels
+
+
+def test_grades_below_0_score_as_they_do_in_trec_eval(tmp_path):
+    """They were in the pool and not judged, so bpref skips them; judged@k counts them, as ir_measures does.
+
+    The stored judgements keep them: trec_eval gives the same scores of the folder's own files.
+    """
+    run, qrels = graded_run()
+    lines = [f"{q} Q0 {chunk} 1 {score} t\n" for q, scores in run.items() for chunk, score in scores.items()]
+    (tmp_path / "a.run").write_text("".join(lines))
+    grades = [f"{q} 0 {chunk} {grade}\n" for q, of_query in qrels.items() for chunk, grade in of_query.items()]
+    (tmp_path / "a.qrels").write_text("".join(grades))
+    names = {"ndcg@10": "nDCG@10", "mrr": "RR", "ap": "AP", "precision@5": "P@5", "recall@5": "R@5", "rprec": "Rprec"}
+    names |= {"bpref": "Bpref"}
+    result = imported(tmp_path / "a.run", tmp_path / "a.qrels", tmp_path / "out", measures=[*names][:-1])
+    ours = {row["query_id"]: row for row in result.per_query()}
+    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
+    stored = list(ir_measures.read_trec_qrels(read_text(result.folder / QRELS)))
+    for judged in (qrels, stored):
+        for metric in ir_measures.iter_calc([*measures.values()], judged, run):
+            (name,) = (name for name, measure in measures.items() if measure == metric.measure)
+            assert ours[metric.query_id][name] == pytest.approx(metric.value, abs=1e-12), (name, metric.query_id)
+    # The reference breaks ties by the smaller id, so it gets scores without ties.
+    ranked = {q: {c: -i for i, (c, _) in enumerate(r)} for q, r in result.rankings().items()}
+    for metric in ir_measures.iter_calc([ir_measures.Judged @ 5, ir_measures.Judged @ 10], qrels, ranked):
+        assert ours[metric.query_id][str(metric.measure).lower()] == pytest.approx(metric.value, abs=1e-12)
 
 
 def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
