@@ -16,9 +16,9 @@ Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""
 
 
-def in_float32(scores: Iterable[float]) -> list[float]:
+def in_float32(scores: Iterable[float]) -> array[float]:
     """Round scores to float32, in which trec_eval compares them; one beyond its range becomes infinite."""
-    return array("f", list(scores)).tolist()
+    return array("f", list(scores))
 
 
 def trec_order(scores: Mapping[str, float]) -> list[str]:

@@ -106,7 +106,7 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     return "".join(lines), factor
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path | str) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
     MetricError with file:line for a line without six fields, a score that is no finite number, or a chunk that appears
@@ -127,7 +127,7 @@ def read_run(path: Path) -> Run:
     return Run(tag=tag, rankings=rankings)
 
 
-def read_qrels(path: Path, factor: float = 1) -> Qrels:
+def read_qrels(path: Path | str, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; an empty dict without any.
 
     A negative grade is not relevant, as in trec_eval. MetricError with file:line for a line without four fields, a
@@ -141,7 +141,7 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
     return qrels
 
 
-def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
+def qrels_rows(path: Path | str, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
     """Yield (line number, query id, chunk id, gain as written) of every line; MetricError as in `read_qrels`."""
     seen: set[tuple[str, str]] = set()
     for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
@@ -189,9 +189,9 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
     return texts
 
 
-def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
-    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
-        lines = json_reader.read_text(path).split("\n")
+def _rows(path: Path | str, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
+    with json_reader.faults_as(MetricError, Path(path), "give a TREC file in UTF-8"):
+        lines = json_reader.read_text(Path(path)).split("\n")
     for number, line in enumerate(lines, start=1):
         fields = [field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field]
         if not fields:
@@ -201,7 +201,7 @@ def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str
         yield number, fields
 
 
-def _number(path: Path, line: int, what: str, text: str) -> float:
+def _number(path: Path | str, line: int, what: str, text: str) -> float:
     try:
         value = parse_number(text)
     except ValueError:

@@ -76,7 +76,8 @@ def test_gains_are_written_whole_or_in_thousandths(tmp_path):
 
 def test_a_grade_below_0_stays_below_0():
     """It means: in the pool, not judged. As grade 0 it would count as judged not relevant in trec_eval's bpref."""
-    assert [fields[3] for fields in lines(format_qrels({"q": {"a": 1, "b": 0, "c": -1, "d": -2}})[0])] == list("10") + [
+    assert [fields[3] for fields in lines(format_qrels({"q": {"a": 1, "b": 0, "c": -1, "d": -2}})[0])] == [
+        *list("10"),
         "-1",
         "-2",
     ]
