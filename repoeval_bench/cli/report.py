@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.cli.compare import labelled
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, name_option, write_and_say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.naming import compared_runs, find_runs
 from repoeval_bench.runs.parts import shown_place
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     show_envvar=True,
     help="Where --bm25 takes the data from.",
 )
+@name_option
 @home_option
 @runs_folder
 @json_option
@@ -51,6 +53,7 @@ def report_command(
     output: Path,
     bm25: bool,
     source: str,
+    names: tuple[str, ...],
     home: Path | None,
     out: Path,
     as_json: bool,
@@ -68,6 +71,7 @@ def report_command(
     stored = find_runs(dict.fromkeys(runs), out) if runs else compared_runs(out)
     if bm25:
         _make_bm25(stored, source, home)
+    stored, _ = labelled(stored, None, names, out)
     note(f"making a page about {count(len(stored), 'run')}")
     page = report_page(stored, str(output))
     write_and_say(output, page, "another file with -o")

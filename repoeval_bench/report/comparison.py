@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +173,15 @@ def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]
     return [{**asdict(c), "difference": c.difference, "ci": c.ci} for c in comparisons]
 
 
-def comparison_csv(comparisons: Sequence[Comparison]) -> str:
-    """One line per pair and measure, every number in full precision; `micro.difference` and so on."""
-    records = comparison_records(comparisons)
-    return as_csv(record_table(record | {"measure": heading(record["measure"])} for record in records))
+def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mapping[str, float]]) -> str:
+    """One line per pair and measure, every number in full precision; `micro.difference` and so on.
+
+    `sizes` is the name of a run -> the sizes of its chunks.
+    """
+    rows = []
+    for record in comparison_records(comparisons):
+        of_pair = {
+            f"{side} {name}": size for side in ("baseline", "treatment") for name, size in sizes[record[side]].items()
+        }
+        rows.append(record | {"measure": heading(record["measure"])} | of_pair)
+    return as_csv(record_table(rows))

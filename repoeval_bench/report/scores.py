@@ -46,7 +46,7 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
         f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.ranked_by}",
     ]
     if len(runs) == 1:
-        title[1] = f"{first.chunker} · {title[1]}"
+        title[1] = f"{runs[0].label or first.chunker} · {title[1]}"
     tables = []
     for index, (what, names) in enumerate(shown_measures(first)):
         columns = [Column(name="mean over"), *figures(*map(heading, names), missing="")]
@@ -105,7 +105,7 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[T
     if alone:
         return rows
     also = [f"expand {run.metrics.expand}" if run.metrics.expand else None, run.metrics.completion]
-    names = [" · ".join([run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
+    names = [" · ".join([run.label or run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
     return [TableRow((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 
@@ -155,7 +155,7 @@ def footnotes(run: RunView) -> list[str]:
     metrics = run.metrics
     counts, sizes, tokens = metrics.counts, metrics.chunk_nws, metrics.chunk_tokens
     lines = [
-        f"{metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
+        f"{run.label or metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
         + (f", characters mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
         + (f"; tokens mean {tokens.mean:.0f}, median {tokens.median}, p95 {tokens.p95}" if tokens else ""),
         f"  {_truncation(metrics)} · queries with no relevant chunk: "
@@ -210,6 +210,12 @@ def scores_csv(runs: Sequence[RunView]) -> str:
     return as_csv(record_table(record for run in runs for record in _records(run)))
 
 
+def chunk_sizes(run: RunView) -> dict[str, float]:
+    """Return the realised mean, median and p95 of the run's chunk sizes, in nws; nothing of an imported run."""
+    sizes = run.metrics.chunk_nws
+    return {} if sizes is None else {f"chunk {name}": getattr(sizes, name) for name in ("mean", "median", "p95")}
+
+
 def _records(run: RunView) -> list[dict[str, Any]]:
     """A flat record per repository, mean, ceiling and share of ceiling, each with the dataset and specs.
 
@@ -217,6 +223,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
     """
     metrics = run.metrics
     identity = {
+        **({"run": run.label} if run.label else {}),
         "dataset": metrics.dataset.name,
         "fingerprint": metrics.dataset.fingerprint,
         "tasks": metrics.dataset.tasks,
@@ -225,6 +232,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
         "embedder": metrics.embedder,
         "retriever": metrics.retriever,
         **({"expand": metrics.expand} if metrics.expand else {}),
+        **chunk_sizes(run),
     }
     means = _means(run, per_repo=True)
     if metrics.ceilings:

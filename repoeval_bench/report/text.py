@@ -164,26 +164,37 @@ def flipped_units(clustered_by: str) -> str:
 def short_names(names: Sequence[str]) -> list[str]:
     """Each name without the options that all of its kind share; the full names where short ones would be equal.
 
-    An embedder that only some of the runs use is left out too: the retriever distinguishes them.
+    An embedder that only some of the runs use is left out too: the retriever distinguishes them. A name that is no
+    spec, such as a label or a run's id, stays as it is.
 
     >>> short_names(["ast:max_nws=1500,overlap=0", "fixed:max_nws=1500,offset=0", "fixed:max_nws=800,offset=0"])
     ['ast', 'fixed:max_nws=1500', 'fixed:max_nws=800']
-    >>> short_names(["minilm · dense", "none · bm25:k1=1.2"])
-    ['dense', 'bm25']
+    >>> short_names(["minilm · dense", "none · bm25:k1=1.2", "Ours (blank lines)"])
+    ['dense', 'bm25', 'Ours (blank lines)']
     """
-    parts = [name.split(BETWEEN) for name in names]
-    if len(set(map(len, parts))) > 1:
-        return list(names)
-    try:
-        columns = list(map(_shorten, zip(*parts, strict=True)))
-    except SpecError:  # a run's id or folder is not a spec
-        return list(names)
-    telling = [column for column in columns if NO_EMBEDDER not in column or len(set(column)) > 2]
-    for parts_shown in (telling, columns):
-        short = [BETWEEN.join(row) for row in zip(*parts_shown, strict=True)]
-        if len(set(short)) == len(names):
-            return short
+    alike: dict[int, list[list[str]]] = {}
+    for name in names:
+        parts = name.split(BETWEEN)
+        if all(map(_is_spec, parts)):
+            alike.setdefault(len(parts), []).append(parts)
+    columns_of = {size: list(map(_shorten, zip(*group, strict=True))) for size, group in alike.items()}
+    for all_parts in (False, True):
+        short = {name: name for name in names}
+        for size, columns in columns_of.items():
+            shown = [c for c in columns if all_parts or NO_EMBEDDER not in c or len(set(c)) > 2]
+            full = [BETWEEN.join(parts) for parts in alike[size]]
+            short |= dict(zip(full, map(BETWEEN.join, zip(*shown, strict=True)), strict=bool(shown)))
+        if len(set(short.values())) == len(names):
+            return [short[name] for name in names]
     return list(names)
+
+
+def _is_spec(text: str) -> bool:
+    try:
+        Spec.parse(text)
+    except SpecError:
+        return False
+    return True
 
 
 def _shorten(column: Sequence[str]) -> list[str]:
