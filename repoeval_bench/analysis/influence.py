@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.pair_verdicts import Carrier
+from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome
 from repoeval_bench.analysis.records import Influence
-from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_columns
+from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
@@ -80,14 +80,13 @@ def _by_repository(
     names = [*dict.fromkeys(scores.repos)]
     without, tests = [], []
     significant = np.flatnonzero(np.array(factors) > 0)
-    limits = ALPHA / np.array(factors)[significant]
     for repository in names:
         rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
         sample = Sample.of(differences[rows], clusters, repos, over)
         without.append(sample.mean())
         if significant.size:
-            tests.append(flip_columns(sample.parts()[0][:, significant], rng(), limits))
+            tests.append(_tests(sample.parts()[0][:, significant], rng()))
     low, high = np.min(without, axis=0), np.max(without, axis=0)
     pull = (whole - without) * np.sign(whole)
     positions = {column: index for index, column in enumerate(significant.tolist())}
@@ -95,7 +94,7 @@ def _by_repository(
         strongest_influence(
             float(low[i]),
             float(high[i]),
-            [(name, float(pull[row, i]), float(tests[row][positions[i]])) for row, name in enumerate(names)]
+            [(name, float(pull[row, i]), tests[row][positions[i]]) for row, name in enumerate(names)]
             if i in positions
             else (),
             factor,
@@ -121,26 +120,34 @@ def influence(
     mean = float(sample.mean()[0])
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
-    limits = np.full(len(strongest), ALPHA / factor)
     parts = [_parts_without(sample, i) for i in strongest]
-    tests = flip_columns(np.column_stack(parts), rng(), limits) if strongest else ()
-    without_each = [(names[i], float(pull[i]), float(p)) for i, p in zip(strongest, tests, strict=True)]
+    tests = _tests(np.column_stack(parts), rng()) if strongest else ()
+    without_each = [(names[i], float(pull[i]), p) for i, p in zip(strongest, tests, strict=True)]
     return strongest_influence(low, high, without_each, factor)
 
 
+def _tests(parts: FloatArray, rng: np.random.Generator) -> list[AdjustedP]:
+    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns)."""
+    flipped = flip_signs(parts, np.zeros(len(parts)), rng, intervals=False)
+    ends = zip(flipped.p_strict, flipped.least, flipped.most, strict=True)
+    return [AdjustedP(*map(float, of_column)) for of_column in ends]
+
+
 def strongest_influence(
-    low: float, high: float, without_each: Sequence[tuple[str, float, float]], factor: float
+    low: float, high: float, without_each: Sequence[tuple[str, float, AdjustedP]], factor: float
 ) -> Influence:
     """Return the influence of clusters, each with its name, its pull and the p of the test without it.
 
     Of those without which the difference is not significant, the one that pulls hardest is named, then the first by
     name. This order does not depend on drawn flips, as p does.
     """
-    needed = [(-round(pull, _DIGITS), name, p) for name, pull, p in without_each if p * factor >= ALPHA]
-    if not needed:
-        return Influence(low=low, high=high)
-    _, name, p = min(needed)
-    return Influence(low=low, high=high, rests_on=name, p=min(1.0, p * factor))
+    adjusted = [(-round(pull, _DIGITS), name, p.times(factor)) for name, pull, p in without_each]
+    outcomes = {p.outcome for _, _, p in adjusted}
+    doubtful = Outcome.BORDERLINE in outcomes
+    if Outcome.NOT_SIGNIFICANT not in outcomes:
+        return Influence(low=low, high=high, doubtful=doubtful)
+    _, name, p = min((row for row in adjusted if row[2].outcome is Outcome.NOT_SIGNIFICANT), key=lambda row: row[:2])
+    return Influence(low=low, high=high, rests_on=name, p=min(1.0, p.p), doubtful=doubtful)
 
 
 def _parts_without(sample: Sample, cluster: int) -> FloatArray:
