@@ -9,7 +9,7 @@ import numpy as np
 
 from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome
 from repoeval_bench.analysis.records import Influence
-from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
+from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs, most_p
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _by_repository(
         sample = Sample.of(differences[rows], clusters, repos, over)
         without.append(sample.mean())
         if significant.size:
-            tests.append(_tests(sample.parts()[0][:, significant], rng()))
+            tests.append(_tests(sample.parts()[0][:, significant], np.array(factors)[significant].tolist(), rng()))
     low, high = np.min(without, axis=0), np.max(without, axis=0)
     pull = (whole - without) * np.sign(whole)
     positions = {column: index for index, column in enumerate(significant.tolist())}
@@ -121,16 +121,25 @@ def influence(
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
     parts = [_parts_without(sample, i) for i in strongest]
-    tests = _tests(np.column_stack(parts), rng()) if strongest else ()
+    tests = _tests(np.column_stack(parts), [factor] * len(parts), rng()) if strongest else ()
     without_each = [(names[i], float(pull[i]), p) for i, p in zip(strongest, tests, strict=True)]
     return strongest_influence(low, high, without_each, factor)
 
 
-def _tests(parts: FloatArray, rng: np.random.Generator) -> list[AdjustedP]:
-    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns)."""
-    flipped = flip_signs(parts, np.zeros(len(parts)), rng, intervals=False)
-    ends = zip(flipped.p_strict, flipped.least, flipped.most, strict=True)
-    return [AdjustedP(*map(float, of_column)) for of_column in ends]
+def _tests(parts: FloatArray, factors: Sequence[float], rng: np.random.Generator) -> list[AdjustedP]:
+    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns).
+
+    Signs are flipped where a bound of p does not show that the difference is significant.
+    """
+    bounds = [most_p(column) for column in parts.T]
+    tests = [AdjustedP(bound, 0.0, bound) for bound in bounds]
+    columns = list(zip(tests, factors, strict=True))
+    open_ = [i for i, (test, factor) in enumerate(columns) if test.times(factor).outcome is not Outcome.BETTER]
+    if open_:
+        flipped = flip_signs(parts[:, open_], np.zeros(len(parts)), rng, intervals=False)
+        for i, *ends in zip(open_, flipped.p_strict, flipped.least, flipped.most, strict=True):
+            tests[i] = AdjustedP(*map(float, ends))
+    return tests
 
 
 def strongest_influence(

@@ -164,7 +164,7 @@ def _test(
     strict = np.count_nonzero(np.abs(flipped - null * of_weights) >= abs(tested) - slack) / len(flipped)
     low, high = _interval(own, weights, flipped, of_weights, slack) if intervals else (np.nan, np.nan)
     unseen = unseen_p(own / weights) if weights.all() else 0.0
-    return p, low, high, max(strict, unseen), max(_bound(own - null * weights), unseen)
+    return p, low, high, max(strict, unseen), max(most_p(own - null * weights), unseen)
 
 
 def _interval(
@@ -195,11 +195,15 @@ def _interval(
     return lowest, highest
 
 
-def _bound(own: FloatArray) -> float:
-    """Return what p of a sum does not pass: under flips P(|sum| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963)."""
+def most_p(own: FloatArray) -> float:
+    """Return what p of a sum of parts, float64 (n_clusters,), does not pass.
+
+    Under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
+    """
     bundled = _bundled(own)
     squares = float(np.square(bundled).sum())
-    return min(1.0, 2 * exp(-(float(own.sum()) ** 2) / (2 * squares))) if squares > 0 else 1.0
+    # More than 0, so that it has a factor to its adjusted p.
+    return min(1.0, max(1e-300, 2 * exp(-(float(own.sum()) ** 2) / (2 * squares)))) if squares > 0 else 1.0
 
 
 def _errors(p: FloatArray, n_flips: int, *, exact: bool) -> FloatArray:
@@ -308,9 +312,9 @@ def unseen_p(values: FloatArray) -> float:
     """Return how probable it is, twice over, that clusters which bring the mean to 0 are hardly among those seen.
 
     As `beyond_seen` does, suppose most clusters have one value, not 0, and fewer than `_FEW_OTHERS` another. The mean
-    is 0 if a share q of all clusters lies on the other side, as far from the usual value as those that were seen there. If
-    none was, they are taken to differ by 1. The result is twice the probability of so few among n; 0 if the seen ones
-    are enough.
+    is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were seen there.
+    If none was, they are taken to differ by 1. The result is twice the probability of so few among n; 0 if the seen
+    ones are enough.
     """
     usual, off = _usual_and_off(values)
     if not usual:

@@ -97,7 +97,7 @@ def _notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]
     ]
     of_lower = f" (lower is better: {', '.join(lower)})" if lower else ""
     return [
-        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter, p (Holm) < {ALPHA}{robust}.",
+        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter (p < {ALPHA}{robust}).",
         *carried,
         f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
     ]
