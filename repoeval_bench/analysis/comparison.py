@@ -67,7 +67,8 @@ def compare(
     if not asked:
         raise UsageError("nothing to compare: the runs share no measure")
     primary = headline_measure(distinct)
-    every = sorted({*asked, *shared_measures(distinct)}, key=lambda measure: measure != primary)  # it comes first
+    every = [*dict.fromkeys((*asked, *shared_measures(distinct)))]
+    every.sort(key=lambda measure: measure != primary)  # it comes first
     joined = together([run.scores for run in distinct])
     table = _Table(
         scores=joined[0],
@@ -315,7 +316,7 @@ def _mean_difference(table: _Table, column: _Column, over: Headline, flip: _Flip
 
 def _factor(flip: _Flip, test: _Test) -> float:
     """Return the factor from a p to its adjusted p; 0 unless the adjusted p is significant."""
-    if test.p is None or test.p.outcome is not Outcome.BETTER:
+    if test.p is None or test.p.outcome() is not Outcome.BETTER:
         return 0.0
     return test.p.p / flip.strict.p
 

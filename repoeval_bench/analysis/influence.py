@@ -9,7 +9,7 @@ import numpy as np
 
 from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome
 from repoeval_bench.analysis.records import Influence
-from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs, most_p
+from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs, most_p, strict_null
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
+
+_LIMIT = (ALPHA, ALPHA)
+"""The limit of a test without a cluster, which Monte-Carlo error alone blurs."""
 
 _DIGITS = 12
 """Pulls are compared at this number of digits: a sum's rounding error must not break a tie."""
@@ -86,7 +89,7 @@ def _by_repository(
         sample = Sample.of(differences[rows], clusters, repos, over)
         without.append(sample.mean())
         if significant.size:
-            tests.append(_tests(sample.parts()[0][:, significant], np.array(factors)[significant].tolist(), rng()))
+            tests.append(_tests(_strict_parts(sample)[:, significant], np.array(factors)[significant].tolist(), rng()))
     low, high = np.min(without, axis=0), np.max(without, axis=0)
     pull = (whole - without) * np.sign(whole)
     positions = {column: index for index, column in enumerate(significant.tolist())}
@@ -120,7 +123,7 @@ def influence(
     mean = float(sample.mean()[0])
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
-    parts = [_parts_without(sample, i) for i in strongest]
+    parts = [_strict_parts(_without(sample, i)) for i in strongest]
     tests = _tests(np.column_stack(parts), [factor] * len(parts), rng()) if strongest else ()
     without_each = [(names[i], float(pull[i]), p) for i, p in zip(strongest, tests, strict=True)]
     return strongest_influence(low, high, without_each, factor)
@@ -134,7 +137,7 @@ def _tests(parts: FloatArray, factors: Sequence[float], rng: np.random.Generator
     bounds = [most_p(column) for column in parts.T]
     tests = [AdjustedP(bound, 0.0, bound) for bound in bounds]
     columns = list(zip(tests, factors, strict=True))
-    open_ = [i for i, (test, factor) in enumerate(columns) if test.times(factor).outcome is not Outcome.BETTER]
+    open_ = [i for i, (test, factor) in enumerate(columns) if test.times(factor).outcome(_LIMIT) is not Outcome.BETTER]
     if open_:
         flipped = flip_signs(parts[:, open_], np.zeros(len(parts)), rng, intervals=False)
         for i, *ends in zip(open_, flipped.p_strict, flipped.least, flipped.most, strict=True):
@@ -151,18 +154,26 @@ def strongest_influence(
     name. This order does not depend on drawn flips, as p does.
     """
     adjusted = [(-round(pull, _DIGITS), name, p.times(factor)) for name, pull, p in without_each]
-    outcomes = {p.outcome for _, _, p in adjusted}
+    outcomes = {p.outcome(_LIMIT) for _, _, p in adjusted}
     doubtful = Outcome.BORDERLINE in outcomes
     if Outcome.NOT_SIGNIFICANT not in outcomes:
         return Influence(low=low, high=high, doubtful=doubtful)
-    _, name, p = min((row for row in adjusted if row[2].outcome is Outcome.NOT_SIGNIFICANT), key=lambda row: row[:2])
+    _, name, p = min(
+        (row for row in adjusted if row[2].outcome(_LIMIT) is Outcome.NOT_SIGNIFICANT), key=lambda row: row[:2]
+    )
     return Influence(low=low, high=high, rests_on=name, p=min(1.0, p.p), doubtful=doubtful)
 
 
-def _parts_without(sample: Sample, cluster: int) -> FloatArray:
+def _strict_parts(sample: Sample) -> FloatArray:
+    """Return what each cluster adds to the difference that the strict test tests, (n_clusters, n_columns)."""
+    parts, weights = sample.parts()
+    return np.asarray(parts - weights[:, None] * strict_null(parts.sum(axis=0), weights))
+
+
+def _without(sample: Sample, cluster: int) -> Sample:
     others = np.arange(sample.n_clusters) != cluster
     _, groups = np.unique(sample.groups[others], return_inverse=True)
-    return Sample(sample.sums[others], sample.counts[others], groups).parts()[0]
+    return Sample(sample.sums[others], sample.counts[others], groups)
 
 
 def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:

@@ -47,10 +47,9 @@ class AdjustedP:
     least: float
     most: float
 
-    @property
-    def outcome(self) -> Outcome:
-        """`BETTER` for significant, `BORDERLINE` or `NOT_SIGNIFICANT`, whatever the direction."""
-        low, high = BORDERLINE
+    def outcome(self, band: tuple[float, float] = BORDERLINE) -> Outcome:
+        """Return `BETTER` for significant, whatever the direction, `NOT_SIGNIFICANT`, or `BORDERLINE` in the band."""
+        low, high = band
         if self.most <= low:
             return Outcome.BETTER
         return Outcome.NOT_SIGNIFICANT if self.least >= high else Outcome.BORDERLINE
@@ -106,7 +105,7 @@ def judge(
     """
     if p is None:
         return PairVerdict(outcome=Outcome.NOT_TESTED)
-    outcome = p.outcome
+    outcome = p.outcome()
     if outcome is Outcome.BETTER and carriers:
         return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carriers[0])
     if outcome is Outcome.BETTER and doubtful:

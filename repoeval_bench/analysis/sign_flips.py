@@ -57,7 +57,7 @@ FEWEST_CLUSTERS = 6
 FEW_CLUSTERS = 20
 """With fewer clusters an interval gets a warning: single ones decide it, and it holds the truth too seldom."""
 
-RESERVE = 1.5
+RESERVE = 1.0
 """The strict test divides a difference by 1 + this / sqrt(effective clusters)."""
 
 CERTAIN = 4.0
@@ -159,12 +159,17 @@ def _test(
     """
     mean, slack = float(own.sum()), SAME + _SLACK * float(np.abs(own).sum())
     p = np.count_nonzero(np.abs(flipped) >= abs(mean) - slack) / len(flipped)
-    tested = mean / (1 + RESERVE * sqrt(float(np.square(weights).sum())))
-    null = mean - tested  # "the mean is `null`" is the hypothesis that leaves the difference `tested`
+    null = strict_null(mean, weights)
+    tested = mean - null
     strict = np.count_nonzero(np.abs(flipped - null * of_weights) >= abs(tested) - slack) / len(flipped)
     low, high = _interval(own, weights, flipped, of_weights, slack) if intervals else (np.nan, np.nan)
     unseen = unseen_p(own / weights) if weights.all() else 0.0
     return p, low, high, max(strict, unseen), max(most_p(own - null * weights), unseen)
+
+
+def strict_null(mean: FloatArray | float, weights: FloatArray) -> FloatArray:
+    """Return what the strict test takes from each mean, so that the divided one is left."""
+    return np.asarray(mean - mean / (1 + RESERVE * sqrt(float(np.square(weights).sum()))))
 
 
 def _interval(

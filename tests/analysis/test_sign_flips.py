@@ -72,19 +72,19 @@ def test_no_two_seeds_contradict_each_other(n_tests):
             [p for family in families for p in holm(of_all[family].tolist())]
             for of_all in (flipped.p_strict, flipped.least, flipped.most)
         ]
-        outcomes.append([AdjustedP(*of_one).outcome for of_one in zip(*ends, strict=True)])
+        outcomes.append([AdjustedP(*of_one).outcome() for of_one in zip(*ends, strict=True)])
     by_column = [{*of_column} - {Outcome.BORDERLINE} for of_column in zip(*outcomes, strict=True)]
     assert {len(of_column) for of_column in by_column} <= {0, 1}
     assert set().union(*by_column) == {Outcome.BETTER, Outcome.NOT_SIGNIFICANT}
 
 
 def test_the_strict_p_is_that_of_a_smaller_difference():
-    """By the definition over all flips: of parts whose mean is divided by 1 + 1.5 / sqrt(effective clusters)."""
+    """By the definition over all flips: of parts whose mean is divided by 1 + 1 / sqrt(effective clusters)."""
     sizes = np.array([5.0, 3, 2, 1, 1, 1, 1, 1])
     weights = sizes / sizes.sum()
     parts = np.random.default_rng(4).normal(0.6, 1, (8, 5)) * weights[:, None]
     result = flip_signs(parts, weights, np.random.default_rng(0))
-    factor = 1 + 1.5 * np.sqrt(np.square(weights).sum())
+    factor = 1 + np.sqrt(np.square(weights).sum())
     expected = [p_of(column.sum() * (1 - 1 / factor), column, weights) for column in parts.T]
     assert result.p_strict == pytest.approx(expected)
     assert (result.p_strict >= result.p).all()
