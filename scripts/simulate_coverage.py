@@ -37,7 +37,6 @@ from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
