@@ -57,7 +57,7 @@ FEWEST_CLUSTERS = 6
 FEW_CLUSTERS = 20
 """With fewer clusters an interval gets a warning: single ones decide it, and it holds the truth too seldom."""
 
-RESERVE = 1.0
+RESERVE = 1.5
 """The strict test divides a difference by 1 + this / sqrt(effective clusters)."""
 
 CERTAIN = 4.0

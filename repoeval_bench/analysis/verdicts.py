@@ -146,7 +146,7 @@ def decide(
     of_measure = {run.treatment: run for run in differences if run.measure == measure}
     others = tuple(_rival(run, of_measure[run.name].reversed()) for run in ranked if run is not reference)
     first = next(iter(of_measure.values()))
-    tested = {run.measure for run in differences if run.primary == first.primary and run.p_adjusted is not None}
+    compared = {(run.baseline, run.treatment) for run in comparisons}
     return Verdict(
         result=_result(best, reference, others, measure),
         protocol=protocol,
@@ -155,7 +155,7 @@ def decide(
         reference=reference,
         others=others,
         family=first.family,
-        pairs=first.family // max(1, len(tested)),
+        pairs=first.family if first.primary else len(compared),
         n_queries=first.n_queries,
         n_clusters=first.n_clusters,
         n_repositories=first.n_repositories,

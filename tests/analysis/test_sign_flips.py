@@ -79,12 +79,12 @@ def test_no_two_seeds_contradict_each_other(n_tests):
 
 
 def test_the_strict_p_is_that_of_a_smaller_difference():
-    """By the definition over all flips: of parts whose mean is divided by 1 + 1 / sqrt(effective clusters)."""
+    """By the definition over all flips: of parts whose mean is divided by 1 + 1.5 / sqrt(effective clusters)."""
     sizes = np.array([5.0, 3, 2, 1, 1, 1, 1, 1])
     weights = sizes / sizes.sum()
     parts = np.random.default_rng(4).normal(0.6, 1, (8, 5)) * weights[:, None]
     result = flip_signs(parts, weights, np.random.default_rng(0))
-    factor = 1 + np.sqrt(np.square(weights).sum())
+    factor = 1 + 1.5 * np.sqrt(np.square(weights).sum())
     expected = [p_of(column.sum() * (1 - 1 / factor), column, weights) for column in parts.T]
     assert result.p_strict == pytest.approx(expected)
     assert (result.p_strict >= result.p).all()
@@ -94,20 +94,20 @@ def test_the_strict_p_is_that_of_a_smaller_difference():
 def test_a_value_that_nearly_all_clusters_share_is_no_evidence_of_a_mean():
     """One small value in all of 20 files: a share of .02 of files that differ by 1 would bring the mean to 0."""
     assert unseen_p(np.full(20, 0.02)) == pytest.approx(min(1, 2 * (1 - 0.02 / 1.02) ** 20))
-    assert unseen_p(np.array([-0.02] * 18 + [0.3, 0.3])) == pytest.approx(2 * scipy.stats.binom.cdf(2, 20, 0.02 / 0.32))
+    assert unseen_p(np.array([-0.1] * 18 + [0.3, 0.3])) == pytest.approx(2 * scipy.stats.binom.cdf(2, 20, 0.1 / 0.4))
     assert unseen_p(np.zeros(20)) == unseen_p(np.linspace(0, 1, 20)) == unseen_p(np.array([0.0] * 18 + [1, 1])) == 0
 
 
 def test_memory_does_not_grow_with_the_number_of_tests():
-    """The sums of few columns are held at once: 40 times the tests take less than four times the memory."""
+    """The sums of few columns are held at once: eight times the tests take less than twice the memory."""
     peaks = []
-    for n_columns in (8, 320):
+    for n_columns in (40, 320):
         parts = np.random.default_rng(0).normal(0, 1, (60, n_columns)) / 60
         tracemalloc.start()
         flip_signs(parts, np.full(60, 1 / 60), np.random.default_rng(0), flips=5_000)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 4 * peaks[0]
+    assert peaks[1] < 2 * peaks[0]
 
 
 def test_ends_reach_to_what_clusters_that_nobody_saw_may_bring():
