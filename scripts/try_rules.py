@@ -61,7 +61,7 @@ def cheapest_not_significant(sample: Sample, prior: Prior, tokens: Sequence[floa
     best = highest_mean(sample, prior, tokens)
     others = [i for i in range(len(tokens)) if i != best]
     leads = Sample(sample.sums[:, [best]] - sample.sums[:, others], sample.counts, sample.groups)
-    flipped = flip_signs(*leads.parts(), np.random.default_rng(0), first=2_000, most=2_000)
+    flipped = flip_signs(*leads.parts(), np.random.default_rng(0), flips=2_000, intervals=False)
     close = [i for i, p in zip(others, holm(flipped.p.tolist()), strict=True) if p >= ALPHA]
     return min([best, *close], key=lambda i: tokens[i])
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-UNREGISTERED = {
+COVERAGE = {
     "judged@5": "Share of the first 5 that was judged, relevant or not.",
     "judged@10": "Share of the first 10 that was judged, relevant or not.",
+}
+"""name -> meaning of the measures that say how much was judged, and so not how well a run ranks."""
+
+UNREGISTERED = COVERAGE | {
     "bpref": "Binary preference: how seldom a judged non-relevant chunk is ranked above a relevant one (trec_eval's).",
 }
 """name -> meaning. Only imported runs have them: they need judgements of chunks that are not relevant."""

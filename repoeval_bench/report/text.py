@@ -32,6 +32,9 @@ GROUPS_NOTE = "files that one query asks for together are one group"
 EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
 """The note where two means are called equal."""
 
+BORDERLINE_NOTE = "borderline: p is so near to 0.05 that another seed or processor may decide otherwise"
+"""The note where a test decides nothing."""
+
 _NAMES = {
     "ndcg": "nDCG",
     "recall": "R",
@@ -90,21 +93,20 @@ def heading(measure: str) -> str:
 _OUTCOMES = {
     Outcome.BETTER: "better",
     Outcome.WORSE: "worse",
+    Outcome.BORDERLINE: "borderline",
     Outcome.NOT_SIGNIFICANT: "not significant",
     Outcome.NOT_TESTED: "not tested",
 }
 
 
 def outcome_name(verdict: PairVerdict) -> str:
-    """Return what a verdict is called in a cell: `better, borderline`, `from one file`, `equal within 0.02`."""
+    """Return what a verdict is called in a cell: `better`, `from one file`, `equal within 0.02`."""
     if verdict.carrier is not None:
         return f"from one {verdict.carrier.kind}"
     if verdict.outcome is Outcome.EQUAL:
         return f"equal within {verdict.within:g}"
     name = _OUTCOMES[verdict.outcome]
-    if verdict.within is not None:
-        return f"{name}, but within {verdict.within:g}"
-    return f"{name}, borderline" if verdict.borderline else name
+    return name if verdict.within is None else f"{name}, but within {verdict.within:g}"
 
 
 def full_outcome_name(verdict: PairVerdict) -> str:
@@ -114,15 +116,14 @@ def full_outcome_name(verdict: PairVerdict) -> str:
 
 def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
-    tests = [
-        c.family
-        for c in comparisons
-        if c.verdict.outcome is Outcome.NOT_SIGNIFICANT and c.family > 1 and c.ci and not c.ci[0] <= 0 <= c.ci[1]
-    ]
+    undecided = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE)
+    tests = [c.family for c in comparisons if c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1]]
     if not tests:
         return []
+    adjusted = f", and is adjusted for {max(tests)} tests" if max(tests) > 1 else ""
     return [
-        f'an interval can exclude 0 beside "not significant": p is adjusted for {max(tests)} tests, intervals are not'
+        f'an interval can exclude 0 beside "not significant": p also allows for few files of unequal size{adjusted}, '
+        "intervals do not"
     ]
 
 

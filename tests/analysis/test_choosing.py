@@ -45,7 +45,7 @@ def draw(rng, truth):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("truth", [(0.0, 0.0, 0.0), (0.03, 0.0, 0.0), (0.02, 0.02, -0.1)])
+@pytest.mark.parametrize("truth", [(0.0, 0.0, 0.0), (0.03, 0.0, 0.0), (0.02, 0.02, -0.2)])
 def test_the_truly_best_run_is_among_those_that_may_be_as_good(truth):
     """In 95 % of samples or more; a run that is clearly worse is not."""
     rng = np.random.default_rng(14)
@@ -56,7 +56,7 @@ def test_the_truly_best_run_is_among_those_that_may_be_as_good(truth):
         held += "run0" in close
         clearly_worse += "run2" in close
     assert held >= 0.95 * samples
-    if truth[2] == -0.1:
+    if truth[2] == -0.2:
         assert clearly_worse <= 0.05 * samples
 
 

@@ -65,7 +65,7 @@ def test_a_lead_that_one_file_carries_has_no_letter_and_says_so(tmp_path):
     table = paper_table(runs, compare(runs), ["ndcg@10"])
     assert "textsuperscript" not in latex([table])
     assert table.notes[0].endswith("(p < 0.05; by nDCG@10, also without any one file or repository).")
-    assert table.notes[1].startswith("no letter for nDCG@10 of c over b: it comes from one file, repo/f30")
+    assert table.notes[1].startswith("no letter for nDCG@10 of c over b: it comes from one file, repo/f29")
 
 
 def test_more_runs_than_letters_are_refused(tmp_path):

@@ -88,13 +88,13 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
 
 
 def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path):
-    """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 7 files it is below 0.05."""
+    """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 8 files it is below 0.04."""
     means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
     many = concluded(runs_of(tmp_path / "many", means, spread=0.2))
     assert answer_lines(many)[-1].startswith("No other candidate differs significantly from the choice.")
     few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
     assert "6 files are too few to tell 3 candidates apart" in answer_lines(few)[-1]
-    assert "can be significant below 7" in answer_lines(few)[-1]
+    assert "can be significant below 8" in answer_lines(few)[-1]
 
 
 def test_each_question_names_its_files(tmp_path):

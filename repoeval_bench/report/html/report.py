@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_columns
@@ -27,7 +26,6 @@ from repoeval_bench.report.html.tables import (
     page_table,
     score_columns,
     segments,
-    tested,
 )
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
@@ -63,8 +61,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     labels = {run.folder: label for label, run in answer.evidence[0].runs.items()} if answer else {}
     runs = [replace(run, short=labels.get(run.stored.folder, run.short)) for run in runs]
     measure = headline_measure(stored)
-    comparisons = compare(stored) if len(stored) > 1 else ()
-    worded = verdict(stored, comparisons)
+    worded = verdict(stored)
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
@@ -72,7 +69,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
-    differences, shown_differences = worded.record.differences, tested(worded.record.differences)
+    differences = worded.record.differences
     ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
@@ -107,12 +104,12 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             differences=page_table(
                 table_of(
                     [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
-                    shown_differences,
+                    differences,
                     "page",
                 ),
-                [names[difference.treatment] for difference in shown_differences],
+                [names[difference.treatment] for difference in differences],
             )
-            if shown_differences
+            if differences
             else None,
             differences_note=differences_note(differences, len(runs)) if differences else "",
             charts=[_chart(figure) for figure in figures(stored)],
