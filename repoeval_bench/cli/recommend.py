@@ -78,8 +78,8 @@ def recommend_command(
 
     Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
     budgets of text. The answer is one chunker with its size, its expected loss, and lines to paste for chonkie,
-    LangChain and LlamaIndex. The fewer files there are, the more the results of other repositories count. The same
-    command resumes an interrupted one.
+    LangChain and LlamaIndex. For small code bases it leans on the results of other repositories. BM25's answer comes
+    before the embedding model begins. The same command resumes an interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)

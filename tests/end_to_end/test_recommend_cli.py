@@ -252,9 +252,11 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     def end(*_, **__):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    benchmark = load_benchmark(pack)
+    with monkeypatch.context() as patch:
         patch.setattr("repoeval_bench.runs.runner.embed", end)
-        recommend(load_benchmark(pack), **arguments)
+        with pytest.raises(KeyboardInterrupt):
+            recommend(benchmark, **arguments)
     start = caplog.messages.index("The answer by BM25 alone; 8 runs by the embedding model follow:")
     use, *_ = said = caplog.messages[start + 1 :]
     assert use.startswith("Use ")
@@ -262,7 +264,7 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     stored = recommended(tmp_path / "out")
     assert answer_lines(stored)[0] == use
     assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
-    whole = recommend(load_benchmark(pack), **arguments)
+    whole = recommend(benchmark, **arguments)
     assert recommended(tmp_path / "out") == whole
     asked = [(one.protocol, one.retriever.partition(":")[0]) for one in whole.evidence]
     assert sorted(asked) == [(name, by) for name in ("body", "docstring") for by in ("bm25", "dense")]
