@@ -108,29 +108,19 @@ def recommend(
     first_words = sorted(settings, key=lambda setting: setting.needs_vectors)
     requests = [setting.model_copy(update=named | {"chunker": spec}) for setting in first_words for spec in specs]
     results = results_at(out, home).out
-    runner = Runner(
-        requests,
-        out=results,
-        home=home,
-        executor=executor,
-        benchmark=benchmark,
-        sample=request.tasks,
-        ahead=deadline is None,
-    )
+    where: dict[str, Any] = {"out": results, "home": home, "executor": executor}
+    runner = Runner(requests, **where, benchmark=benchmark, sample=request.tasks, ahead=deadline is None)
     skipped += _undrawn(runner)
     answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runner)
     by_words = [setting for setting in runner.settings if not setting.needs_vectors]
     by_model = [setting for setting in runner.settings if setting.needs_vectors]
 
-    def past_deadline() -> bool:
-        return deadline is not None and any(answering.runs.values()) and clock() >= deadline
-
     progress = _Progress(requests, clock, answering.so_far)
-    answering.gather(by_words, past_deadline, progress)
+    answering.gather(by_words, deadline, progress)
     if by_model and (first := answering.answer()).decision:
         remember(first, results)
         _say_first(first, len(specs) * len(by_model))
-    answering.gather(by_model, past_deadline, progress)
+    answering.gather(by_model, deadline, progress)
     return remember(answering.answer(), results)
 
 
@@ -172,13 +162,13 @@ class _Answering:
         self._failed = unsized * len(by_size) * len(runner.settings)
         self.runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in runner.settings}
 
-    def gather(self, settings: Sequence[RunRequest], past_deadline: Callable[[], bool], progress: _Progress) -> None:
+    def gather(self, settings: Sequence[RunRequest], deadline: float | None, progress: _Progress) -> None:
         """Add each setting's runs; each run that was not made is counted, and a line says why."""
         for setting in settings:
             name = f"{setting.protocol} by {setting.retriever}"
             coming = self._runner.runs_of(setting, reuse=True)
             for of_size in self._in_turn:
-                if past_deadline():
+                if deadline is not None and any(self.runs.values()) and progress.clock() >= deadline:
                     labels = ", ".join(candidate.label for candidate in of_size)
                     self._skipped.append(f"{name}, {labels}: the time was up")
                     continue
@@ -265,14 +255,14 @@ class _Progress:
     def __init__(
         self, requests: Sequence[RunRequest], clock: Callable[[], float], choose: Callable[[RunRequest], str | None]
     ) -> None:
-        self._total, self._clock, self._choose = len(requests), clock, choose
+        self._total, self.clock, self._choose = len(requests), clock, choose
         self._more = Counter(request.retriever for request in requests)
         self._seconds: dict[str, float | None] = {}
         self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
-        retriever, now, is_first = setting.retriever, self._clock(), not self._seconds
+        retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
         waited = setting.needs_vectors and retriever not in self._seconds
         self._seconds[retriever] = None if waited else (now - self._before) / len(of_size)
         self._before = now

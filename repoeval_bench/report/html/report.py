@@ -42,7 +42,7 @@ from repoeval_bench.report.run_ranking import (
 )
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
-from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text
+from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
@@ -103,7 +103,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=worded,
-            verdict_text=verdict_text(worded.record, by_id) if answer else worded.text,
+            verdict_text="" if answer else worded.text,
             advice=answer_lines(answer)[0] if answer else advice(worded.record, by_id),
             evidence=answer_lines(answer)[1:] if answer else (),
             setups=setups_to_paste(answer) if answer else (),
