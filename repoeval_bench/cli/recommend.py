@@ -177,7 +177,9 @@ def _show(
         print_json({"source": request.source} | recommendation_record(recommendation))
     else:
         _print(recommendation, request, out, details=details)
-    if report and recommendation.evidence:
+    if report and not recommendation.evidence:
+        note(f"{report} is not written: nothing was measured that it could show")
+    elif report:
         from repoeval_bench.report.html.report import report_page
 
         runs = find_runs(recommendation.evidence[0].runs.values(), out)
