@@ -179,6 +179,22 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     return np.asarray(share * own + (1 - share) * expected, dtype=np.float64)
 
 
+def from_prior(prior: Prior, names: Sequence[str]) -> Posterior:
+    """Return what the prior alone says of candidates, in its order: each varies around it by its deviation."""
+    return restricted_to(
+        Posterior(
+            names=tuple(names),
+            tokens=(None,) * len(names),
+            own=prior.mean,
+            prior=prior.mean,
+            score=prior.mean,
+            covariance=np.diag(prior.deviation**2),
+            weight=np.zeros(len(names)),
+        ),
+        names,
+    )
+
+
 def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
     """Add a candidate without own scores: its score is the prior's, and varies by the prior's deviation.
 

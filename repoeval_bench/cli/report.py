@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.api.recommendation import recommended
 from repoeval_bench.cli.compare import labelled
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
@@ -58,7 +59,7 @@ def report_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write a page about one RUN or several; without RUN, about those that were compared last.
+    """Write a page about one RUN or several; without RUN, about the last recommendation or comparison.
 
     The page is one file that needs no network.
     """
@@ -68,12 +69,14 @@ def report_command(
     check_page()
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
-    stored = find_runs(dict.fromkeys(runs), out) if runs else compared_runs(out)
+    answer = None if runs else recommended(out)
+    names = answer.evidence[0].runs.values() if answer else dict.fromkeys(runs)
+    stored = find_runs(names, out) if names else compared_runs(out)
     if bm25:
         _make_bm25(stored, source, home)
     stored, _ = labelled(stored, None, names, out)
     note(f"making a page about {count(len(stored), 'run')}")
-    page = report_page(stored, str(output))
+    page = report_page(stored, str(output), answer=answer)
     write_and_say(output, page, "another file with -o")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored]})

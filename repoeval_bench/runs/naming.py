@@ -28,6 +28,9 @@ NEWEST = "latest"
 COMPARED = "compared.json"
 """The file of a results folder that names the runs which were compared last."""
 
+RECOMMENDED = "recommended.json"
+"""The file of a results folder that holds the last recommendation from its runs."""
+
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """A folder with one of these files is that of a run, finished or not."""
 
@@ -259,12 +262,13 @@ def _is_completion(folder: Path) -> bool:
 
 
 class _Compared(Record):
-    """The content of `COMPARED`."""
+    """The content of `COMPARED`; `recommended`: `recommend` ranked the runs, and its answer is beside them."""
 
     runs: list[str]
+    recommended: bool = False
 
 
-def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
+def remember_compared(runs: Sequence[RunView], out: Path, *, recommended: bool = False) -> bool:
     """Write the names of compared runs to the results folder, unless all are in other folders; False if that fails.
 
     A run in the folder is named by its id, another one by its path.
@@ -275,7 +279,7 @@ def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
         return True
     names = [folder.name if folder.parent == here else str(folder) for folder in folders]
     try:
-        write_atomic(out / COMPARED, pretty(_Compared(runs=names)))
+        write_atomic(out / COMPARED, pretty(_Compared(runs=names, recommended=recommended)))
     except OSError as error:
         # Only `report` needs the names.
         NOTICES.info(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
@@ -285,11 +289,19 @@ def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
 
 def compared_runs(out: Path) -> list[RunView]:
     """Return the runs that were compared last; UsageError if there are none, or one of them was removed."""
+    return find_runs(_compared(out).runs, out)
+
+
+def is_recommended(out: Path) -> bool:
+    """Return whether `recommend` was the last to compare runs; UsageError if nothing was compared."""
+    return _compared(out).recommended
+
+
+def _compared(out: Path) -> _Compared:
     path = out / COMPARED
     if not path.is_file():
         raise UsageError(
             f"no RUN was named and nothing was compared in {shown_results(out)} yet; name runs, or compare some first"
         )
     with faults_as(ResultError, path, "name the runs, or compare them again"):
-        names = parse(read_document(path), _Compared).runs
-    return find_runs(names, out)
+        return parse(read_document(path), _Compared)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.reference_sets import OTHER
-from repoeval_bench.api.recommendation import main_language, read_reference_sets
+from repoeval_bench.api.recommendation import Facts, read_reference_sets
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 from support.written import benchmark, sources
@@ -33,7 +33,7 @@ def test_a_language_has_its_reference_set(reference_sets, language, name):
     ],
 )
 def test_declarations_do_not_decide_the_main_language(files, language):
-    assert main_language(benchmark({"r": sources(files)})) == language
+    assert Facts.of(benchmark({"r": sources(files)}), {}).language == language
 
 
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):

@@ -59,6 +59,31 @@ _VENDORED = frozenset(
         *("Godeps", "Pods", "Carthage", "venv", "virtualenv"),
     }
 )
+NOTEBOOK = ".ipynb"
+_UNREAD = frozenset(
+    {
+        *(NOTEBOOK, ".rmd", ".qmd", ".r", ".jl", ".m", ".mm", ".rb", ".php", ".pl", ".pm", ".lua", ".sql", ".sh"),
+        *(
+            ".ps1",
+            ".kt",
+            ".kts",
+            ".swift",
+            ".scala",
+            ".dart",
+            ".groovy",
+            ".vb",
+            ".fs",
+            ".clj",
+            ".ex",
+            ".exs",
+            ".erl",
+            ".hs",
+        ),
+        *(".ml", ".zig", ".nim", ".sol", ".f90", ".f", ".pas", ".cu", ".vue", ".svelte", ".astro"),
+    }
+)
+"""Endings of files that are code in no language that is known."""
+READ_NOTEBOOKS = "jupyter nbconvert --to script FOLDER/*.ipynb"
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _GENERATED_NAME = re.compile(
     r"_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:go|cc|h)$|\.pb\.gw\.go$|\.g\.(?:cs|i\.cs)$|\.designer\.cs$"
@@ -172,6 +197,14 @@ class Gathered:
         unit = "file" if self.files.total() == 1 else "files"
         return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{self.way_out}"
 
+    @property
+    def not_read(self) -> dict[str, int]:
+        """What is code and cannot be read -> how many files: `notebook`, `.kt file`, `rust file`; the most first."""
+        unread = Counter({f"{ending} file": self.endings[ending] for ending in _UNREAD - {NOTEBOOK}})
+        unread["notebook"] = self.endings[NOTEBOOK]
+        unread.update({f"{language.name} file": number for language, number in self.unread.items()})
+        return {kind: number for kind, number in sorted(unread.items(), key=lambda one: (-one[1], one[0])) if number}
+
     def _seen(self, reason: str) -> str:
         """The two commonest endings of files of no known language: ` (.po, .md …)`."""
         if reason != "unknown language":
@@ -234,8 +267,8 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))
     counts = ", ".join(f"{number} {reason}" for reason, number in gathered.counts.items())
     seen = f" (endings: {endings})" if endings else ""
-    if gathered.endings[".ipynb"]:
-        seen += "; to read notebooks, make code of them: jupyter nbconvert --to script FOLDER/*.ipynb"
+    if gathered.endings[NOTEBOOK]:
+        seen += f"; to read notebooks, make code of them: {READ_NOTEBOOKS}"
     if gathered.counts.get("generated"):
         seen += "; if these are built files, name a checkout of their sources"
     return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +26,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
-from repoeval_bench.dataset.build.opening import open_origin
+from repoeval_bench.dataset.build.opening import open_origin, refuse_address
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_uses
@@ -46,6 +46,14 @@ RULES_VERSION = 1
 
 Resolve = Literal["names", "no"]
 """Ways to find the definitions that tasks use; see `BuildRequest`."""
+
+
+class NoTaskError(DatasetError):
+    """Code was read from the `sources`, and no task can be made of it."""
+
+    def __init__(self, message: str, sources: Sequence[PackSource]) -> None:
+        super().__init__(message)
+        self.sources = sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +172,7 @@ class _Building:
             files=dict(sorted(gathered.files.items())),
             lines=dict(sorted(gathered.lines.items())),
             left_out=gathered.counts,
+            unread=gathered.not_read,
             **facts,
         )
         self._orders.append(order)
@@ -173,9 +182,10 @@ class _Building:
         """Draw the tasks, write them and the manifest."""
         tasks = self._draw()
         if not tasks:
-            raise DatasetError(
+            raise NoTaskError(
                 f"the sources give no task: no function in them has {SHORTEST} to {LONGEST} non-blank lines to write; "
-                "name more code"
+                "name more code",
+                [*self._sources.values()],
             )
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
@@ -251,6 +261,7 @@ def benchmark_of(source: str, folder: Path, tasks: int) -> str:
     `tasks` is the most tasks of one level that are drawn. A pack of the same files and tasks under the same rules is
     the same folder, so that runs over it are found again.
     """
+    refuse_address(source)
     if is_benchmark(source):
         return source
     with ExitStack() as stack:

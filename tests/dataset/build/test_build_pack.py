@@ -407,3 +407,21 @@ def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch,
     go = write_files(tmp_path / "go", {"a.go": "package a\n\nfunc A() int {\n\treturn 1\n}\n"})
     with pytest.raises(NoDataError, match=re.escape(install_command())):
         build(tmp_path / "other", go)
+
+
+def test_a_pack_names_the_code_that_is_not_read(tmp_path):
+    """Notebooks and files of unknown languages, the most first; documents and data are no code."""
+    code = tmp_path / "code"
+    code.mkdir()
+    for name in ("a.ipynb", "b.ipynb", "main.kt", "README.md", "data.json", "logo.svg"):
+        (code / name).write_text("{}\n")
+    (code / "a.py").write_text("def gather(items):\n    total = len(items)\n    print(total)\n    return total\n")
+    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack")
+    pack = Pack.find(str(tmp_path / "pack"))
+    assert list(pack.unread.items()) == [("notebook", 2), (".kt file", 1)]
+    (code / "main.kt").unlink()
+    for path in code.glob("*.ipynb"):
+        path.unlink()
+    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "plain")
+    assert not Pack.find(str(tmp_path / "plain")).unread
+    assert "  unread: {}" not in (tmp_path / "plain" / "pack.yaml").read_text()
