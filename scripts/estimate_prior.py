@@ -8,12 +8,12 @@ repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstr
     --out FOLDER
 
 (2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
-reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). All sets of a
-protocol share one tau. With it each repository is as far from the others of its set as expected. For other languages
-the means are those of all sets, and tau is that of each set's repositories around the other sets. If repositories
-differ by less than their noise, tau is 0.005, so that the scores of an unusual repository still count. Runs by the
-bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a
-candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
+reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). Each set and protocol
+has its own tau. With it each repository is as far from the others of its set as expected. For other languages the means
+are those of all sets, and tau is that of each set's repositories around the other sets, which all count the same. If
+repositories differ by less than their noise, tau is 0.005, so that the scores of an unusual repository still count.
+Runs by the bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that
+have a candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collections import defaultdict
 from itertools import combinations
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
 
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
-LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx", "javascript"), "native-8": ("rust", "c", "cpp")}
+LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx"), "native-8": ("rust", "c", "cpp")}
 PROTOCOLS = ("uses", "docstring", "body")
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 """A list of plain values, which is printed on one line."""
@@ -109,15 +109,19 @@ def main() -> None:
     for protocol in PROTOCOLS:
         samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
         noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
-        own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
-        tau = tau_around_others(list(own.values()))
-        means = {name: estimate(of_pack, noise[protocol], tau).means for name, of_pack in samples.items()}
-        for name, of_pack in means.items():
-            add(name, protocol, "bm25", tau, rounded(of_pack))
-        around = [(*own[name], np.mean([means[other] for other in means if other != name], axis=0)) for name in means]
-        add(OTHER, protocol, "bm25", tau_around(around), rounded(np.mean(list(means.values()), axis=0)))
+        results = {name: estimate(of_pack, noise[protocol]) for name, of_pack in samples.items()}
+        around = [
+            (*errors_of(samples[name], noise[protocol]), np.mean([results[one].means for one in others], axis=0))
+            for name, others in ((name, [other for other in packs if other != name]) for name in packs)
+        ]
+        taus = {name: result.tau for name, result in results.items()}
+        means = {name: result.means for name, result in results.items()}
+        taus[OTHER], means[OTHER] = tau_around(around), np.mean([*means.values()], axis=0)
+        for name, tau in taus.items():
+            add(name, protocol, "bm25", tau, rounded(means[name]))
         dense, spread = dense_means(protocol)
-        for name in [*means, OTHER]:
+        within = {**taus, OTHER: float(np.sqrt(np.mean([result.tau**2 for result in results.values()])))}
+        for name, tau in within.items():
             add(name, protocol, "dense", float(np.hypot(tau, spread)), dense)
     reference_sets = [
         {

@@ -99,7 +99,7 @@ class Setup:
     label: str
     snippet: Snippet
     expected_loss: float
-    loss_95: float
+    loss_95: float | None
     measured: bool
 
 

@@ -241,9 +241,10 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 
 def _risk(first: RankedCandidate) -> str:
-    lost = _points(first.expected_loss).replace("point", "percentage point")
-    most = "" if _points(first.loss_95) == _NONE else f", and with 95 % confidence less than {100 * first.loss_95:.1f}"
-    return f"Against the truly best candidate it is expected to lose {lost}{most}."
+    """Return what another choice may gain; with a bound only where that was shown to hold."""
+    lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
+    most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
+    return f"We expect the best candidate to be better by {lost}{most}."
 
 
 def _points(loss: float) -> str:
