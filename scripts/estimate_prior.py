@@ -1,6 +1,6 @@
 r"""Print data/priors.json: the scores that `recommend` expects of its candidates, and how far to trust them.
 
-python scripts/estimate_prior.py FOLDER... > data/priors.json
+python scripts/estimate_prior.py FOLDER... [--unseen FOLDER] > data/priors.json
 
 A FOLDER has the runs of a pack, and the name of the pack, as made by this command:
 
@@ -14,6 +14,9 @@ are those of all sets, and tau is that of each set's repositories around the oth
 repositories differ by less than their noise, tau is 0.005, so that the scores of an unusual repository still count.
 Runs by the bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that
 have a candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
+
+--unseen names the runs of scripts/try_bounds.py: its packages show for which languages and protocols the bound of the
+loss holds. Without it no bound is printed anywhere.
 """
 
 from __future__ import annotations
@@ -26,13 +29,14 @@ from collections import defaultdict
 from itertools import combinations
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
+from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around
+from try_bounds import bounds_of, try_packages
 
 from repoeval_bench.analysis.evidence import SIZES
-from repoeval_bench.analysis.reference_sets import OTHER
+from repoeval_bench.analysis.reference_sets import OTHER, ReferenceSets
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -54,7 +58,8 @@ COMMANDS = (
         f"--tasks {tasks} --out {pack}"
         for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
     ),
-    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",
+    "python scripts/try_bounds.py unseen --make",
+    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 --unseen unseen > data/priors.json",
 )
 
 
@@ -94,6 +99,7 @@ def main() -> None:
     """Print the priors as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
+    parser.add_argument("--unseen", type=Path, help="runs of packages that are in no pack")
     options = parser.parse_args()
     packs = {
         folder.name: {question.protocol: question.repositories for question in read_questions(folder)}
@@ -109,18 +115,18 @@ def main() -> None:
     for protocol in PROTOCOLS:
         samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
         noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
-        results = {name: estimate(of_pack, noise[protocol]) for name, of_pack in samples.items()}
+        own = {name: estimate(of_pack, noise[protocol]) for name, of_pack in samples.items()}
         around = [
-            (*errors_of(samples[name], noise[protocol]), np.mean([results[one].means for one in others], axis=0))
+            (*errors_of(samples[name], noise[protocol]), np.mean([own[one].means for one in others], axis=0))
             for name, others in ((name, [other for other in packs if other != name]) for name in packs)
         ]
-        taus = {name: result.tau for name, result in results.items()}
-        means = {name: result.means for name, result in results.items()}
+        taus = {name: result.tau for name, result in own.items()}
+        within = {**taus, OTHER: float(np.sqrt(np.mean([tau**2 for tau in taus.values()])))}
+        means = {name: result.means for name, result in own.items()}
         taus[OTHER], means[OTHER] = tau_around(around), np.mean([*means.values()], axis=0)
         for name, tau in taus.items():
             add(name, protocol, "bm25", tau, rounded(means[name]))
         dense, spread = dense_means(protocol)
-        within = {**taus, OTHER: float(np.sqrt(np.mean([result.tau**2 for result in results.values()])))}
         for name, tau in within.items():
             add(name, protocol, "dense", float(np.hypot(tau, spread)), dense)
     reference_sets = [
@@ -135,8 +141,16 @@ def main() -> None:
     triangles = {
         name: [rounded(row[: index + 1]) for index, row in enumerate(matrix)] for name, matrix in noise.items()
     }
-    results = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets}
-    print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(results, indent=1)))
+    priors: dict[str, object] = {
+        "commands": COMMANDS,
+        "candidates": CANDIDATES,
+        "noise": triangles,
+        "sets": reference_sets,
+    }
+    if options.unseen:
+        stored = ReferenceSets.model_validate_json(json.dumps(priors))
+        priors["bounds"] = bounds_of(try_packages(options.unseen, stored))
+    print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
 
 
 if __name__ == "__main__":

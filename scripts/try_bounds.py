@@ -2,14 +2,14 @@
 
 python scripts/try_bounds.py FOLDER [--priors FILE] [--make]
 
-With --make the runs of PACKAGES that FOLDER lacks are made first, one package after the other, as by
-`repoeval-bench recommend PACKAGE --retriever bm25 --tasks 300`. scripts/_priors.py
+With --make the runs of PACKAGES that FOLDER lacks are made first, one package after the other. They are those of
+`repoeval-bench recommend PACKAGE --retriever bm25 --tasks 300`, with the deciding measure alone. scripts/_priors.py
 caches the scores of a package beside its runs.
 
 The files of a package are halved at random. One half chooses a candidate and states its bound; the other half scores
-it. The best candidate of one part of that half is scored on the other part, both ways, so that picking the best of noisy
-scores does not raise the loss. The bound of the choice holds if the measured loss is not above it. A package counts if
-the first half has 20 queries of a question, and each part of the second half ten of each.
+it. The best candidate of one part of that half is scored on the other part, both ways, so that picking the best of
+noisy scores does not raise the loss. The bound of the choice holds if the measured loss is not above it. A package
+counts if the first half has 20 queries of a question, and each part of the second half ten of each.
 
 "held" is one split of each package, with its exact interval (Clopper and Pearson). "with noise" compares the loss with
 the 95th percentile of what is stated for the loss and the noise of the second half. The other columns are means over
@@ -20,24 +20,27 @@ the scores, over what is stated. +- is two standard errors over packages.
 from __future__ import annotations
 
 import argparse
-import json
+import re
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from _priors import CANDIDATES, read_questions
+from _priors import CANDIDATES, CHUNKERS, read_questions
 from scipy.special import betaincinv
 
-from repoeval_bench.analysis.shrinkage import Posterior, combine, decide, shrink, smoothed_covariance
-from repoeval_bench.api.recommendation import main_language, read_reference_sets, recommend
+from repoeval_bench.analysis.evidence import SIZES
+from repoeval_bench.analysis.shrinkage import combine, decide, shrink, smoothed_covariance
+from repoeval_bench.api.recommendation import main_language, read_reference_sets, sized, suitable
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.request import DataRequest
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,10 +63,29 @@ FEWEST, FEWEST_OF_LANGUAGE = 40, 10
 """Packages on which a bound must be shown, in all and of each language."""
 
 PACKAGES = {
-    "python": (),
-    "typescript": (),
-    "javascript": (),
+    "python": """
+        wsgidav==4.4.0 werkzeug==3.1.9 fire==0.7.1 typer==0.27.3 mashumaro==3.23 pyasn1==0.6.5 icalendar==7.3.0
+        humanize==4.16.0 sqlparse==0.6.0 responses==0.26.3 respx==0.23.1 h11==0.16.0 python-socketio==5.17.1
+        formulaic==1.2.2 patsy==1.0.3 installer==1.1.0 freezegun==1.5.5 ftfy==6.3.1
+    """,
+    "typescript": """
+        rxjs@7.8.2 @reduxjs/toolkit@2.13.0 immer@11.2.9 prosemirror-model@1.25.12 htmlparser2@12.0.0
+        @grpc/grpc-js@1.14.7 @msgpack/msgpack@3.1.3 prosemirror-view@1.42.9 multiformats@14.0.5
+        @noble/curves@2.4.0 @tanstack/table-core@9.3.1 @tiptap/core@3.32.2 dexie@4.4.7 mobx@7.1.3
+        @math.gl/core@4.1.0 @microsoft/signalr@10.0.11 @trpc/server@11.22.1 css-select@7.0.0
+    """,
+    "javascript": """
+        karma@6.4.4 css-tree@3.2.1 axios@1.21.0 @hapi/hapi@21.4.10 leaflet@1.9.4 restify@12.0.0 svgo@4.1.0
+        knex@3.3.0 nunjucks@3.2.4 nodemailer@10.3.1 sinon@22.1.0 markdown-it@15.0.3 ramda@0.32.0 mysql2@3.24.6
+        pino@10.4.0 handlebars@4.7.10 winston@3.19.0 express@5.3.0 underscore@1.13.8 pg@8.23.1 commonmark@0.31.2
+        async@3.2.6 shelljs@0.10.0 less@4.9.1 mocha@12.0.3
+    """,
 }
+"""Language -> packages of PyPI or npm, of middle size as far as known, written down before any score was seen.
+
+Those of Python and TypeScript are in the recipes of `pypi-40` and `npm-12`, whose packs did not take them. Versions are
+the newest of the day on which they were fetched first.
+"""
 
 
 @dataclass(frozen=True)
@@ -108,32 +130,59 @@ class Tried:
 
 def make_runs(folder: Path) -> None:
     """Make the runs of each package that the folder lacks; print a line on each that cannot be tried."""
-    for language, sources in PACKAGES.items():
+    for language, sources in sources_of().items():
         for source in sources:
             out = folder_of(folder, source)
-            if out.with_name(out.name + ".npz").is_file():
-                continue
-            try:
-                path = benchmark_of(source, out / "packs", TASKS)
-                benchmark = load_benchmark(source=path)
-                if (own := main_language(benchmark)) != language:
-                    raise BenchError(f"most of its code is {own}")
-                asked: dict[str, Any] = {"retrievers": ("bm25",), "tasks": TASKS}
-                recommend(benchmark, out=out, data=DataRequest(source=path), **asked)
-                read_questions(out)
-            except (BenchError, ValueError, KeyError) as error:  # a candidate of fewer than three sizes
-                print(f"{source}: {error}", file=sys.stderr)
+            if not out.with_name(out.name + ".npz").is_file():
+                try:
+                    print(f"{source}: {_make(source, language, out) or 'done'}", file=sys.stderr, flush=True)
+                except (BenchError, ValueError) as error:  # a chunker with fewer than three sizes
+                    print(f"{source}: {error}", file=sys.stderr, flush=True)
+
+
+def _make(source: str, language: str, out: Path) -> str:
+    """Make the runs of a package; return why it cannot be tried."""
+    path = benchmark_of(source, out / "packs", TASKS)
+    benchmark = load_benchmark(source=path)
+    if (own := main_language(benchmark)) != language:
+        return f"most of its code is {own}"
+    by_size, _, _ = sized(benchmark, CHUNKERS, SIZES)
+    requests = [
+        RunRequest(
+            source=path,
+            protocol=protocol,
+            retriever="bm25",
+            chunker=candidate.spec,
+            measures=(Protocol.parse(protocol).headline_measure,),
+        )
+        for protocol in suitable(benchmark, "both", [])
+        for candidates in by_size
+        for candidate in candidates
+    ]
+    runner = Runner(requests, out=out, benchmark=benchmark, sample=TASKS)
+    for setting in runner.settings:
+        runner.run(setting)
+    read_questions(out)
+    return ""
+
+
+def sources_of() -> dict[str, list[str]]:
+    """Return the packages of each language as sources."""
+    return {
+        language: [("pypi:" if "==" in package else "npm:") + package for package in packages.split()]
+        for language, packages in PACKAGES.items()
+    }
 
 
 def folder_of(folder: Path, source: str) -> Path:
     """Return the folder of a package's runs."""
-    return folder / source.partition(":")[2].lstrip("@").replace("/", "_").replace("==", "@")
+    return folder / re.sub("==|@", "-", source.partition(":")[2].lstrip("@").replace("/", "_"))
 
 
 def try_packages(folder: Path, reference_sets: ReferenceSets) -> dict[tuple[str, tuple[str, ...]], Tried]:
     """Return the trials by language and questions, `all` for all languages, of the packages in the folder."""
     tried: defaultdict[tuple[str, tuple[str, ...]], list[tuple[Trial, ...]]] = defaultdict(list)
-    for language, sources in PACKAGES.items():
+    for language, sources in sources_of().items():
         for source in sources:
             out = folder_of(folder, source)
             if not out.with_name(out.name + ".npz").is_file():
@@ -176,7 +225,8 @@ def _trial(
         if len((part := repository.of_files(files[:half])).files) >= FEWEST_TASKS
     }
     parts = [
-        [questions[name].of_files(files[start:stop]) for name in seen] for start, stop in ((half, middle), (middle, end))
+        [questions[name].of_files(files[start:stop]) for name in seen]
+        for start, stop in ((half, middle), (middle, end))
     ]
     if not seen or any(len(part.files) < FEWEST_TASKS // 2 for of_half in parts for part in of_half):
         return None
@@ -190,7 +240,7 @@ def _trial(
     unseen = [questions[name].of_files(files[half:]).sample for name in seen]
     mean, error = _mean_of(unseen, [*seen], priors)
     return Trial(
-        loss=float(cross_fitted(*(means[None] for means in measured), index)[0]),
+        loss=float(cross_fitted(measured[0][None], measured[1][None], index)[0]),
         expected=choice.expected_loss,
         bound=choice.loss_95,
         bound_with_noise=float(np.quantile(cross_fitted(drawn[0], drawn[1], index), 0.95)),
@@ -210,9 +260,7 @@ def _mean_of(
     samples: Sequence[Sample], names: Sequence[str], priors: Mapping[str, Prior]
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mean over questions, and its covariance."""
-    covariances = [
-        smoothed_covariance(sample, priors[name].noise) for sample, name in zip(samples, names, strict=True)
-    ]
+    covariances = [smoothed_covariance(sample, priors[name].noise) for sample, name in zip(samples, names, strict=True)]
     mean = np.mean([sample.mean() for sample in samples], axis=0)
     return np.asarray(mean - mean.mean()), np.asarray(np.sum(covariances, axis=0) / len(samples) ** 2)
 
@@ -228,7 +276,12 @@ def bounds_of(tried: Mapping[tuple[str, tuple[str, ...]], Tried]) -> list[dict[s
     for (language, protocols), of_case in tried.items():
         cases = [of_case, tried["all", protocols]]
         holds = all(case.interval(case.held())[1] >= 0.95 for case in cases)
-        if language != "all" and holds and len(cases[1].packages) >= FEWEST and len(of_case.packages) >= FEWEST_OF_LANGUAGE:
+        if (
+            language != "all"
+            and holds
+            and len(cases[1].packages) >= FEWEST
+            and len(of_case.packages) >= FEWEST_OF_LANGUAGE
+        ):
             held, packages = of_case.held(), len(of_case.packages)
             shown.append(
                 {"language": language, "protocols": protocols, "retriever": "bm25", "held": held, "packages": packages}
@@ -246,7 +299,8 @@ def main() -> None:
     if options.make:
         make_runs(options.folder)
     tried = try_packages(options.folder, read_reference_sets(options.priors))
-    print("| language | questions | held | with noise | loss | stated | bound | distance |\n|---|---|--:|--:|--:|--:|--:|--:|")
+    print("| language | questions | held | with noise | loss | stated | bound | distance |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
     for (language, protocols), case in tried.items():
         n, held, wide = len(case.packages), case.held(), case.held(noise=True)
         low, high = case.interval(held)
@@ -255,8 +309,8 @@ def main() -> None:
         )
         ratio, error = case.ratio()
         print(
-            f"| {language} | {' + '.join(protocols)} | {held} of {n} [{low:.2f}, {high:.2f}] | {wide} of {n} | {loss} | "
-            f"{stated} | {bound} | {ratio:.2f} +- {error:.2f} |"
+            f"| {language} | {' + '.join(protocols)} | {held} of {n} [{low:.2f}, {high:.2f}] | {wide} of {n} "
+            f"| {loss} | {stated} | {bound} | {ratio:.2f} +- {error:.2f} |"
         )
 
 

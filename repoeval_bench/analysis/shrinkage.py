@@ -185,8 +185,8 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
 def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
     """Add a candidate without own scores: its score is the prior's, and varies by the prior's deviation.
 
-    No bound was shown for such a candidate. `prior` is that of the posterior's candidates, in their order, and of this one, the last. Scores stay relative to
-    the mean over the measured candidates.
+    No bound was shown for such a candidate. `prior` is that of the posterior's candidates, in their order, and of this
+    one, the last. Scores stay relative to the mean over the measured candidates.
     """
     index = len(posterior.names)
     expected = prior.mean[index] - prior.mean[:index].mean()
