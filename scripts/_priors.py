@@ -131,10 +131,10 @@ def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
     return np.asarray(total / sum(sample.n_clusters - 1 for sample in several))
 
 
-def estimate(samples: Sequence[Sample], noise: FloatArray) -> Estimate:
-    """Return means weighted by 1 / (tau^2 + s^2), and tau, which leaves each repository out in turn."""
+def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
+    """Return means weighted by 1 / (tau^2 + s^2); without tau it is estimated, leaving out each repository in turn."""
     own, errors = errors_of(samples, noise)
-    tau = tau_around_others(own, errors)
+    tau = tau_around_others([(own, errors)]) if tau is None else tau
     weights = 1 / (tau**2 + errors)
     return Estimate(np.asarray(weights @ own / weights.sum()), tau, noise)
 
@@ -144,33 +144,33 @@ def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray,
     return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
 
 
-def tau_around_others(own: FloatArray, errors: FloatArray) -> float:
-    """Return the tau at which repositories are on average as far from the mean of the others as expected.
+def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+    """Return the tau at which repositories are on average as far from the mean of their set's others as expected.
 
-    The expected squared distance is (k - 1) (tau^2 + s^2 + the variance of the others' mean).
+    A set has its repositories' means and s^2. The expected squared distance is (k - 1) (tau^2 + s^2 + the variance of
+    the others' mean).
     """
 
     def excess(tau: float) -> float:
-        weights = 1 / (tau**2 + errors)
-        more = weights.sum() - weights
-        others = (weights @ own - weights[:, None] * own) / more[:, None]
-        expected = (own.shape[1] - 1) * (tau**2 + errors + 1 / more)
-        return float((((own - others) ** 2).sum(axis=1) / expected).mean()) - 1
+        ratios = []
+        for own, errors in sets:
+            weights = 1 / (tau**2 + errors)
+            more = weights.sum() - weights
+            others = (weights @ own - weights[:, None] * own) / more[:, None]
+            ratios.append(_ratios(own, others, tau**2 + errors + 1 / more))
+        return float(np.concatenate(ratios).mean()) - 1
 
     return _root_of(excess)
 
 
-def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
-    """Return the same tau around given means: a set has its means, s^2 and the expected mean; all count the same."""
+def tau_around(own: FloatArray, errors: FloatArray, expected: FloatArray) -> float:
+    """Return the same tau around a given mean."""
+    return _root_of(lambda tau: float(_ratios(own, expected, tau**2 + errors).mean()) - 1)
 
-    def excess(tau: float) -> float:
-        ratios = [
-            (((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * (tau**2 + errors))).mean()
-            for own, errors, expected in sets
-        ]
-        return float(np.mean(ratios)) - 1
 
-    return _root_of(excess)
+def _ratios(own: FloatArray, expected: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return each repository's squared distance over its expectation."""
+    return np.asarray(((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * variance))
 
 
 def _root_of(excess: Callable[[float], float]) -> float:

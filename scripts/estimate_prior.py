@@ -9,11 +9,12 @@ repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstr
 
 (2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
 reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). Each set and protocol
-has its own tau. With it each repository is as far from the others of its set as expected. For other languages the means
-are those of all sets, and tau is that of each set's repositories around the other sets, which all count the same. If
-repositories differ by less than their noise, tau is 0.005, so that the scores of an unusual repository still count.
-Runs by the bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that
-have a candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
+has its own tau: with it each repository is as far from the others of its set as expected. It is never below the tau of
+all sets together, because few repositories can agree by chance. For other languages the means are those of all sets,
+and tau is that of the set that is farthest from the others. If repositories differ by less than their noise, tau is
+0.005, so that the scores of an unusual repository still count. Runs by the bundled model are those of
+data/leaderboard/leaderboard.csv. The means are over all data sets there that have a candidate, null without one. There
+tau^2 is BM25's plus the squared difference between two data sets.
 
 --unseen names the runs of scripts/try_bounds.py: its packages show for which languages and protocols the bound of the
 loss holds. Without it no bound is printed anywhere.
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around
+from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
 from try_bounds import bounds_of, try_packages
 
 from repoeval_bench.analysis.evidence import SIZES
@@ -115,15 +116,16 @@ def main() -> None:
     for protocol in PROTOCOLS:
         samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
         noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
-        own = {name: estimate(of_pack, noise[protocol]) for name, of_pack in samples.items()}
-        around = [
-            (*errors_of(samples[name], noise[protocol]), np.mean([own[one].means for one in others], axis=0))
-            for name, others in ((name, [other for other in packs if other != name]) for name in packs)
-        ]
-        taus = {name: result.tau for name, result in own.items()}
-        within = {**taus, OTHER: float(np.sqrt(np.mean([tau**2 for tau in taus.values()])))}
-        means = {name: result.means for name, result in own.items()}
-        taus[OTHER], means[OTHER] = tau_around(around), np.mean([*means.values()], axis=0)
+        own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
+        least = tau_around_others([*own.values()])
+        taus = {name: max(least, tau_around_others([of_pack])) for name, of_pack in own.items()}
+        within = {**taus, OTHER: max(taus.values())}
+        means = {name: estimate(of_pack, noise[protocol], taus[name]).means for name, of_pack in samples.items()}
+        taus[OTHER] = max(
+            tau_around(*own[name], np.mean([mean for other, mean in means.items() if other != name], axis=0))
+            for name in own
+        )
+        means[OTHER] = np.mean([*means.values()], axis=0)
         for name, tau in taus.items():
             add(name, protocol, "bm25", tau, rounded(means[name]))
         dense, spread = dense_means(protocol)
