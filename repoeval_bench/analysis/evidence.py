@@ -118,7 +118,7 @@ class Default(Record):
     language: str
     repositories: int
     expected_loss: float
-    loss_95: float
+    loss_95: float | None
 
 
 class Setup(Record):
@@ -131,7 +131,7 @@ class Setup(Record):
     language: str
     snippet: Snippet
     expected_loss: float
-    loss_95: float
+    loss_95: float | None
     measured: bool
 
 

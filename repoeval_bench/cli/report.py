@@ -70,8 +70,8 @@ def report_command(
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
     answer = None if runs else recommended(out)
-    names = answer.evidence[0].runs.values() if answer else dict.fromkeys(runs)
-    stored = find_runs(names, out) if names else compared_runs(out)
+    shown = [*answer.evidence[0].runs.values()] if answer else [*dict.fromkeys(runs)]
+    stored = find_runs(shown, out) if shown else compared_runs(out)
     if bm25:
         _make_bm25(stored, source, home)
     stored, _ = labelled(stored, None, names, out)

@@ -286,10 +286,10 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 
 def _risk(first: RankedCandidate | Default) -> str:
-    """Return what the choice may cost, from the expected loss and its 95th percentile."""
-    lost = _points(first.expected_loss).replace("point", "percentage point")
-    most = "" if _points(first.loss_95) == _NONE else f" (95 % confidence: less than {100 * first.loss_95:.1f})"
-    return f"The best candidate is expected to find {lost} more{most}."
+    """Return what another choice may gain; with a bound only where that was shown to hold."""
+    lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
+    most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
+    return f"We expect the best candidate to be better by {lost}{most}."
 
 
 def _points(loss: float) -> str:

@@ -1,6 +1,7 @@
 """What a recommendation says: the words of its answer, and the verdict that they are taken from."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import Recommendation, SizedChunker, conclude, evidence_of
+from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.api.recommendation import read_reference_sets
 from repoeval_bench.report.choosing import choice_sentences, choice_table
@@ -58,13 +60,27 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     use, measured, *rest = answer_lines(result)
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
-    assert "The best candidate is expected to find less than 0.1 percentage points more" in measured
+    assert "We expect the best candidate to be better by less than 0.1 percentage points." in measured
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others in uses bm25 and 2 in docstring bm25. "
         "The answer leans on other repositories more than on yours."
     )
     assert result.choice.name == "ast"
     assert result.decision.choice.expected_loss < 0.005
+
+
+@pytest.mark.parametrize(
+    ("bound", "risk"),
+    [
+        (None, "We expect the best candidate to be better by 0.3 percentage points."),
+        (0.012, "We expect the best candidate to be better by 0.3 percentage points (95 % confidence: less than 1.2)."),
+    ],
+)
+def test_the_risk_has_a_bound_only_where_it_was_shown(tmp_path, bound, risk):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}))
+    first, *rest = result.decision.candidates
+    decision = Decision(candidates=(replace(first, expected_loss=0.003, loss_95=bound), *rest))
+    assert answer_lines(replace(result, decision=decision))[1].endswith(risk)
 
 
 def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp_path):
