@@ -6,12 +6,10 @@ Imports and re-exports are followed to the end; a cycle of them leads to nothing
 from __future__ import annotations
 
 import builtins
-import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
@@ -48,9 +46,6 @@ class Name:
 
 Target = Name | Package | Outside
 
-_BINDS = re.compile(r"\b(?:def|class)[\s\\]+(?!(?:def|class)\b)(\w+)|(\w+)\b(?!\s*\()")
-"""A word that may be a name where it is bound: no word before a bracket, except after `def` or `class`."""
-
 BUILTINS = frozenset(dir(builtins))
 
 _FARTHEST = 64
@@ -70,7 +65,6 @@ class Modules:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self.steps = steps
         self._files = {file.path: file for file in files if is_python(file.path)}
-        self._paths = [*self._files]
         self._modules: dict[str, Module | None] = {}
         self._exports: dict[Module, Exports] = {}
         self._by_package: dict[str, str] = {}
@@ -89,22 +83,6 @@ class Modules:
             file = self._files.get(path)
             self._modules[path] = read_module(file) if file else None
         return self._modules[path]
-
-    def that_may_define(self, name: str) -> Iterable[Module]:
-        """Yield the modules whose text may bind a name, in the order of the files; no other one is parsed."""
-        paths = sorted({*self._binding.get(name, ()), *self._binding.get("", ())})
-        return (module for index in paths if (module := self.of_file(self._paths[index])))
-
-    @cached_property
-    def _binding(self) -> Mapping[str, Sequence[int]]:
-        """Name -> the indexes of the files that may bind it; "" -> those that may spell it in other characters."""
-        files: dict[str, list[int]] = defaultdict(list)
-        for index, path in enumerate(self._paths):
-            text = self._files[path].text
-            words = {defined or word for defined, word in _BINDS.findall(text)} if text.isascii() else {""}
-            for word in words:
-                files[word].append(index)
-        return files
 
     def module(self, package: Package) -> Module | None:
         """The file of a module, or of a package's `__init__`; None for a folder without one."""

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.references.languages import RULES
 from repoeval_bench.references.python_modules import Modules, Name, Outside, is_python
 from repoeval_bench.references.python_scopes import Function, Module, Scope, parts_of
 from repoeval_bench.references.python_types import Types
 from repoeval_bench.references.resolved_name import Reason, ResolvedName
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.language_rules import LanguageRules
     from repoeval_bench.references.steps import Steps
 
 
@@ -27,15 +25,10 @@ class PythonNames:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
         self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
-        self._named: dict[str, Sequence[CodeDefinition]] = {}
 
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""
         return is_python(path)
-
-    def rules(self, path: str) -> LanguageRules:  # noqa: ARG002 - the interface
-        """Return the rules of Python."""
-        return RULES["python"]
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
         """Return every name on these lines in order; None if the file is not valid Python 3, or nested too deeply."""
@@ -66,18 +59,6 @@ class PythonNames:
         """Return the functions and methods that these lines are in, other than those that the lines contain."""
         module = self._modules.of_file(path)
         return frozenset(module.around(lines)) if module else frozenset()
-
-    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:  # noqa: ARG002 - the interface
-        """Return all definitions whose own name this is."""
-        if name not in self._named:
-            matches = (
-                module.definition(scope, name)
-                for module in self._modules.that_may_define(name)
-                for scope in module.scopes.values()
-                if name in scope.names or name in scope.members
-            )
-            self._named[name] = tuple(dict.fromkeys(filter(None, matches)))
-        return self._named[name]
 
 
 def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:

@@ -1,11 +1,10 @@
 """The definitions of a repository that some of its lines use, and how sure each is.
 
-A name is looked up in a SCIP index first, then by scope, imports and inferred types, then by a compound name alone.
+A name is looked up in a SCIP index first, then by scope, imports and inferred types.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -17,17 +16,13 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
 from repoeval_bench.references.by_name import ByName
-from repoeval_bench.references.definitions import DefinitionReader, Definitions
+from repoeval_bench.references.definitions import Definitions
 from repoeval_bench.references.python_names import PythonNames
 from repoeval_bench.references.scip import ScipNames
 from repoeval_bench.references.steps import Steps, TooManyStepsError
 
 if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import ResolvedName
-
-_SHORTEST = 6
-_COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
-"""Two words in one name: snake_case or camelCase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +81,7 @@ class Resolver(ExitStack):
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
-            uses = [use for use in self._definitions_of(reader, path, name, lines) if use[0] not in around]
+            uses = [use for use in self._definitions_of(path, name, lines) if use[0] not in around]
             for definition, tier in uses:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
             if uses:
@@ -97,25 +92,10 @@ class Resolver(ExitStack):
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
     def _definitions_of(
-        self, reader: DefinitionReader, path: str, name: ResolvedName, target_span: LineSpan
+        self, path: str, name: ResolvedName, target_span: LineSpan
     ) -> Iterator[tuple[CodeDefinition, Tier]]:
         for analysis in self.analyses:
             if definitions := analysis.resolve(path, name.line, name.column, target_span):
                 yield from ((definition, "resolved") for definition in definitions)
                 return
         yield from ((definition, "imported") for definition in name.definitions)
-        if name.reason in ("dynamic", "unresolved") and is_compound(name.name):
-            only = [
-                candidate
-                for candidate in reader.named(path, name.name)
-                if not (candidate.file.endswith(f"/{path}") and candidate.lines.overlaps(target_span))
-            ]
-            if len(only) == 1 and only[0].kind in name.kinds:
-                rules = reader.rules(path)
-                if name.name not in rules.common and rules.decides_alone(path, only[0].file):
-                    yield only[0], "distinctive"
-
-
-def is_compound(name: str) -> bool:
-    """Return whether a name has at least 6 characters and is made of two words or more."""
-    return len(name) >= _SHORTEST and _COMPOUND.search(name) is not None

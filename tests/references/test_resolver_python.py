@@ -3,12 +3,6 @@
 import pytest
 
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.references import python_modules
-from repoeval_bench.references.python_bindings import read_module
-from repoeval_bench.references.python_names import PythonNames
-from repoeval_bench.references.resolver import Resolver
-from repoeval_bench.references.steps import Steps
 from support import written
 from support.written import names
 
@@ -241,7 +235,7 @@ def test_what_the_classes_around_a_hole_have(case):
     body, expected = OWN_CASES[case]
     body = "".join(f"    {line}\n" for line in body.splitlines())
     result = uses(body, before=OWN)
-    assert names(result, certain=True) == expected
+    assert names(result) == expected
 
 
 HELD = {
@@ -302,7 +296,7 @@ HELD_CASES = {
 def test_what_is_held_by_a_value(case):
     body, expected = HELD_CASES[case]
     result = uses(body, "from shop.held import *\n", **HELD)
-    assert names(result, certain=True) == expected
+    assert names(result) == expected
 
 
 @pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
@@ -347,12 +341,24 @@ def test_names_without_a_definition_are_counted_by_reason():
     assert result.names == 6
 
 
-def test_a_tier_says_how_a_name_was_resolved():
-    result = uses("a.discounted_total()\na.late()\nitem.colour")
-    assert {use.definition.name: use.tier for use in result.used} == {
-        "Basket.discounted_total": "distinctive",
-        "Item.colour": "imported",
-    }
+ONLY_ONE = {
+    "an attribute of an unknown value, a function": ("table.merge_shelves()", "def merge_shelves(table): ...\n"),
+    "an attribute of an unknown value, a variable": ("settings.shelf_size", "shelf_size = 4\n"),
+    "an attribute of an unknown value, a method": (
+        "table.merge_shelves()",
+        "class Shop:\n    def merge_shelves(self): ...\n",
+    ),
+    "a name that nothing binds": ("merge_shelves()", "def merge_shelves(table): ...\n"),
+}
+
+
+@pytest.mark.parametrize("case", ONLY_ONE)
+def test_the_only_definition_of_a_name_is_not_meant_where_nothing_leads_to_it(case):
+    code, module = ONLY_ONE[case]
+    task = f"def written(table, settings):\n    {code}\n"
+    result = written.uses({"shelves.py": module, "task.py": task}, "task.py", 1, 2)
+    assert result.used == ()
+    assert result.without in ({"dynamic": 1}, {"unresolved": 1})
 
 
 def test_files_that_are_no_python_3_are_not_read():
@@ -388,32 +394,3 @@ def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(c
     result = written.uses(files, "task.py", 4, 5)
     assert names(result) == set(SHADOWS[code].split())
     assert "r/other/a.py" not in {use.definition.file for use in result.used}
-
-
-def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
-    """A method of a value of unknown type is looked for by its name alone, and most files only call it."""
-    read: list[str] = []
-
-    def read_and_note(file):
-        read.append(file.path)
-        return read_module(file)
-
-    monkeypatch.setattr(python_modules, "read_module", read_and_note)
-    callers = {f"caller_{n}.py": f"def call_{n}(x):\n    return x.find_owner(x)\n" for n in range(50)}
-    binders = {
-        "function.py": "def find_owner(x):\n    pass\n",
-        "method.py": "class A:\n    async def \\\n        find_owner(self): pass\n",
-        "assigned.py": "class B:\n    def __init__(self):\n        self.find_owner = 1\n",
-        "listed.py": "for find_owner in []: pass\n",
-        "behind_a_comment.py": "# this is a class\ndef find_owner(x):\n    pass\n",
-        "other_letters.py": "# é\nclass \ufb01nd: pass\n",
-    }
-    files = written.sources({**callers, **binders})
-    with Resolver(files) as resolver:
-        for n in range(3):
-            resolver.uses(f"caller_{n}.py", LineSpan(1, 2))
-        assert sorted(read) == sorted(["caller_0.py", "caller_1.py", "caller_2.py", *binders])
-        named = PythonNames([*files], Steps()).named("", "find_owner")
-        assert [definition.file for definition in named] == [
-            *("r/function.py", "r/method.py", "r/assigned.py", "r/listed.py", "r/behind_a_comment.py")
-        ]
