@@ -5,13 +5,13 @@ Imports and re-exports are followed to the end; a cycle of them leads to nothing
 
 from __future__ import annotations
 
-import builtins
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.python_exports import Exports, exports
@@ -46,7 +46,12 @@ class Name:
 
 Target = Name | Package | Outside
 
-BUILTINS = frozenset(dir(builtins))
+_GONE_OR_NEW = """
+aifc annotationlib asynchat asyncore audioop cgi cgitb chunk compression crypt distutils imghdr imp lib2to3 mailcap
+msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib
+"""
+_STANDARD = sys.stdlib_module_names | frozenset(_GONE_OR_NEW.split())
+"""Modules of the standard library of any Python from 3.11 to 3.14, whichever runs this."""
 
 _FARTHEST = 64
 """The longest chain of imports that is followed; no code re-exports a name so often."""
@@ -66,6 +71,7 @@ class Modules:
         self.steps = steps
         self._files = {file.path: file for file in files if is_python(file.path)}
         self._modules: dict[str, Module | None] = {}
+        self.syntax_errors: dict[str, int] = {}
         self._exports: dict[Module, Exports] = {}
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
@@ -78,10 +84,12 @@ class Modules:
             self._by_tail[package.rpartition("/")[2]].append(package)
 
     def of_file(self, path: str) -> Module | None:
-        """The module of a file; None if it is not valid Python 3, or not Python."""
+        """The module of a file; None if it is not Python, or cannot be read."""
         if path not in self._modules:
             file = self._files.get(path)
-            self._modules[path] = read_module(file) if file else None
+            self._modules[path] = module = read_module(file) if file else None
+            if module is not None and module.error is not None:
+                self.syntax_errors[path] = module.error
         return self._modules[path]
 
     def module(self, package: Package) -> Module | None:
@@ -105,7 +113,7 @@ class Modules:
             if (around is scope or around.kind != "class") and (targets := self._in_scope(name, around, {}, 0)):
                 return targets
             around = around.parent
-        return (Outside("builtin" if name in BUILTINS or name.startswith("__") else "unresolved"),)
+        return (Outside("builtin" if name in PYTHON.builtins or name.startswith("__") else "unresolved"),)
 
     def _in_scope(self, name: str, scope: Scope, tried: _Tried, depth: int) -> tuple[Target, ...]:
         self.steps.take()
@@ -175,7 +183,7 @@ class Modules:
                 return package
         if roots:
             return Outside("unresolved")
-        return Outside("builtin" if parts[0] in sys.stdlib_module_names else "third party")
+        return Outside("builtin" if parts[0] in _STANDARD else "third party")
 
     def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
         """The folders that contain a module or package of this name and may be on Python's path, the likeliest first.
@@ -184,7 +192,7 @@ class Modules:
         first. Any other folder comes last. Packages are left out.
         """
         holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
-        if first in sys.stdlib_module_names:
+        if first in _STANDARD:
             holding = [root for root in holding if root in ([], ["src"])]
 
         def rank(root: list[str]) -> tuple[int, int, list[str]]:

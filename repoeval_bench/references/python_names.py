@@ -26,18 +26,23 @@ class PythonNames:
         self._modules = Modules(files, steps)
         self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
 
+    @property
+    def syntax_errors(self) -> Mapping[str, int]:
+        """The files read so far in which something could not be parsed, each with the first line of that."""
+        return self._modules.syntax_errors
+
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""
         return is_python(path)
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
-        """Return every name on these lines in order; None if the file is not valid Python 3, or nested too deeply."""
+        """Return every name on these lines in order; None if the file cannot be read, or is nested too deeply."""
         module = self._modules.of_file(path)
         if module is None:
             return None
         types = Types(self._modules, (path, lines))
         try:
-            names = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+            names = [_resolve(types, module, lines, name, node, scope) for name, node, scope in names_of(module, lines)]
         except RecursionError:
             return None
         return sorted(names, key=lambda name: (name.line, name.column))
@@ -61,7 +66,8 @@ class PythonNames:
         return frozenset(module.around(lines)) if module else frozenset()
 
 
-def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
+def names_of(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
+    """Yield the names on some lines with their nodes, each with the scope that it is looked up in."""
     stack: list[tuple[ast.AST, Scope]] = [(module.tree, module.top)]
     while stack:
         node, scope = stack.pop()

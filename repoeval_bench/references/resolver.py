@@ -50,14 +50,17 @@ class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
     `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
-    they return some of `definitions`.
+    they return some of `definitions`. `syntax_errors`: each Python file read so far in which something could not be
+    parsed -> the line of the first such place.
     """
 
     def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
         super().__init__()
         sources = tuple(files)
         self.steps = Steps()
-        self.definitions = Definitions(PythonNames(sources, self.steps), ByName(sources, self.steps))
+        python = PythonNames(sources, self.steps)
+        self.syntax_errors = python.syntax_errors
+        self.definitions = Definitions(python, ByName(sources, self.steps))
         self.analyses: list[Analysis] = [ScipNames(scip, sources, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:

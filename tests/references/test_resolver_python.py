@@ -1,8 +1,18 @@
 """A hand-made repository: what each name of some lines means is written beside it."""
 
+import ast
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
+import repoeval_bench
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.python_bindings import Binder, read_module
+from repoeval_bench.references.python_names import names_of
+from repoeval_bench.references.python_scopes import Module, Scope
+from repoeval_bench.references.resolver import Resolver
 from support import written
 from support.written import names
 
@@ -312,7 +322,7 @@ def test_line_ends_that_python_does_not_count_move_nothing(end):
     }
 
 
-@pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
+@pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)'])
 def test_any_file_with_such_line_ends_is_read(text):
     result = written.uses({"a.py": text}, "a.py", 0, SourceFile("r", "a.py", text).n_lines)
     assert result is None or result.names == text.count("x") + text.count("y")
@@ -361,10 +371,86 @@ def test_the_only_definition_of_a_name_is_not_meant_where_nothing_leads_to_it(ca
     assert result.without in ({"dynamic": 1}, {"unresolved": 1})
 
 
-def test_files_that_are_no_python_3_are_not_read():
-    files = {"a.py": "print 'x'\n", "b.py": "from a import x\nx\n"}
-    assert written.uses(files, "a.py", 0, 1) is None
-    assert not written.uses(files, "b.py", 1, 2).used
+OTHER_PYTHONS = {
+    "type parameters": "class Shelf[T: (int, str), *Ts, **P]:\n    def put[U](self, item: T | U) -> None: ...\n",
+    "an alias by type": "type Alias[T] = list[T]\nclass Shelf:\n    def put(self): ...\n",
+    "quotes in an f-string": "class Shelf:\n    def put(self): return f'{self.names['a']!r:>{self.width}}'\n",
+    "a template": "class Shelf:\n    def put(self): return t'{self.name}'\n",
+    "exceptions without brackets": "try:\n    pass\nexcept KeyError, ValueError:\n    pass\n"
+    "class Shelf:\n    def put(self): ...\n",
+    "Python 2": "print 'x', 1\nexec 'y' in {}\nclass Shelf:\n    def put(self, (a, b)):\n        raise Error, 'x'\n",
+    "an error before": "x = = 3 $\n\n\nclass Shelf:\n    def put(self): ...\n",
+}
+
+
+@pytest.mark.parametrize("case", OTHER_PYTHONS)
+def test_a_file_for_another_python_is_read(case):
+    """The tree is that of the grammar, so what an interpreter knows changes nothing."""
+    task = "from shelves import Shelf\ndef fill():\n    shelf = Shelf()\n    shelf.put()\n"
+    files = {"shelves.py": OTHER_PYTHONS[case], "other.py": "class Crate:\n    def put(self): ...\n", "task.py": task}
+    assert names(written.uses(files, "task.py", 2, 4)) == {"Shelf", "Shelf.put"}
+
+
+BOUND = {
+    "a type parameter of a function": ("def f[Item](x: Item):\n    return x.colour\n", 1, set()),
+    "a type parameter of a class": (
+        "class A[Item]:\n    def f(self, x: Item):\n        return x.colour, Item\n",
+        2,
+        set(),
+    ),
+    "beside one": ("def f[T](x: T, y: Item):\n    return y.colour\n", 1, {"Item.colour"}),
+    "a type by its alias": ("type Other = Item\ndef f(x: Other):\n    return x.colour\n", 2, {"Item.colour"}),
+    "an alias": ("type Other = Item\ndef f(x):\n    return Other\n", 2, {"Other"}),
+    "an exception of Python 2": ("def f():\n    try: pass\n    except IOError, rate: rate\n", 2, set()),
+    "two exceptions": ("def f():\n    try: pass\n    except IOError, Item: pass\n", 2, {"Item"}),
+    "an attribute of a type": ("class A:\n    def f(self):\n        type(self).way = 1\n        self.way\n", 3, set()),
+    "in a template": ("def f():\n    return t'{Item} {Item:>{rate}}'\n", 1, {"Item", "rate"}),
+    "in Python 2": ("def f():\n    print >>rate, Item\n", 1, {"rate", "Item"}),
+}
+
+
+@pytest.mark.parametrize("case", BOUND)
+def test_the_scopes_of_syntax_that_not_every_python_knows(case):
+    code, first, expected = BOUND[case]
+    head = "from shop.core import Item\nfrom shop.prices import rate\n"
+    result = written.uses({**FILES, "task.py": head + code}, "task.py", first + 2, code.count("\n") + 2)
+    assert names(result) == expected
+
+
+def test_where_a_file_could_not_be_read_is_known():
+    files = {"a.py": "def f():\n    return 1\n\nx = = 3\n", "b.py": "from a import f\nf()\n", "c.py": "x = = 3\n"}
+    with Resolver(written.sources(files)) as resolver:
+        assert names(resolver.uses("b.py", LineSpan(1, 2))) == {"f"}
+        assert dict(resolver.syntax_errors) == {"a.py": 3}
+
+
+PACKAGE = sorted(path for path in Path(repoeval_bench.__file__).parent.rglob("*.py"))[::6]
+
+
+@pytest.mark.parametrize("path", [Path(__file__), *PACKAGE], ids=lambda path: path.name)
+def test_names_and_bindings_are_those_of_the_running_python(path):
+    """In code that the oldest supported Python knows."""
+    file = SourceFile("r", "a.py", path.read_text("utf-8"))
+    tree = ast.parse(file.text)
+    by_python = Module(file, tree, {}, None)
+    by_python.scopes[tree] = top = Scope(kind="module", name="", parent=None, node=None, module=by_python)
+    Binder(by_python).bind_all(tree.body, top)
+    assert facts(read_module(file)) == facts(by_python)
+
+
+def facts(module):
+    """The names of a file with their places and scopes, and the sites of its bindings."""
+    used = Counter(
+        (name, type(node).__name__, node.end_lineno, node.end_col_offset, scope.name)
+        for name, node, scope in names_of(module, LineSpan(0, module.file.n_lines))
+    )
+    sites = Counter(
+        (scope.kind, scope.name, name, site.line, site.lines, site.role, site.local, site.imported)
+        for scope in module.scopes.values()
+        for name in {*scope.names, *scope.members}
+        for site in (*scope.names.get(name, ()), *(member for _, member in scope.members.get(name, ())))
+    )
+    return used, sites
 
 
 TANGLED = {
