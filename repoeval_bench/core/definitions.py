@@ -19,7 +19,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -84,9 +84,24 @@ def definitions(file: SourceFile, language: Language, lines: tuple[int, ...] | N
     a file with a syntax error, those that can be read.
     """
     collected: list[Definition] = []
-    for parsed in segments(file, language):
+    for parsed in legible_segments(file, language):
         _Walk(parsed, collected, lines).run()
     return tuple(collected)
+
+
+def legible_segments(file: SourceFile, language: Language) -> Iterator[Parsed]:
+    """The trees of a file; where the grammar cannot parse something that it need not, of the file without that."""
+    legible = GRAMMARS[language.name].legible
+    text = legible(file.text) if legible else file.text
+    if text != file.text:
+        without = SourceFile(file.repo, file.path, text)
+        if _errors(without, language) < _errors(file, language):
+            file = without
+    return segments(file, language)
+
+
+def _errors(file: SourceFile, language: Language) -> int:
+    return sum(1 for parsed in segments(file, language) for _ in parsed.matches("(ERROR) @error"))
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
@@ -231,6 +246,7 @@ class _Walk:
         attributes, doc = self._above(visited)
         start = min([visited.first, *attributes, *([doc.lines.start] if doc else [])])
         header, body = self._parts(candidate, visited.node)
+        apart = candidate.body if candidate.apart else None
         declared = candidate.declared
         if declared is None:
             declared = kind in ("function", "method") and candidate.body is None
@@ -240,7 +256,7 @@ class _Walk:
             name=candidate.name,
             qualified=".".join([*([around.qualified] if around else []), *scope, candidate.name]),
             signature=candidate.name if kind == "variable" else parsed.signature(candidate.node, candidate.body),
-            lines=LineSpan(start, visited.last + 1),
+            lines=LineSpan(start, parsed.lines(apart).end if apart else visited.last + 1),
             above=min(visited.above.top, start),
             header=LineSpan(min([header.start, *attributes]), header.end),
             named=parsed.lines(candidate.name_node).start,
@@ -248,7 +264,7 @@ class _Walk:
             doc=self._docstring(candidate) if self.grammar.indented else doc,
             parent=visited.parent,
             declaration=declared,
-            broken=visited.node.has_error,
+            broken=(apart or visited.node).has_error,
         )
 
     def _above(self, visited: _Visit) -> tuple[list[int], Doc | None]:

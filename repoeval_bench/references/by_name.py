@@ -1,8 +1,7 @@
 """Resolve the names on some lines of a file to definitions, in the languages other than Python.
 
 A name is resolved by its scope, by imports and by the inferred type of its receiver: `ScriptPlaces` infers types in
-JavaScript and TypeScript, `StaticPlaces` in the other languages. A member of a receiver of unknown type is `dynamic`;
-`resolver` may still resolve it by its name alone.
+JavaScript and TypeScript, `StaticPlaces` in the other languages. A member of a receiver of unknown type is `dynamic`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import KINDS, CodeDefinition
+from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules
 from repoeval_bench.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.references.script_places import ScriptPlaces
@@ -198,15 +197,8 @@ class ByName(VisibleNames):
             reason = None if known else reason
         if use.kind == "namespace_identifier" and not (best and best[0].kind == "class"):
             return ResolvedName(name=use.name, line=use.line, column=use.column)
-        kinds = rules.kinds.get(bool(use.receiver), KINDS)
-        return ResolvedName(
-            name=use.name,
-            line=use.line,
-            column=use.column,
-            definitions=best,
-            reason=None if best else reason,
-            kinds=kinds,
-        )
+        reason = None if best else reason
+        return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=best, reason=reason)
 
     def _looked_up(
         self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]

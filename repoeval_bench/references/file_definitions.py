@@ -89,17 +89,6 @@ class FileDefinitions:
             if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
         )
 
-    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
-        """Return all definitions of an unqualified name in the language family of a file.
-
-        Declarations count only if there is no definition. None count if a method may be any of several and the
-        language has `one_definition`.
-        """
-        matches = self.of_name(path, name)
-        known = {(path, definition.qualified) for path, definition in matches if definition.kind == "method"}
-        best = self._best(matches)
-        return () if len(known) > len(best) and self.rules(path).one_definition else best
-
     def of_name(self, path: str, name: str) -> Sequence[tuple[str, Definition]]:
         """Return (file, definition) of all definitions of a name in the language family of a file."""
         return self._named.get((self.rules(path), name), ())

@@ -16,7 +16,6 @@ from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.core.uses import Kind
     from repoeval_bench.references.imports import Import, Imports
     from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.steps import Steps
@@ -111,8 +110,6 @@ class NodeKinds:
 class LanguageRules:
     """The rules of names of a language; the defaults are those of most languages."""
 
-    common: ClassVar[frozenset[str]] = frozenset()
-    """Compound names of methods of the language's own types: such a name alone means no method of the repository."""
     nodes: ClassVar[NodeKinds] = NodeKinds()
     """Kinds of nodes of its grammars; where `scripted`, only `binds`."""
     self_names: ClassVar[frozenset[str]] = frozenset()
@@ -127,8 +124,6 @@ class LanguageRules:
     """Types that have the members of their type argument, such as smart pointers."""
     makers: ClassVar[frozenset[str]] = frozenset()
     """Built-in functions whose first argument decides the type of their result."""
-    kinds: ClassVar[Mapping[bool, frozenset[Kind]]] = {}
-    """True for a name with a receiver -> the kinds of definitions that its name alone can mean; else all kinds."""
     never_local: ClassVar[frozenset[str]] = frozenset()
     """Kinds of syntax nodes that name types, so that no local is meant."""
     only_called: ClassVar[frozenset[str]] = frozenset()
@@ -159,7 +154,7 @@ class LanguageRules:
     initializes_own: ClassVar[bool] = False
     """True where an initializer of a field is in the constructor of its class."""
     one_definition: ClassVar[bool] = False
-    """True where a method name that several types define resolves to none of them."""
+    """True where a receiver that is neither a local nor defined here may still be of the repository."""
     hoists_enumerators: ClassVar[bool] = False
     """True where code can name an enumerator without its enumeration."""
     outside_unless_found: ClassVar[bool] = False
@@ -214,10 +209,6 @@ class LanguageRules:
     def may_take(self, signature: str, arguments: int) -> bool:
         """Return whether a signature takes this number of arguments though it has another number of parameters."""
         return False
-
-    def decides_alone(self, name_in: str, defined_in: str) -> bool:
-        """Return whether a name in one file can mean a definition in another file by the name alone."""
-        return True
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Choose from the definitions of one qualified name in one file; None if the name may mean any of them."""

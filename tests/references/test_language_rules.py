@@ -34,8 +34,8 @@ def test_no_branch_asks_for_a_language_by_its_name():
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and node.value in (NAMES | endings)
     ]
-    # What reads Python says whose rules it has.
-    assert [use.partition(":")[0] for use in named] == ["python_names.py"], named
+    # What reads Python says whose grammar it takes.
+    assert [use.partition(":")[0] for use in named] == ["python_tree.py"], named
 
 
 @pytest.mark.parametrize("family", sorted(RULES))

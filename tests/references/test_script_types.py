@@ -101,7 +101,7 @@ CASES = {
 def used(code, name="task.ts"):
     text = f"{HEAD}function written(): void {{\n  const f: any = {code}; // HOLE\n}}\n"
     files = {"shop.ts": SHOP, "index.ts": 'export * from "./shop";\nexport { default } from "./shop";\n', name: text}
-    return names(uses(files, name, 4, 5), certain=True)
+    return names(uses(files, name, 4, 5))
 
 
 @pytest.mark.parametrize("case", CASES)

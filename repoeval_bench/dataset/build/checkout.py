@@ -45,10 +45,11 @@ class Checkout:
     """Facts of a checkout's folder: its commit, and which files are committed.
 
     `commit`: its id, "" before the first. `committed`: path in the folder -> blob id, regular files only. `known`: the
-    requested paths that are tracked or not ignored.
+    requested paths that are tracked or not ignored. `shared`: the folder that all worktrees of the repository share.
     """
 
     commit: str
+    shared: Path
     committed: Mapping[str, str]
     known: frozenset[str]
 
@@ -59,6 +60,12 @@ class Checkout:
         return self.committed.get(path) in {
             git_blob_id(io.BytesIO(content), len(content), algorithm) for content in contents
         }
+
+
+def is_repository(folder: Path) -> bool:
+    """Return whether a folder is the top of a checkout, a linked worktree or a submodule."""
+    git = folder / ".git"
+    return git.is_file() or (git / "HEAD").exists()
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
@@ -98,7 +105,7 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     if prefix and not tracked and rules.skip_folder(prefix.rstrip("/")):
         return None
     known = frozenset(path for path in paths if path in tracked or not rules.skip_file(prefix + path))
-    return Checkout(commit, dict(_committed(common / "objects", commit, prefix)), known)
+    return Checkout(commit, common.resolve(), dict(_committed(common / "objects", commit, prefix)), known)
 
 
 _GITLINK = 0o160000
@@ -238,14 +245,10 @@ class _IgnoreRules:
             self._skipped[path] = (
                 self.skip_folder(path.rpartition("/")[0])
                 or path in self._submodules
-                or self._is_repository(path)
+                or is_repository(self._top / path)
                 or self._excludes(path, is_folder=True)
             )
         return self._skipped[path]
-
-    def _is_repository(self, path: str) -> bool:
-        git = self._top / path / ".git"
-        return git.is_file() or (git / "HEAD").exists()
 
     def _excludes(self, path: str, *, is_folder: bool) -> bool:
         """Apply the last pattern that matches, of the nearest file that has one."""

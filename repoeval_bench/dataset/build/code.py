@@ -35,7 +35,7 @@ MEAN_LINE = 110
 """Mean characters of a line above which a script is minified, as GitHub's Linguist draws the line."""
 
 RULES = {
-    "ignored by git": "what git ignores in a checkout, and its submodules",
+    "ignored by git": "what git ignores in a checkout, its submodules, and more worktrees of one repository",
     "link": "symbolic and hard links, wherever they lead",
     "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",
@@ -295,7 +295,9 @@ def _read(entry: ArchiveEntry, repo: str, languages: Collection[str], gathered: 
     except UnicodeDecodeError:
         return "not text"
     language = language_of(entry.path, text)
-    if language is None or (languages and language.name not in languages):
+    if language is None:
+        return "unknown language"
+    if languages and language.name not in languages:
         return "other language"
     if reason := text_reason(language, text):
         return reason

@@ -182,11 +182,8 @@ class _Building:
         """Draw the tasks, write them and the manifest."""
         tasks = self._draw()
         if not tasks:
-            raise NoTaskError(
-                f"the sources give no task: no function in them has {SHORTEST} to {LONGEST} non-blank lines to write; "
-                "name more code",
-                [*self._sources.values()],
-            )
+            built = [*self._sources.values()]
+            raise NoTaskError(no_task(self._skipped, built), built)
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
@@ -245,6 +242,22 @@ class _Building:
 def _read(tree: Path, repo: str, path: str) -> SourceFile:
     """A file of a pack in the making; many candidates are in one, and a long file is not read for each of them."""
     return SourceFile(repo, path, decode((tree / repo / path).read_bytes()))
+
+
+def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
+    """The sentence for sources without a task, by the functions that each rule left out."""
+    counts = ", ".join(f"{number:,} {reason}" for reason, number in skipped.items() if number)
+    built = sum(source.left_out.get(reason, 0) for source in sources for reason in ("generated", "minified"))
+    if not skipped.total():
+        cause = "no function in them has a body"
+    elif skipped.total() == skipped["short"] + skipped["long"]:
+        cause = f"no function in them has {SHORTEST} to {LONGEST} non-blank lines to write ({counts})"
+    else:
+        cause = f"no function in them can be one; left out: {counts}"
+    way_out = (
+        f"name a checkout of their sources, as {count(built, 'built file')} are left out" if built else "name more code"
+    )
+    return f"the sources give no task: {cause}; {way_out}"
 
 
 def _version(package: str) -> str:

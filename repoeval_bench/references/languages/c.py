@@ -15,18 +15,10 @@ if TYPE_CHECKING:
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
-_COMMON = """
-at_exit compare_exchange_strong compare_exchange_weak emplace_back emplace_front find_first_not_of find_first_of
-find_if find_last_not_of find_last_of for_each get_allocator has_value lower_bound make_pair make_shared make_tuple
-make_unique max_size notify_all notify_one pop_back pop_front push_back push_front shrink_to_fit sort_heap
-static_pointer_cast to_string upper_bound use_count value_or
-"""
-
 
 class C(LanguageRules):
     """C and C++."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["field_expression", "qualified_identifier"],
         calls=["call_expression"],

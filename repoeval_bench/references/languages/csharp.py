@@ -6,21 +6,10 @@ from typing import ClassVar
 
 from repoeval_bench.references.language_rules import LanguageRules, NodeKinds, parameters_of
 
-_COMMON = """
-AddRange AppendLine AsSpan BinarySearch CompareTo ConfigureAwait ContainsKey ContainsValue CopyTo EndsWith
-FirstOrDefault GetAwaiter GetBytes GetCustomAttributes GetEnumerator GetHashCode GetMethod GetMethods GetProperties
-GetProperty GetResult GetString GetType GetValue IndexOf InsertRange IsAssignableFrom IsMatch IsNullOrEmpty
-IsNullOrWhiteSpace LastIndexOf LastOrDefault MoveNext OrderBy OrderByDescending PadLeft PadRight ReadLine ReadToEnd
-ReferenceEquals RemoveAll RemoveAt RemoveRange SelectMany SequenceEqual SetValue SingleOrDefault SkipWhile StartsWith
-TakeWhile ThenBy ToArray ToCharArray ToDictionary ToInt32 ToInt64 ToList ToLower ToLowerInvariant ToString ToUpper
-ToUpperInvariant TrimEnd TrimStart TryAdd TryGetValue TryParse WriteLine
-"""
-
 
 class CSharp(LanguageRules):
     """C#. No `using` is read: a namespace does not say which files it is in."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["member_access_expression", "member_binding_expression"],
         calls=["invocation_expression"],

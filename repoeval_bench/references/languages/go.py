@@ -14,17 +14,10 @@ _IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\
 _IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 
-_COMMON = """
-EqualFold HasPrefix HasSuffix IndexByte LastIndex LoadOrStore MarshalJSON MustCompile ParseBool ParseFloat ParseInt
-ReadAll ReadByte ReadBytes ReadDir ReadFile ReadFull ReadRune ReadString ReplaceAll SplitN StringVar TempDir ToLower
-ToUpper TrimLeft TrimPrefix TrimRight TrimSpace TrimSuffix UnmarshalJSON WriteByte WriteFile WriteRune WriteString
-"""
-
 
 class Go(LanguageRules):
     """Go."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["selector_expression"],
         calls=["call_expression"],

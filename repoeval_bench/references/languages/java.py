@@ -17,22 +17,10 @@ if TYPE_CHECKING:
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 
-_COMMON = """
-addAll charAt compareTo compareToIgnoreCase computeIfAbsent computeIfPresent containsAll containsKey containsValue
-copyOf copyOfRange endsWith ensureCapacity entrySet equalsIgnoreCase forEach getBytes getCause getClass
-getDeclaredMethods getFirst getInstance getKey getLast getLength getMessage getMethod getName getOrDefault getProperty
-getSimpleName getStackTrace getType getValue hasMoreElements hasNext hashCode identityHashCode ifPresent indexOf
-intValue isAssignableFrom isBlank isEmpty isInstance isPresent keySet lastIndexOf listIterator longValue mapToInt
-mapToObj newInstance nextInt notifyAll orElse orElseGet orElseThrow parseInt printStackTrace putAll putIfAbsent
-readLine removeAll removeFirst removeIf removeLast replaceAll replaceFirst retainAll setLength startsWith subList
-subSequence toArray toCharArray toList toLowerCase toString toUpperCase valueOf
-"""
-
 
 class Java(LanguageRules):
     """Java."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["field_access", "scoped_identifier", "scoped_type_identifier"],
         calls=["method_invocation"],
@@ -62,8 +50,6 @@ class Java(LanguageRules):
     )
     self_names: ClassVar = frozenset({"this", "super"})
     super_names: ClassVar = frozenset({"super"})
-    # An enumerator has no receiver in a `case`.
-    kinds: ClassVar = {False: frozenset({"class", "attribute"})}
     implicit_members = True
     calls_no_local = True
     overloads = True

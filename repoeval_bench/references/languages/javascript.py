@@ -22,22 +22,10 @@ _EXPORTS_ONE = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
 _JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
 """Endings that an import may omit: a script comes before the declaration file beside it."""
 
-_COMMON = """
-addEventListener appendChild charAt charCodeAt codePointAt createElement defineProperty dispatchEvent endsWith
-findIndex findLast findLastIndex flatMap forEach fromCharCode fromEntries getAttribute getDate getDay getElementById
-getFullYear getHours getMinutes getMonth getOwnPropertyDescriptor getOwnPropertyNames getPrototypeOf getSeconds
-getTime hasOwn hasOwnProperty indexOf insertBefore isArray isFinite isInteger isPrototypeOf lastIndexOf localeCompare
-matchAll padEnd padStart parseFloat parseInt preventDefault querySelector querySelectorAll reduceRight removeAttribute
-removeChild removeEventListener replaceAll setAttribute setInterval setPrototypeOf setTimeout startsWith
-stopPropagation toFixed toISOString toJSON toLocaleLowerCase toLocaleString toLocaleUpperCase toLowerCase toPrecision
-toReversed toSorted toSpliced toString toUpperCase trimEnd trimStart valueOf
-"""
-
 
 class JavaScript(LanguageRules):
     """JavaScript, TypeScript and TSX."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         binds={
             "variable_declarator": ("name",),
@@ -51,11 +39,6 @@ class JavaScript(LanguageRules):
     self_names: ClassVar = frozenset({"this", "self", "super"})
     super_names: ClassVar = frozenset({"super"})
     open_objects: ClassVar = frozenset({"this"})
-    # A receiver may be a module, whose members are functions too.
-    kinds: ClassVar = {
-        True: frozenset({"method", "attribute", "function"}),
-        False: frozenset({"function", "class", "variable"}),
-    }
     scripted = True
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
@@ -80,10 +63,6 @@ class JavaScript(LanguageRules):
                     # A required module is an object of its names, or the one value that it exports.
                     is_value = any(_EXPORTS_ONE.search(files.files[file].text) for file in modules)
                     yield Import(clause, match["member"] or ("default" if is_value else None), modules)
-
-    def decides_alone(self, name_in: str, defined_in: str) -> bool:
-        """Return False for a name in a script and a definition in a declaration file, which is often something else."""
-        return not defined_in.endswith(".d.ts") or name_in.endswith((".ts", ".tsx"))
 
 
 def _module(files: Imports, path: str, module: str) -> tuple[str, ...]:

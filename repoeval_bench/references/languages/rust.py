@@ -16,26 +16,10 @@ if TYPE_CHECKING:
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
-_COMMON = """
-and_then as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_ptr as_ref as_slice as_str as_string borrow_mut
-checked_add checked_sub chunks_exact clone_from contains_key copy_from_slice copy_within drain_filter ends_with
-extend_from_slice filter_map find_map flat_map for_each from_be_bytes from_bytes from_iter from_le_bytes from_str
-from_utf8 get_mut get_or_insert_with get_unchecked get_unchecked_mut into_boxed_slice into_inner into_iter into_string
-is_alphabetic is_ascii is_char_boundary is_digit is_empty is_err is_none is_null is_some is_whitespace iter_mut
-last_mut leading_zeros make_ascii_lowercase map_err map_or map_or_else max_value min_value next_back ok_or_else
-or_default or_else or_insert or_insert_with partial_cmp pop_back pop_front push_back push_front push_str retain_mut
-saturating_add saturating_sub size_hint size_of skip_while sort_by sort_by_key sort_unstable split_at split_at_mut
-split_first split_last starts_with strip_prefix strip_suffix swap_remove take_while to_ascii_lowercase to_be_bytes
-to_le_bytes to_lowercase to_owned to_string to_uppercase to_vec trailing_zeros trim_end trim_start try_from try_into
-type_name unwrap_err unwrap_or unwrap_or_default unwrap_or_else with_capacity wrapping_add wrapping_mul wrapping_sub
-write_all write_fmt write_str
-"""
-
 
 class Rust(LanguageRules):
     """Rust."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["field_expression", "scoped_identifier", "scoped_type_identifier"],
         calls=["call_expression"],
