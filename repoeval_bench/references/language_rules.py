@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.uses import Kind
+    from repoeval_bench.references.binding_forms import BindingForms
     from repoeval_bench.references.imports import Import, Imports
     from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.steps import Steps
@@ -93,10 +96,6 @@ class NodeKinds:
     generic: Sequence[str] = ()
     wraps: Sequence[str] = ()
     """Types that have the members of the type inside them: pointers and similar wrappers."""
-    opened: Sequence[str] = ()
-    """They contain bindings for the code after them: parameters, conditions, declarations."""
-    around: Sequence[str] = ()
-    """They bind a name for the code inside them."""
     untyped: Sequence[str] = ()
     declarators: Sequence[str] = ()
     patterns: Sequence[str] = ()
@@ -104,8 +103,6 @@ class NodeKinds:
     groups: Sequence[str] = ()
     """Declarations around those that have the names."""
     aliases: Sequence[str] = ()
-    binds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Nodes that bind a name in a function -> the fields that hold the name."""
 
 
 class LanguageRules:
@@ -114,7 +111,9 @@ class LanguageRules:
     common: ClassVar[frozenset[str]] = frozenset()
     """Compound names of methods of the language's own types: such a name alone means no method of the repository."""
     nodes: ClassVar[NodeKinds] = NodeKinds()
-    """Kinds of nodes of its grammars; where `scripted`, only `binds`."""
+    """Kinds of nodes of its grammars; none where `scripted`."""
+    forms: ClassVar[BindingForms]
+    """The forms in which it binds local names."""
     self_names: ClassVar[frozenset[str]] = frozenset()
     """Names of an object and of its class inside the class, such as `this`."""
     super_names: ClassVar[frozenset[str]] = frozenset()
@@ -129,8 +128,6 @@ class LanguageRules:
     """Built-in functions whose first argument decides the type of their result."""
     kinds: ClassVar[Mapping[bool, frozenset[Kind]]] = {}
     """True for a name with a receiver -> the kinds of definitions that its name alone can mean; else all kinds."""
-    never_local: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of syntax nodes that name types, so that no local is meant."""
     only_called: ClassVar[frozenset[str]] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
@@ -140,8 +137,8 @@ class LanguageRules:
     """True where `script_types` infers the types, which uses the type that the code around an expression expects."""
     implicit_members: ClassVar[bool] = False
     """True where code names members without a receiver, and each constructor has the name of its class."""
-    calls_no_local: ClassVar[bool] = False
-    """True where a local is never called."""
+    types_apart: ClassVar[bool] = False
+    """True where a type and a value may have one name."""
     overloads: ClassVar[bool] = False
     """True where a class has several methods of one name."""
     inner_types: ClassVar[bool] = False
@@ -166,6 +163,18 @@ class LanguageRules:
     """True where a type that no file defines is from outside the repository."""
     embeds: ClassVar[bool] = False
     """True where a type has the members of the types that it embeds."""
+
+    def space_of(self, node: Node) -> str:
+        """Return the space that a name is looked up in: that of a type, value or method, or any."""
+        return ("type" if node.type == "type_identifier" else "value") if self.types_apart else "any"
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name that a node may bind refers to a definition."""
+        return False
+
+    def opens(self, scope: Node) -> bool:
+        """Return whether the bindings of a scope also hold after it."""
+        return False
 
     def imports(self, files: Imports, path: str, text: str) -> Iterable[Import]:
         """Read the imports of a file; none by default."""

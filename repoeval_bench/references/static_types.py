@@ -16,7 +16,7 @@ from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import Trees, child
-from repoeval_bench.references.static_bindings import Bindings, Step
+from repoeval_bench.references.static_bindings import Step, binding_of, case_of
 from repoeval_bench.references.static_nodes import (
     CALLS,
     CAST,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.references.language_rules import Names
+    from repoeval_bench.references.local_scopes import Bound
 
 _MOST_CACHED = 200
 """The most files whose definitions are cached with their trees."""
@@ -81,7 +82,6 @@ class StaticTypes(ABC):
 
     def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
-        self.bindings = Bindings(trees)
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
         self._depth = 0
@@ -92,7 +92,6 @@ class StaticTypes(ABC):
         Values keep their trees in memory.
         """
         self._known.clear()
-        self.bindings.begin()
         self._depth = 0
         if len(self._nodes) > _MOST_CACHED:
             self._nodes.clear()
@@ -100,6 +99,11 @@ class StaticTypes(ABC):
     @abstractmethod
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
         """Return (whether a name has a receiver, written or implied, the receiver's members of that name)."""
+
+    def local(self, path: str, node: Node, name: str) -> Bound | None:
+        """Return the binding of a local at a node; None if the name is not local."""
+        bindings = self._trees.locals_of(path, node, name)
+        return bindings[-1] if bindings and not bindings[-1].outer else None
 
     def of(self, path: str, node: Node | None) -> Value | None:
         """Return the value of an expression; None if it is not known."""
@@ -149,11 +153,14 @@ class StaticTypes(ABC):
 
     def _of_name(self, path: str, node: Node) -> Value | None:
         name = text_of(node)
-        bound = self.bindings.of(node, name)
-        if bound is None:
+        local = self.local(path, node, name)
+        if local is None:
             line = self._trees.of(path).span(node).start
             matches, reason = self._names.bare(path, LineSpan(line, line + 1), name)
             return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
+        bound = binding_of(local)
+        if local.node.type == "type_switch_statement" and (typed := case_of(local.node, node)) is not None:
+            return self.typed(path, typed)
         value = self.typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
         for step in bound.steps:
             value = self.step(value, step)
@@ -164,7 +171,7 @@ class StaticTypes(ABC):
         parts = text_of(owner).replace("::", ".").split(".") if owner is not None else []
         if name.type in GENERIC:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
-        if parts and all(map(str.isidentifier, parts)) and self.bindings.of(node, parts[0]) is None:
+        if parts and all(map(str.isidentifier, parts)) and self.local(path, node, parts[0]) is None:
             matches, reason = self._names.of_module(path, parts, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE

@@ -36,7 +36,7 @@ class VisibleNames(FileDefinitions):
         super().__init__(files)
         self.steps = steps
         self.imports = Imports(self._files, lambda path: self.rules(path).imports)
-        self._trees = Trees(self._files, self.imports, steps)
+        self._trees = Trees(self._files, self.imports, steps, self.rules)
         self._static = StaticPlaces(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}

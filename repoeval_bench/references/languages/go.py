@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import Import, Imports
 from repoeval_bench.references.language_rules import LanguageRules, Names, NodeKinds
 
@@ -42,25 +43,30 @@ class Go(LanguageRules):
         collections=["array_type", "channel_type", "map_type", "slice_type", "variadic_parameter_declaration"],
         generic=["generic_type"],
         wraps=["parenthesized_type", "pointer_type", "type_constraint", "type_elem"],
-        opened=[
-            "binary_expression",
-            "for_clause",
-            "parameter_list",
-            "parenthesized_expression",
-            "var_declaration",
-            "var_spec_list",
-        ],
         groups=["const_declaration", "type_declaration", "var_declaration"],
         aliases=["type_alias", "type_spec"],
-        binds={
-            "short_var_declaration": ("left",),
-            "range_clause": ("left",),
-            "var_spec": ("name",),
-            "const_spec": ("name",),
-            "receive_statement": ("left",),
-            "parameter_declaration": ("name",),
-            "variadic_parameter_declaration": ("name",),
-        },
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier type_identifier",
+        binds="""
+            short_var_declaration left around end
+            var_spec|const_spec name around end
+            type_spec name around name both
+            type_alias name around end both
+            type_parameter_declaration name around start both
+            parameter_declaration|variadic_parameter_declaration name around start
+            range_clause left around end if::=
+            receive_statement left around end if::=
+            type_switch_statement alias inside value
+            function_declaration name around start
+        """,
+        scopes="""
+            block function_declaration method_declaration func_literal if_statement for_statement
+            expression_switch_statement type_switch_statement expression_case default_case type_case
+            communication_case function_type method_elem type_spec type_alias struct_type interface_type
+        """,
+        outer="source_file",
+        refers="map_type.key qualified_type.name",
     )
     makers: ClassVar = frozenset({"new", "make", "append"})
     outside_unless_found = True

@@ -7,14 +7,20 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.references.resolved_name import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
+
+_PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
 
 _COMMON = """
 and_then as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_ptr as_ref as_slice as_str as_string borrow_mut
@@ -55,11 +61,41 @@ class Rust(LanguageRules):
         classes=["impl_item", "trait_item"],
         generic=["generic_type"],
         wraps=["abstract_type", "bounded_type", "bracketed_type", "dynamic_type", "pointer_type", "reference_type"],
-        opened=["binary_expression", "closure_parameters", "let_chain", "parameters", "parenthesized_expression"],
-        around=["for_expression", "match_arm"],
         patterns=["captured_pattern", "match_pattern", "mut_pattern", "ref_pattern", "reference_pattern"],
         aliases=["type_item"],
-        binds={"let_declaration": ("pattern",), "for_expression": ("pattern",), "parameter": ("pattern",)},
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier shorthand_field_identifier type_identifier",
+        binds="""
+            let_declaration|let_condition pattern around end
+            for_expression pattern inside value
+            match_arm pattern inside start
+            closure_parameters ! around start
+            parameter pattern around start
+            function_item|function_signature_item|const_item|static_item|macro_definition name around start
+            struct_item|enum_item|union_item|trait_item|type_item|associated_type name around start both
+            mod_item name around start both
+            type_parameter name around start both
+            const_parameter name around start
+        """,
+        scopes="""
+            block closure_expression for_expression while_expression if_expression match_arm function_item
+            function_signature_item function_type impl_item trait_item struct_item enum_item union_item type_item
+            field_declaration_list enum_variant_list
+        """,
+        outer="source_file declaration_list",
+        within="""
+            parameter|field_pattern pattern name
+            tuple_struct_pattern|struct_pattern !type
+            match_pattern !condition
+            range_pattern|scoped_identifier|const_block|generic_pattern|macro_invocation|negative_literal
+        """,
+        refers="""
+            scoped_identifier.name scoped_type_identifier.name struct_expression.name type_binding.name
+            extern_crate_declaration.name extern_crate_declaration.alias use_as_clause.alias qualified_type.alias
+        """,
+        sealed="function_item impl_item trait_item mod_item struct_item enum_item const_item static_item",
+        closed="if_expression.alternative",
     )
     self_names: ClassVar = frozenset({"self", "Self", "super"})
     standard: ClassVar = ("std", "core", "alloc")
@@ -68,6 +104,11 @@ class Rust(LanguageRules):
     )
     only_called: ClassVar = frozenset({"macro"})
     one_definition = True
+    types_apart = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name in a pattern is a constant or a variant, which begin with a capital."""
+        return not name.type.startswith("type") and node.type in _PATTERNS and text_of(name)[:1].isupper()
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `use` declarations, those of other crates of the repository too."""
