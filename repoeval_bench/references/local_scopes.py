@@ -153,7 +153,7 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
             if not forms.functions or root.type not in forms.functions or node.type in forms.functions:
                 continue
             deep = True
-        unknown = not deep and node.type not in forms.binds
+        unknown = not deep and node.type not in forms.binds and node.type not in forms.within
         for index, inner in enumerate(node.children):
             if inner.is_named:
                 if unknown and inner.type in forms.names:
