@@ -50,7 +50,8 @@ class BindingForms:
     `names` are the nodes that are names. `scopes`: bindings around them end there; `functions` are those that a form
     with the scope `function` means, and `outer` those whose bindings are definitions. `sealed` hide the locals around
     them. `within`: node of a pattern -> the parts of it that bind; others bind in all their parts. `refers` are
-    `kind.field` in which a name refers to a definition. `closed`: scope -> its field without its bindings.
+    `kind.field` in which a name refers to a definition. `closed` is a scope -> its parts without its bindings:
+    fields, or kinds of children.
     """
 
     names: frozenset[str]
@@ -61,7 +62,7 @@ class BindingForms:
     refers: frozenset[str]
     functions: frozenset[str] = frozenset()
     sealed: frozenset[str] = frozenset()
-    closed: Mapping[str, str]
+    closed: Mapping[str, tuple[str, ...]]
 
     def bound(self, node: Node, field: str | None, child: Node) -> Iterator[tuple[Node, Form, Node]]:
         """Yield (form, name) for a child of a node that no table knows."""
@@ -77,7 +78,7 @@ class BindingForms:
                 yield form, node
             for part in _parts(node, form.parts):
                 if form.scope == "label":
-                    yield from [(form, part)] if part.type in self.names else []
+                    yield from [(form, part)] if part.type.endswith("identifier") else []
                 else:
                     yield from ((form, name) for name in self._named(part) if _is_of(form.space, name))
 
@@ -119,6 +120,10 @@ def binding_forms(  # noqa: PLR0913 - each argument is a table
     for line in within.strip().splitlines():
         kinds, *fields = line.split()
         parts_within.update(dict.fromkeys(kinds.split("|"), tuple(fields)))
+    parts_closed: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    for pair in closed.split():
+        kind, _, part = pair.partition(".")
+        parts_closed[kind] += (part,)
     return BindingForms(
         names=frozenset(names.split()),
         binds=dict(forms),
@@ -128,7 +133,7 @@ def binding_forms(  # noqa: PLR0913 - each argument is a table
         refers=frozenset(refers.split()),
         functions=frozenset(functions.split()),
         sealed=frozenset(sealed.split()),
-        closed=dict(pair.split(".") for pair in closed.split()),
+        closed=dict(parts_closed),
     )
 
 

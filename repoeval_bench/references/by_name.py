@@ -162,7 +162,9 @@ class ByName(VisibleNames):
         elif use.is_member or use.receiver:
             matches, reason = self._looked_up(path, lines, use)
         elif use.binds or use.local:
-            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
+            # A key is a name of its object's type; a plain name is bound here, or a local function.
+            typed = () if use.binds and use.kind == "identifier" else use.typed or ()
+            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=typed)
         else:
             matches, reason = self.bare(path, lines, use.name)
             matches = [located for located in matches if located[1].form not in rules.only_called]

@@ -65,10 +65,11 @@ class LocalScopes:
         wanted = rules.space_of(node)
         sealed = False  # only the definitions of blocks are seen
         for scope, holder, inner in self._around(rules, node):
-            outer = holder.type in forms.outer
+            outer = _is_outer(holder, rules)
             if (outer and not rules.implicit_members and holder.parent is not None) or wanted == "method":
                 continue
-            if inner == _child(holder, forms.closed.get(holder.type)):
+            closed = forms.closed.get(holder.type, ())
+            if closed and (inner.type in closed or any(holder.child_by_field_name(part) == inner for part in closed)):
                 continue
             found = [
                 bound
@@ -116,18 +117,19 @@ class LocalScopes:
         return found
 
 
+def _is_outer(scope: Node, rules: LanguageRules) -> bool:
+    """Return whether the bindings of a scope are definitions; a class without a name has none."""
+    return scope.type in rules.forms.outer and (scope.parent is None or scope.parent.type not in rules.nodes.creations)
+
+
 def _sees(wanted: str, space: str) -> bool:
     return space != "method" and (wanted == "any" or space in (wanted, "both"))
-
-
-def _child(node: Node, name: str | None) -> Node | None:
-    return node.child_by_field_name(name) if name else None
 
 
 def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     """Read the bindings of a scope; in a function also those of inner blocks that hold in all of it."""
     scope = _Scope()
-    outer = root.type in forms.outer
+    outer = _is_outer(root, rules)
 
     def add(node: Node, form: Form, name: Node) -> None:
         text = form.parts[1:] if form.parts.startswith("=") else text_of(name)

@@ -46,6 +46,9 @@ def receiver_of(node: Node) -> Node | None:
     if parent.type == "scoped_type_identifier" and parent.child_by_field_name("name") is None:  # of Java: `Outer.Inner`
         first = parent.named_children[0]
         return first if first.id != node.id else None
+    if parent.type == "method_reference":  # of Java
+        first = parent.named_children[0]
+        return first if first.id != node.id else None
     if not any((named := parent.child_by_field_name(field)) is not None and named.id == node.id for field in _MEMBERS):
         return None
     for field in _OBJECTS:

@@ -57,4 +57,5 @@ def test_a_language_names_nodes_of_its_own_grammars(family):
     named = {part.lstrip("!") for part in named if not part.startswith(("<", ">", "="))} - {""}
     assert named <= fields_known
     assert {place.partition(".")[0] for place in forms.refers} <= known
-    assert {place.partition(".")[2] for place in forms.refers} | {*forms.closed.values()} <= fields_known
+    assert {place.partition(".")[2] for place in forms.refers} <= fields_known
+    assert {part for parts in forms.closed.values() for part in parts} <= known | fields_known

@@ -68,7 +68,9 @@ class CSharp(LanguageRules):
             from_clause name around end
             join_clause <in around start
             let_clause <= around end
-            join_into_clause|query_expression >into around end
+            join_into_clause >into around end
+            query_expression >into inside start
+            invocation_expression arguments around start if:is_expression
             accessor_declaration =value inside start if:set
             accessor_declaration =value inside start if:init
             accessor_declaration =value inside start if:add

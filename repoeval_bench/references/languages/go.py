@@ -5,11 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import Import, Imports
 from repoeval_bench.references.language_rules import LanguageRules, Names, NodeKinds
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
@@ -47,7 +50,7 @@ class Go(LanguageRules):
         aliases=["type_alias", "type_spec"],
     )
     forms: ClassVar = binding_forms(
-        names="identifier type_identifier",
+        names="identifier type_identifier field_identifier",
         binds="""
             short_var_declaration left around end
             var_spec|const_spec name around end
@@ -58,19 +61,30 @@ class Go(LanguageRules):
             range_clause left around end if::=
             receive_statement left around end if::=
             type_switch_statement alias inside value
-            function_declaration name around start
+            function_declaration|method_declaration|field_declaration|method_elem name around start
+            generic_type type_arguments around start both
         """,
         scopes="""
             block function_declaration method_declaration func_literal if_statement for_statement
             expression_switch_statement type_switch_statement expression_case default_case type_case
-            communication_case function_type method_elem type_spec type_alias struct_type interface_type
+            communication_case function_type method_elem type_spec type_alias
         """,
-        outer="source_file",
+        outer="source_file struct_type interface_type",
         refers="map_type.key qualified_type.name",
     )
     makers: ClassVar = frozenset({"new", "make", "append"})
     outside_unless_found = True
     embeds = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether type arguments name types: those of a method's receiver bind the names."""
+        while node.parent is not None and node.parent.type in ("pointer_type", "parenthesized_type"):
+            node = node.parent
+        holder = node.parent.parent if node.parent is not None else None
+        method = holder.parent if holder is not None else None
+        return name.type == "type_identifier" and not (
+            method is not None and method.type == "method_declaration" and method.child_by_field_name("receiver") == holder
+        ) and node.type in ("generic_type", "pointer_type", "parenthesized_type")
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read the packages that are imported, each a folder."""

@@ -64,6 +64,10 @@ class JavaScript(LanguageRules):
             for_in_statement left inside start if:const
             for_in_statement left inside start if:using
             for_in_statement left function start if:var
+            pair key label start
+            method_definition|method_signature|abstract_method_signature|property_signature name label start
+            public_field_definition|enum_assignment|enum_body|required_parameter|optional_parameter name label start
+            field_definition property label start
         """,
         scopes="""
             statement_block switch_body for_statement class_declaration abstract_class_declaration class

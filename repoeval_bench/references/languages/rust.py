@@ -77,6 +77,8 @@ class Rust(LanguageRules):
             mod_item name around start both
             type_parameter name around start both
             const_parameter name around start
+            label|lifetime ! label start
+            field_declaration name label start
         """,
         scopes="""
             block closure_expression for_expression while_expression if_expression match_arm function_item
@@ -94,7 +96,7 @@ class Rust(LanguageRules):
             scoped_identifier.name scoped_type_identifier.name struct_expression.name type_binding.name
             extern_crate_declaration.name extern_crate_declaration.alias use_as_clause.alias qualified_type.alias
         """,
-        sealed="function_item impl_item trait_item mod_item struct_item enum_item const_item static_item",
+        sealed="function_item const_item static_item",
         closed="if_expression.alternative",
     )
     self_names: ClassVar = frozenset({"self", "Self", "super"})
