@@ -8,8 +8,8 @@ before and after a token; `=word` for a name that no node writes. Scopes: `aroun
 `inside` the node itself, `function` the nearest function, and `label` none: such a name means no definition and binds
 none. Places: `start` of the scope, after the `name`, the `end` of the node, or the end of a field.
 
-The other words: `type` for names of types alone, `both` for types that are also values, `method` for names that only a
-call means, and `if:token` for nodes that have this token, this field, or a child of this kind.
+The other words: `type` for names of types alone, `both` for types that are also values, `any` for values whose names
+may look like those of types, `method` for names that only a call means, and `if:token` for nodes that have this token, this field, or a child of this kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Space = Literal["value", "type", "both", "method"]
+Space = Literal["value", "type", "both", "any", "method"]
 
 _DECLARING = frozenset({"name", "declarator", "pattern", "parameter", "parameters", "alias", "key", "label"})
 """Fields in which a node declares a name, if no table says otherwise."""
@@ -112,7 +112,7 @@ def binding_forms(  # noqa: PLR0913 - each argument is a table
     for line in binds.strip().splitlines():
         kinds, parts, scope, since, *others = line.split()
         needs = next((word[3:] for word in others if word.startswith("if:")), "")
-        space = next((word for word in others if word in ("type", "both", "method")), "value")
+        space = next((word for word in others if word in ("type", "both", "any", "method")), "value")
         for kind in kinds.split("|"):
             forms[kind] += (Form(parts, scope, since, space, needs),)  # type: ignore[arg-type]
     inside = {kind for kind, lines in forms.items() if any(form.scope == "inside" for form in lines)}

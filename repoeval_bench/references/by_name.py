@@ -112,8 +112,8 @@ class ByName(VisibleNames):
         return self._deep[path, span]
 
     def _use(self, path: str, lines: LineSpan, node: Node, position: tuple[int, int], *, typed: bool) -> _Use:
-        receiver = text_of(receiver_of(node))
-        rules = self.rules(path)
+        rules, holder = self.rules(path), receiver_of(node)
+        receiver = rules.qualifier(path, holder) if holder is not None else ""
         types = self._typed(path, lines, node) if typed and rules.scripted else ()
         is_member, members = self._static.named(path, node) if typed and not rules.scripted else (bool(receiver), ())
         first = re.split(r"\W+", receiver)[0] if receiver else text_of(node)
@@ -203,10 +203,10 @@ class ByName(VisibleNames):
         plain = use.receiver.replace("::", ".").split(".")
         if plain[0] in rules.standard:
             return (), "builtin"
-        if self.of_namespaces(path, plain):
-            return self.of_type(path, plain[-1], use.name) or self.bare(path, lines, use.name)[0], None
         if use.local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"
+        if self.of_namespaces(path, plain):
+            return self.of_module(path, plain, use.name)
         return self._of_receiver(path, plain, use.name)
 
     def _of_receiver(

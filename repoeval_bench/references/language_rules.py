@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -75,6 +76,9 @@ class Names(Protocol):
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
+
+    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
+        """Return the definitions that are in the namespace which these parts name in a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +161,6 @@ class LanguageRules:
     """True where an initializer of a field is in the constructor of its class."""
     one_definition: ClassVar[bool] = False
     """True where a method name that several types define resolves to none of them."""
-    hoists_enumerators: ClassVar[bool] = False
-    """True where code can name an enumerator without its enumeration."""
     outside_unless_found: ClassVar[bool] = False
     """True where a type that no file defines is from outside the repository."""
     embeds: ClassVar[bool] = False
@@ -171,6 +173,14 @@ class LanguageRules:
     def refers(self, node: Node, name: Node) -> bool:
         """Return whether a name that a node may bind refers to a definition."""
         return False
+
+    def hoists_enumerators(self, enumeration: str) -> bool:
+        """Return whether code can name the enumerators of an enumeration with this signature without it."""
+        return False
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the text of a receiver; a path that begins at the file's own place begins at the outermost one."""
+        return text_of(receiver)
 
     def opens(self, scope: Node) -> bool:
         """Return whether the bindings of a scope also hold after it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.references.imports import EVERY, Imports
 from repoeval_bench.references.local_scopes import Bound, LocalScopes
@@ -70,6 +71,7 @@ class Trees:
         self._parents: dict[Node, Node | None] = {}
         self.scopes = LocalScopes(steps, self.parent)
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._namespaces: dict[str, list[tuple[LineSpan, str]]] = {}
         self._followed = 0
         self._exported_nodes: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
 
@@ -102,6 +104,15 @@ class Trees:
         """Return (file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
         bindings = [(path, _declaring(bound.name)) for bound in self.locals_of(path, node, name)]
         return bindings or self._imported(path, name)
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines, the outermost first."""
+        if path not in self._namespaces:
+            parsed = self.of(path)
+            nodes = (match["name"][0] for match in parsed.matches("(namespace_definition name: (_) @name)"))
+            self._namespaces[path] = [(parsed.span(name.parent or name), text_of(name)) for name in nodes]
+        around = (name for span, name in self._namespaces[path] if span.contains(lines))
+        return [part for name in around for part in name.replace(" ", "").split("::")]
 
     def locals_of(self, path: str, node: Node, name: str) -> Sequence[Bound]:
         """Return the nearest bindings of a name at a node of a file: of a local, or of a definition around the node."""

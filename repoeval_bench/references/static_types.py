@@ -59,6 +59,7 @@ _KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else"
 _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
+_NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
 _GROUPS = nodes_of(lambda nodes: nodes.groups)
 _ALIASES = nodes_of(lambda nodes: nodes.aliases)
 _RESULT = ("result", "return_type", "returns", "type")
@@ -168,7 +169,8 @@ class StaticTypes(ABC):
 
     def _of_member(self, path: str, node: Node, name: Node) -> Value | None:
         owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
-        parts = text_of(owner).replace("::", ".").split(".") if owner is not None else []
+        text = self._names.rules(path).qualifier(path, owner) if owner is not None else ""
+        parts = text.replace("::", ".").split(".") if text else []
         if name.type in GENERIC:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
         if parts and all(map(str.isidentifier, parts)) and self.local(path, node, parts[0]) is None:

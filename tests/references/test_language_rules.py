@@ -50,7 +50,9 @@ def test_a_language_names_nodes_of_its_own_grammars(family):
         return
     kinds = {*forms.names, *forms.binds, *forms.scopes, *forms.within, *forms.sealed, *forms.closed}
     assert kinds <= known
-    fields_known = {grammar.field_name_for_id(name) for grammar in grammars for name in range(1, grammar.field_count + 1)}
+    fields_known = {
+        grammar.field_name_for_id(name) for grammar in grammars for name in range(1, grammar.field_count + 1)
+    }
     lines = [form for lines in forms.binds.values() for form in lines]
     named = {form.parts for form in lines} | {part for parts in forms.within.values() for part in parts}
     named |= {form.since for form in lines} - {"start", "name", "end"}

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
+_SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
+
 _COMMON = """
 at_exit compare_exchange_strong compare_exchange_weak emplace_back emplace_front find_first_not_of find_first_of
 find_if find_last_not_of find_last_of for_each get_allocator has_value lower_bound make_pair make_shared make_tuple
@@ -47,9 +49,9 @@ class C(LanguageRules):
         aliases=["alias_declaration", "type_definition"],
     )
     forms: ClassVar = binding_forms(
-        names="identifier type_identifier field_identifier",
+        names="identifier type_identifier field_identifier namespace_identifier",
         binds="""
-            declaration declarator around name
+            declaration declarator around name any
             type_definition declarator around name both
             field_declaration|function_definition declarator around start
             parameter_declaration|optional_parameter_declaration declarator around start
@@ -61,19 +63,21 @@ class C(LanguageRules):
             optional_type_parameter_declaration name around start both
             struct_specifier|union_specifier|enum_specifier|class_specifier name around name both if:body
             alias_declaration|concept_definition|namespace_alias_definition|enumerator name around name both
-            field_designator ! label start
+            field_designator|parameter_list ! label start
+            offsetof_expression member label start
             initializer_pair designator label start
         """,
         scopes="""
             compound_statement function_definition lambda_expression for_statement for_range_loop if_statement
             while_statement switch_statement catch_clause template_declaration declaration field_declaration
             parameter_declaration optional_parameter_declaration variadic_parameter_declaration type_definition
-            type_descriptor requires_expression template_template_parameter_declaration
+            type_descriptor requires_expression
         """,
         outer="translation_unit field_declaration_list declaration_list",
         within="""
             init_declarator|function_declarator|array_declarator|pointer_declarator|pointer_type_declarator declarator
-            qualified_identifier|template_function|operator_name|operator_cast|destructor_name|bitfield_clause
+            qualified_identifier name
+            template_function|operator_name|operator_cast|destructor_name|bitfield_clause
             attribute_declaration|attribute_specifier|ms_based_modifier|ms_call_modifier|type_qualifier
         """,
         refers="""
@@ -92,7 +96,10 @@ class C(LanguageRules):
     re_exports = False  # `include_depth` covers what an included file includes
     pointer_items = True
     initializes_own = True
-    hoists_enumerators = True
+
+    def hoists_enumerators(self, enumeration: str) -> bool:
+        """Return whether an enumeration has no scope, as `enum class` has."""
+        return _SCOPED.search(enumeration) is None
 
     def space_of(self, node: Node) -> str:
         """Return the space of a name: `struct a` is a type, whatever else has the name."""
@@ -138,8 +145,20 @@ class C(LanguageRules):
     def of_module(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the definitions of a name in a namespace, which are those of the name alone."""
-        return names.bare(path, NOWHERE, name) if names.of_namespaces(path, parts) else None
+        """Return the definitions of a name in a namespace."""
+        if not names.of_namespaces(path, parts):
+            return None
+        matches, reason = names.bare(path, NOWHERE, name)
+        return names.in_namespaces(matches, path, parts), reason or "unresolved"
+
+    def looked_up(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the members of that name of a class in a namespace."""
+        if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
+            return None
+        members = names.members(path, names.types(path, parts)[0], name)
+        return members, None if members else "dynamic"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members; those that a header only declares with their definitions in other files."""

@@ -99,7 +99,7 @@ class Rust(LanguageRules):
         sealed="function_item const_item static_item",
         closed="if_expression.alternative",
     )
-    self_names: ClassVar = frozenset({"self", "Self", "super"})
+    self_names: ClassVar = frozenset({"self", "Self"})
     standard: ClassVar = ("std", "core", "alloc")
     pointers: ClassVar = frozenset(
         {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
@@ -150,10 +150,44 @@ class Rust(LanguageRules):
         here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
         return bool(here or re.search(module, names.text(path)))
 
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
+        text, after = text_of(receiver), receiver.next_sibling
+        first, *rest = text.split("::")
+        if first not in ("self", "super") or after is None or after.type != "::":
+            return text
+        around = receiver.parent
+        inner: list[str] = []
+        while around is not None:
+            if around.type == "mod_item":
+                inner.insert(0, text_of(around.child_by_field_name("name")))
+            around = around.parent
+        here = [*filter(None, _own(path).removeprefix(_root(path)).split("/")), *inner]
+        for part in (first, *rest):
+            if part not in ("self", "super"):
+                break
+            here = here[:-1] if part == "super" else here
+        return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of a name in the module at a path from the crate, this module or an imported one on."""
+        start = path
+        if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
+            if imported.original is not None or not imported.files or not parts[1:]:
+                return None
+            start, parts = imported.files[0], ("self", *parts[1:])
+        files = _module(names.imports, start, tuple(parts), whole=True)
+        matches = names.in_files(path, files, name)
+        return (matches, None) if matches else None
+
     def looked_up(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the members of that name of the type at a path."""
+        """Return the definitions of that name in the module at a path, else the members of the type there."""
+        if (found := self.of_module(names, path, parts, name)) is not None:
+            return found
         if not parts[1:]:
             return None
         classes, reason = names.types(path, parts)
@@ -179,15 +213,28 @@ class Rust(LanguageRules):
         return (own or matches)[0]
 
 
-def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the file of a module path, or of the nearest module around the item that it names."""
-    folder = posixpath.dirname(path)
-    own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
-    root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
+def _own(path: str) -> str:
+    """Return the path of a file's own module, which is the folder of the modules in it."""
+    return path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
+
+
+def _root(path: str) -> str:
+    """Return the folder of the crate's outermost module."""
+    return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
+
+
+def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = False) -> tuple[str, ...]:
+    """Return the file of a module path, or of the nearest module around the item that it names.
+
+    `whole`: all parts are modules, with files or inside the nearest file.
+    """
+    own = _own(path)
     first = parts[0] if parts else ""
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
         parts, first = ("self", *parts), "self"
-    here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    if here is None and whole and re.search(rf"\bmod\s+{re.escape(first)}\s*\{{", files.files[path].text):
+        here, parts = own, ("self", *parts)
     if here is None:
         return ()
     rest = list(parts[1:])
@@ -196,8 +243,10 @@ def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...
     for end in range(len(rest), -1, -1):
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
-        if sources := tuple(file for file in tries if file in files.files):
-            return sources[:1]
+        if source := next((file for file in tries if file in files.files), None):
+            text = files.files[source].text
+            inside = all(re.search(rf"\bmod\s+{re.escape(part)}\s*\{{", text) for part in rest[end:])
+            return (source,) if inside or not whole else ()
     return ()
 
 
