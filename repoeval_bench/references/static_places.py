@@ -48,8 +48,10 @@ class StaticPlaces(StaticTypes):
         """
         receiver, parent = receiver_of(node), node.parent
         if receiver is not None:
-            if self._names.rules(path).qualifier(path, receiver) != text_of(receiver):
-                return _NO_OWNER  # the path of a module
+            whole = self._names.rules(path).qualifier(path, receiver)
+            if whole != text_of(receiver):  # the path of a type or of a module
+                types = self._names.types(path, whole.split("::"))[0]
+                return self.of_definition(*types[0]) if types else _NO_OWNER
             # `Names` knows the bases of a class.
             return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
         holder = parent.parent if parent is not None else None

@@ -132,6 +132,8 @@ class StaticTypes(ABC):
             return self._of_name(path, node)
         if kind in DOTTED:
             name = child(node, "field", "name")
+            if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
+                return self.of(path, name)
             return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
         if kind in CALLS:
             return self._of_call(path, node)

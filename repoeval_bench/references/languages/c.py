@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -105,6 +106,14 @@ class C(LanguageRules):
         """Return the space of a name: `struct a` is a type, whatever else has the name."""
         tagged = node.parent is not None and node.parent.type.endswith("_specifier")
         return "type" if tagged and node.type == "type_identifier" else "any"
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return a receiver with the scopes before it: `a::B` of `c` in `a::B::c`."""
+        parts, holder = [text_of(receiver)], receiver.parent
+        while holder is not None and holder.parent is not None and holder.parent.type == "qualified_identifier":
+            holder = holder.parent
+            parts.insert(0, text_of(holder.child_by_field_name("scope")))
+        return "::".join(filter(None, parts)) if receiver.type == "namespace_identifier" else parts[-1]
 
     def refers(self, node: Node, name: Node) -> bool:
         """Return whether a declaration in a function is of something outside of it."""

@@ -153,6 +153,11 @@ class Rust(LanguageRules):
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
         text, after = text_of(receiver), receiver.next_sibling
+        before = receiver.prev_sibling
+        # The arguments of a macro are a flat row of tokens.
+        while receiver.parent is not None and receiver.parent.type == "token_tree" and before and before.type == "::":
+            start = before.prev_sibling
+            text, before = f"{text_of(start)}::{text}", start.prev_sibling if start is not None else None
         first, *rest = text.split("::")
         if first not in ("self", "super") or after is None or after.type != "::":
             return text
