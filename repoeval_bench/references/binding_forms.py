@@ -39,7 +39,7 @@ class Form:
     needs: str = ""
 
 
-_UNKNOWN = Form("", "around", "start", "both")
+UNKNOWN = Form("", "around", "start", "both")
 """A node that no table knows binds what it declares: a reference that is not sure is none."""
 
 
@@ -49,7 +49,7 @@ class BindingForms:
 
     `names` are the nodes that are names. `scopes`: bindings around them end there; `functions` are those that a form
     with the scope `function` means, and `outer` those whose bindings are definitions. `sealed` hide the locals around
-    them. `within`: node of a pattern -> the parts of it that bind; others bind in all their parts. `refers` are
+    them, and `passes` bind what is inside them in the scope around them. `within`: node of a pattern -> the parts of it that bind; others bind in all their parts. `refers` are
     `kind.field` in which a name refers to a definition. `closed` is a scope -> its parts without its bindings:
     fields, or kinds of children.
     """
@@ -62,12 +62,12 @@ class BindingForms:
     refers: frozenset[str]
     functions: frozenset[str] = frozenset()
     sealed: frozenset[str] = frozenset()
+    passes: frozenset[str] = frozenset()
     closed: Mapping[str, tuple[str, ...]]
 
-    def bound(self, node: Node, field: str | None, child: Node) -> Iterator[tuple[Node, Form, Node]]:
-        """Yield (form, name) for a child of a node that no table knows."""
-        if field in _DECLARING and child.type in self.names and f"{node.type}.{field}" not in self.refers:
-            yield node, _UNKNOWN, child
+    def declares(self, kind: str, field: str | None) -> bool:
+        """Return whether a field of a node that no table knows declares a name."""
+        return field in _DECLARING and f"{kind}.{field}" not in self.refers
 
     def forms(self, node: Node) -> Iterator[tuple[Form, Node]]:
         """Yield (form, name) of the names that a node binds by the table of its language."""
@@ -105,6 +105,7 @@ def binding_forms(  # noqa: PLR0913 - each argument is a table
     refers: str = "",
     functions: str = "",
     sealed: str = "",
+    passes: str = "",
     closed: str = "",
 ) -> BindingForms:
     """Read the tables of a language."""
@@ -133,6 +134,7 @@ def binding_forms(  # noqa: PLR0913 - each argument is a table
         refers=frozenset(refers.split()),
         functions=frozenset(functions.split()),
         sealed=frozenset(sealed.split()),
+        passes=frozenset(passes.split()),
         closed=dict(parts_closed),
     )
 

@@ -21,7 +21,7 @@ from repoeval_bench.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.references.script_places import ScriptPlaces
 from repoeval_bench.references.static_nodes import called_with
 from repoeval_bench.references.steps import DEEPEST, Steps, TooManyStepsError
-from repoeval_bench.references.tree_names import IDENTIFIERS, is_macro, receiver_of, text_of
+from repoeval_bench.references.tree_names import IDENTIFIERS, first_leaf, is_macro, receiver_of, text_of
 from repoeval_bench.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ long, and tree-sitter searches for each parent from the root."""
 class _Use:
     """A use of a name, with its position and its receiver ("" if it has none).
 
-    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local. `macro`: a macro is called here. `typed` are the definitions that types lead to in
+    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local.
+    `nested`: the definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that types lead to in
     JavaScript and TypeScript; None if they lead to something that is no definition of the repository, such as a key of
     an object. In the other languages `is_member`: the name has a receiver, written or implied, and `members` are those
     of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its call.
@@ -52,6 +53,7 @@ class _Use:
     column: int
     binds: bool
     local: bool
+    nested: Sequence[tuple[str, Definition]]
     macro: bool
     typed: tuple[CodeDefinition, ...] | None
     is_member: bool
@@ -117,15 +119,18 @@ class ByName(VisibleNames):
         types = self._typed(path, lines, node) if typed and rules.scripted else ()
         is_member, members = self._static.named(path, node) if typed and not rules.scripted else (bool(receiver), ())
         first = re.split(r"\W+", receiver)[0] if receiver else text_of(node)
-        bound = self._trees.locals_of(path, node, first)
+        bound, binds = self._trees.scopes.at(rules, first_leaf(holder) if holder is not None else node, first)
+        # A function in a function is a definition; a class in a macro or a function may have members that are none.
+        nested = [located for one in bound for located in self._named_at(path, one.name)] if not receiver else []
         line, column = position
         return _Use(
             name=text_of(node),
             receiver=receiver,
             line=line,
             column=column,
-            binds=not receiver and self._trees.scopes.binds(rules, node),
-            local=bool(bound) and not bound[-1].outer,
+            binds=binds and not receiver,
+            local=bool(bound) and not (bound[-1].outer and (receiver or nested)),
+            nested=nested,
             macro=is_macro(node),
             typed=types,
             is_member=is_member,
@@ -133,6 +138,12 @@ class ByName(VisibleNames):
             kind=node.type,
             arguments=None if rules.scripted else called_with(node),
         )
+
+    def _named_at(self, path: str, name: Node) -> list[tuple[str, Definition]]:
+        """Return the definitions whose name is at a node of a file."""
+        line = self._trees.of(path).span(name).start
+        named = self.of_name(path, text_of(name))
+        return [located for located in named if located[0] == path and located[1].named == line]
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
         """Return the definition outside the lines that types lead to; empty if unknown, or if it may be several.
@@ -163,8 +174,10 @@ class ByName(VisibleNames):
             matches, reason = self._looked_up(path, lines, use)
         elif use.binds or use.local:
             # A key is a name of its object's type; a plain name is bound here, or a local function.
-            typed = () if use.binds and use.kind == "identifier" else use.typed or ()
-            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=typed)
+            meant = () if use.binds and use.kind == "identifier" else use.typed or ()
+            if not use.binds and not rules.scripted:
+                meant = self._best([located for located in use.nested if not lines.contains(located[1].lines)])
+            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=meant)
         else:
             matches, reason = self.bare(path, lines, use.name)
             matches = [located for located in matches if located[1].form not in rules.only_called]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from repoeval_bench.references.binding_forms import BindingForms, Form
+from repoeval_bench.references.binding_forms import UNKNOWN, BindingForms, Form
 from repoeval_bench.references.steps import Steps
 from repoeval_bench.references.tree_names import text_of
 
@@ -33,8 +33,16 @@ class Bound:
 
 @dataclass(slots=True)
 class _Scope:
-    """The bindings of a scope by name, and the bytes at which names are bound or are labels."""
+    """The bindings of a scope by name, and the bytes at which names are bound or are labels.
 
+    `outer`: its bindings are definitions. `hidden`: code in it names them with a receiver alone. `sealed`: the code in
+    it sees no local of the code around it. `closed` are its parts without its bindings.
+    """
+
+    outer: bool
+    hidden: bool
+    sealed: bool
+    closed: tuple[str, ...]
     bindings: dict[str, list[Bound]] = field(default_factory=lambda: defaultdict(list))
     here: set[int] = field(default_factory=set)
 
@@ -52,36 +60,31 @@ class LocalScopes:
         self._scopes.clear()
         self._nearest.clear()
 
-    def binds(self, rules: LanguageRules, node: Node) -> bool:
-        """Return whether a name is bound at a node, or is a label there."""
-        return any(node.start_byte in scope.here for scope, *_ in self._around(rules, node))
-
     def of(self, rules: LanguageRules, node: Node, name: str) -> Sequence[Bound]:
         """Return the nearest bindings of a name that hold at a node; several in one scope if they hold from one place.
 
         Those of a class count where code names members without a receiver.
         """
-        forms = rules.forms
-        wanted = rules.space_of(node)
-        sealed = False  # only the definitions of blocks are seen
+        return self.at(rules, node, name)[0]
+
+    def at(self, rules: LanguageRules, node: Node, name: str) -> tuple[Sequence[Bound], bool]:
+        """Return the same, and whether the node binds a name or is a label."""
+        wanted, start = rules.space_of(node), node.start_byte
+        sealed = binds = False  # sealed: only the definitions of blocks are seen
         for scope, holder, inner in self._around(rules, node):
-            outer = _is_outer(holder, rules)
-            if (outer and not rules.implicit_members and holder.parent is not None) or wanted == "method":
-                continue
-            closed = forms.closed.get(holder.type, ())
-            if closed and (inner.type in closed or any(holder.child_by_field_name(part) == inner for part in closed)):
-                continue
-            found = [
-                bound
-                for bound in scope.bindings.get(name, ())
-                if bound.since <= node.start_byte
-                and _sees(wanted, bound.form.space)
-                and (not sealed or (bound.form.since == "start" and holder.type not in forms.sealed))
-            ]
-            if found:
-                return [bound for bound in found if bound.since == found[-1].since]
-            sealed = sealed or holder.type in forms.sealed
-        return ()
+            binds = binds or start in scope.here
+            if name in scope.bindings and not scope.hidden and wanted != "method":
+                found = [
+                    bound
+                    for bound in scope.bindings[name]
+                    if bound.since <= start
+                    and _sees(wanted, bound.form.space)
+                    and not (sealed and (scope.sealed or bound.form.since != "start"))
+                ]
+                if found and not (scope.closed and _is_closed(scope, holder, inner)):
+                    return [bound for bound in found if bound.since == found[-1].since], binds
+            sealed = sealed or scope.sealed
+        return (), binds
 
     def inside(self, rules: LanguageRules, block: Node, name: str) -> Sequence[Bound]:
         """Return the bindings of a name among the statements of a block."""
@@ -117,9 +120,9 @@ class LocalScopes:
         return found
 
 
-def _is_outer(scope: Node, rules: LanguageRules) -> bool:
-    """Return whether the bindings of a scope are definitions; a class without a name has none."""
-    return scope.type in rules.forms.outer and (scope.parent is None or scope.parent.type not in rules.nodes.creations)
+def _is_closed(scope: _Scope, holder: Node, inner: Node) -> bool:
+    """Return whether a part of a scope does not have its bindings."""
+    return inner.type in scope.closed or any(holder.child_by_field_name(part) == inner for part in scope.closed)
 
 
 def _sees(wanted: str, space: str) -> bool:
@@ -128,8 +131,11 @@ def _sees(wanted: str, space: str) -> bool:
 
 def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     """Read the bindings of a scope; in a function also those of inner blocks that hold in all of it."""
-    scope = _Scope()
-    outer = _is_outer(root, rules)
+    parent = root.parent
+    # A class without a name has no definitions.
+    outer = root.type in forms.outer and (parent is None or parent.type not in rules.nodes.creations)
+    hidden = outer and not rules.implicit_members and parent is not None
+    scope = _Scope(outer, hidden, root.type in forms.sealed, forms.closed.get(root.type, ()))
 
     def add(node: Node, form: Form, name: Node) -> None:
         text = form.parts[1:] if form.parts.startswith("=") else text_of(name)
@@ -143,25 +149,26 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     for form, name in forms.forms(root) if root.type in forms.binds else ():
         if form.scope == "inside" and not rules.refers(root, name):
             add(root, form, name)
-    stack = [(root, False)]  # (node, whether it is in an inner scope)
+    stack = [(root, False)] if root.type not in forms.passes else []  # (node, whether it is in an inner scope)
     while stack:
         node, deep = stack.pop()
-        known = node.type in forms.binds and node != root
-        for form, name in forms.forms(node) if known else ():
-            to_function = form.scope == "function" and root.type in forms.functions
-            if (to_function or (form.scope in ("around", "label") and not deep)) and not rules.refers(node, name):
-                add(node, form, name)
-        if node != root and node.type in forms.scopes and not rules.opens(node):
-            if not forms.functions or root.type not in forms.functions or node.type in forms.functions:
-                continue
-            deep = True
-        unknown = not deep and node.type not in forms.binds and node.type not in forms.within
-        for index, inner in enumerate(node.children):
-            if inner.is_named:
-                if unknown and inner.type in forms.names:
-                    for binding in forms.bound(node, node.field_name_for_child(index), inner):
-                        add(*binding)
+        kind = node.type
+        known = kind in forms.binds
+        if node != root:
+            for form, name in forms.forms(node) if known else ():
+                to_function = form.scope == "function" and root.type in forms.functions
+                if (to_function or (form.scope in ("around", "label") and not deep)) and not rules.refers(node, name):
+                    add(node, form, name)
+            if kind in forms.scopes and kind not in forms.passes and not rules.opens(node):
+                if root.type not in forms.functions or kind in forms.functions:
+                    continue
+                deep = True
+        unknown = not (deep or known or kind in forms.within)
+        for index, inner in enumerate(node.named_children):
+            if inner.child_count:
                 stack.append((inner, deep))
+            elif unknown and inner.type in forms.names and forms.declares(kind, node.field_name_for_named_child(index)):
+                add(node, UNKNOWN, inner)
     for bound in scope.bindings.values():
         bound.sort(key=lambda binding: (binding.since, binding.name.start_byte))
     return scope

@@ -34,7 +34,7 @@ from repoeval_bench.references.static_nodes import (
     head_of,
     qualified_parts,
 )
-from repoeval_bench.references.tree_names import receiver_of, text_of
+from repoeval_bench.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -175,7 +175,11 @@ class StaticTypes(ABC):
         parts = text.replace("::", ".").split(".") if text else []
         if name.type in GENERIC:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
-        if parts and all(map(str.isidentifier, parts)) and self.local(path, node, parts[0]) is None:
+        if (
+            owner is not None
+            and all(map(str.isidentifier, parts))
+            and self.local(path, first_leaf(owner), parts[0]) is None
+        ):
             matches, reason = self._names.of_module(path, parts, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE

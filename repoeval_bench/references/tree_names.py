@@ -26,6 +26,13 @@ def text_of(node: Node | None) -> str:
     return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
 
 
+def first_leaf(node: Node) -> Node:
+    """Return the first name in a node."""
+    while node.named_children:
+        node = node.named_children[0]
+    return node
+
+
 def is_macro(node: Node) -> bool:
     """Return whether a name calls a macro of Rust: `format` in `format!("…")`."""
     parent, after = node.parent, node.next_sibling

@@ -9,7 +9,7 @@ GO_MODULE = {"go.mod": "// ours\nmodule example.org/mine/proj // here\n\ngo 1.22
 
 
 def go(imported, call):
-    return f'package main\n\nimport (\n\t{imported}\n)\n\nfunc goIt() int {{\n\treturn {call}\n}}\n'
+    return f"package main\n\nimport (\n\t{imported}\n)\n\nfunc goIt() int {{\n\treturn {call}\n}}\n"
 
 
 GO = {
@@ -110,7 +110,7 @@ RUST_CASES = {
     "std::a::run();": "",
     "other::run();": "",
     "let own = 1; self::own();": "own",
-    "println!(\"{}\", crate::a::run());": "run",
+    'println!("{}", crate::a::run());': "run",
 }
 
 

@@ -60,6 +60,8 @@ class C(LanguageRules):
             for_range_loop declarator inside right
             pointer_expression argument around end
             lambda_capture_initializer left around start
+            template_declaration parameters inside start both
+            lambda_expression template_parameters inside start both
             type_parameter_declaration|variadic_type_parameter_declaration ! around start both
             optional_type_parameter_declaration name around start both
             struct_specifier|union_specifier|enum_specifier|class_specifier name around name both if:body
@@ -70,17 +72,20 @@ class C(LanguageRules):
         """,
         scopes="""
             compound_statement function_definition lambda_expression for_statement for_range_loop if_statement
-            while_statement switch_statement catch_clause template_declaration declaration field_declaration
+            while_statement switch_statement catch_clause template_parameter_list declaration field_declaration
             parameter_declaration optional_parameter_declaration variadic_parameter_declaration type_definition
             type_descriptor requires_expression
         """,
         outer="translation_unit field_declaration_list declaration_list",
         within="""
             init_declarator|function_declarator|array_declarator|pointer_declarator|pointer_type_declarator declarator
-            qualified_identifier name
+            parameter_declaration|optional_parameter_declaration|variadic_parameter_declaration declarator
+            optional_type_parameter_declaration|qualified_identifier name
+            template_template_parameter_declaration !parameters
             template_function|operator_name|operator_cast|destructor_name|bitfield_clause
             attribute_declaration|attribute_specifier|ms_based_modifier|ms_call_modifier|type_qualifier
         """,
+        passes="template_declaration",
         refers="""
             qualified_identifier.name template_function.name template_type.name template_method.name attribute.name
             preproc_def.name preproc_function_def.name preproc_ifdef.name preproc_elifdef.name
@@ -103,7 +108,9 @@ class C(LanguageRules):
         return _SCOPED.search(enumeration) is None
 
     def space_of(self, node: Node) -> str:
-        """Return the space of a name: `struct a` is a type, whatever else has the name."""
+        """Return the space of a name: of `struct a` and `a::b`, `a` is a type or a namespace, whatever else it names."""
+        if node.type == "namespace_identifier":
+            return "type"
         tagged = node.parent is not None and node.parent.type.endswith("_specifier")
         return "type" if tagged and node.type == "type_identifier" else "any"
 
