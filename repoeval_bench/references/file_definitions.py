@@ -34,11 +34,14 @@ class FileDefinitions:
         self._files: dict[str, SourceFile] = {}
         self._language: dict[str, Language] = {}
         self._rules: dict[str, LanguageRules] = {}
+        self._others: dict[str, SourceFile] = {}
         for file in files:
             language = language_of(file.path, file.text)
             if language is not None and not RULES[language.family].by_python_names:
                 self._files[file.path], self._language[file.path] = file, language
                 self._rules[file.path] = RULES[language.family]
+            elif language is None:
+                self._others[file.path] = file
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
 
@@ -139,8 +142,7 @@ class FileDefinitions:
             for definition in defined:
                 named.whole[definition.qualified].append(definition)
                 parent = defined[definition.parent] if definition.parent is not None else None
-                if rules.hoists_enumerators and parent is not None and parent.form == "enum":
-                    # Code can name an enumerator without its enumeration.
+                if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
                     outer = parent.qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)

@@ -13,7 +13,7 @@ from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.trees import DOCUMENTS, decode, is_licence_path
+from repoeval_bench.dataset.trees import DOCUMENTS, GO_MODULE, decode, is_licence_path
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.archives import ArchiveEntry
@@ -228,7 +228,8 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
     gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
-        if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
+        is_kept = is_licence_path(entry.path) or entry.path.rpartition("/")[2] == GO_MODULE
+        if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
         is_document = entry.path.lower().endswith(DOCUMENTS) and not _ABOUT_A_PACKAGE.search(entry.path)

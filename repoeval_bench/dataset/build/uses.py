@@ -17,7 +17,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import PackUses
-from repoeval_bench.dataset.trees import read_tree
+from repoeval_bench.dataset.trees import GO_MODULE, read_tree
 from repoeval_bench.references.resolver import Resolver
 from repoeval_bench.references.steps import DEEPEST, MOST
 
@@ -81,7 +81,7 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 task_uses.unread += [task.task_id for task in own]
                 continue
             before, unread = task_uses.resolved["resolved"], len(task_uses.unread)
-            with Resolver(read_tree(tree / repo, repo, ENDINGS).files, scip=index) as resolver:
+            with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
                 for task in own:
                     task_uses.add([task], resolver)
                     bar.update()

@@ -7,14 +7,20 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.references.resolved_name import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
+
+_PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
 
 
 class Rust(LanguageRules):
@@ -39,19 +45,56 @@ class Rust(LanguageRules):
         classes=["impl_item", "trait_item"],
         generic=["generic_type"],
         wraps=["abstract_type", "bounded_type", "bracketed_type", "dynamic_type", "pointer_type", "reference_type"],
-        opened=["binary_expression", "closure_parameters", "let_chain", "parameters", "parenthesized_expression"],
-        around=["for_expression", "match_arm"],
         patterns=["captured_pattern", "match_pattern", "mut_pattern", "ref_pattern", "reference_pattern"],
         aliases=["type_item"],
-        binds={"let_declaration": ("pattern",), "for_expression": ("pattern",), "parameter": ("pattern",)},
     )
-    self_names: ClassVar = frozenset({"self", "Self", "super"})
+    forms: ClassVar = binding_forms(
+        names="identifier shorthand_field_identifier type_identifier",
+        binds="""
+            let_declaration|let_condition pattern around end
+            for_expression pattern inside value
+            match_arm pattern inside start
+            closure_parameters ! around start
+            parameter pattern around start
+            function_item|function_signature_item|const_item|static_item|macro_definition name around start
+            struct_item|enum_item|union_item|trait_item|type_item|associated_type name around start both
+            mod_item name around start both
+            type_parameter name around start both
+            const_parameter name around start
+            label|lifetime ! label start
+            field_declaration name label start
+        """,
+        scopes="""
+            block closure_expression for_expression while_expression if_expression match_arm function_item
+            function_signature_item function_type impl_item trait_item struct_item enum_item union_item type_item
+            field_declaration_list enum_variant_list
+        """,
+        outer="source_file declaration_list",
+        within="""
+            parameter|field_pattern pattern name
+            tuple_struct_pattern|struct_pattern !type
+            match_pattern !condition
+            range_pattern|scoped_identifier|const_block|generic_pattern|macro_invocation|negative_literal
+        """,
+        refers="""
+            scoped_identifier.name scoped_type_identifier.name struct_expression.name type_binding.name
+            extern_crate_declaration.name extern_crate_declaration.alias use_as_clause.alias qualified_type.alias
+        """,
+        sealed="function_item const_item static_item",
+        closed="if_expression.alternative",
+    )
+    self_names: ClassVar = frozenset({"self", "Self"})
     standard: ClassVar = ("std", "core", "alloc")
     pointers: ClassVar = frozenset(
         {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
     )
     only_called: ClassVar = frozenset({"macro"})
     one_definition = True
+    types_apart = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name in a pattern is a constant or a variant, which begin with a capital."""
+        return not name.type.startswith("type") and node.type in _PATTERNS and text_of(name)[:1].isupper()
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `use` declarations, those of other crates of the repository too."""
@@ -91,10 +134,49 @@ class Rust(LanguageRules):
         here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
         return bool(here or re.search(module, names.text(path)))
 
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
+        text, after = text_of(receiver), receiver.next_sibling
+        before = receiver.prev_sibling
+        # The arguments of a macro are a flat row of tokens.
+        while receiver.parent is not None and receiver.parent.type == "token_tree" and before and before.type == "::":
+            start = before.prev_sibling
+            text, before = f"{text_of(start)}::{text}", start.prev_sibling if start is not None else None
+        first, *rest = text.split("::")
+        if first not in ("self", "super") or after is None or after.type != "::":
+            return text
+        around = receiver.parent
+        inner: list[str] = []
+        while around is not None:
+            if around.type == "mod_item":
+                inner.insert(0, text_of(around.child_by_field_name("name")))
+            around = around.parent
+        here = [*filter(None, _own(path).removeprefix(_root(path)).split("/")), *inner]
+        for part in (first, *rest):
+            if part not in ("self", "super"):
+                break
+            here = here[:-1] if part == "super" else here
+        return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of a name in the module at a path from the crate, this module or an imported one on."""
+        start = path
+        if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
+            if imported.original is not None or not imported.files or not parts[1:]:
+                return None
+            start, parts = imported.files[0], ("self", *parts[1:])
+        files = _module(names.imports, start, tuple(parts), whole=True)
+        matches = names.in_files(path, files, name)
+        return (matches, None) if matches else None
+
     def looked_up(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the members of that name of the type at a path."""
+        """Return the definitions of that name in the module at a path, else the members of the type there."""
+        if (found := self.of_module(names, path, parts, name)) is not None:
+            return found
         if not parts[1:]:
             return None
         classes, reason = names.types(path, parts)
@@ -120,15 +202,28 @@ class Rust(LanguageRules):
         return (own or matches)[0]
 
 
-def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the file of a module path, or of the nearest module around the item that it names."""
-    folder = posixpath.dirname(path)
-    own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
-    root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
+def _own(path: str) -> str:
+    """Return the path of a file's own module, which is the folder of the modules in it."""
+    return path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
+
+
+def _root(path: str) -> str:
+    """Return the folder of the crate's outermost module."""
+    return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
+
+
+def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = False) -> tuple[str, ...]:
+    """Return the file of a module path, or of the nearest module around the item that it names.
+
+    `whole`: all parts are modules, with files or inside the nearest file.
+    """
+    own = _own(path)
     first = parts[0] if parts else ""
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
         parts, first = ("self", *parts), "self"
-    here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    if here is None and whole and re.search(rf"\bmod\s+{re.escape(first)}\s*\{{", files.files[path].text):
+        here, parts = own, ("self", *parts)
     if here is None:
         return ()
     rest = list(parts[1:])
@@ -137,8 +232,10 @@ def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...
     for end in range(len(rest), -1, -1):
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
-        if sources := tuple(file for file in tries if file in files.files):
-            return sources[:1]
+        if source := next((file for file in tries if file in files.files), None):
+            text = files.files[source].text
+            inside = all(re.search(rf"\bmod\s+{re.escape(part)}\s*\{{", text) for part in rest[end:])
+            return (source,) if inside or not whole else ()
     return ()
 
 
