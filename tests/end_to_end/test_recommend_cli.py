@@ -266,8 +266,8 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
     whole = recommend(benchmark, **arguments)
     assert recommended(tmp_path / "out") == whole
-    asked = [(one.protocol, one.retriever.partition(":")[0]) for one in whole.evidence]
-    assert sorted(asked) == [(name, by) for name in ("body", "docstring") for by in ("bm25", "dense")]
+    questions = [(one.protocol, one.retriever.partition(":")[0]) for one in whole.evidence]
+    assert sorted(questions) == [(name, by) for name in ("body", "docstring") for by in ("bm25", "dense")]
     assert {run for one in stored.evidence for run in one.runs.values()} < set(whole.runs)
 
 
