@@ -249,7 +249,8 @@ class _Progress:
     """Print how many runs are done, and after the first size the choice by them alone (`choose`).
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
-    retriever still to come has been timed. The first runs by vectors are not timed, because they wait for the model.
+    retriever still to come has been timed, and no texts are still to be embedded for another setting. The first runs of
+    a setting by vectors are not timed, because they wait for the model.
     """
 
     def __init__(
@@ -257,21 +258,25 @@ class _Progress:
     ) -> None:
         self._total, self.clock, self._choose = len(requests), clock, choose
         self._more = Counter(request.retriever for request in requests)
+        self._to_embed = {request.setting for request in requests if request.needs_vectors}
         self._seconds: dict[str, float | None] = {}
         self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
         retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
-        waited = setting.needs_vectors and retriever not in self._seconds
-        self._seconds[retriever] = None if waited else (now - self._before) / len(of_size)
+        if setting in self._to_embed:
+            self._to_embed.discard(setting)
+            self._seconds.setdefault(retriever, None)
+        else:
+            self._seconds[retriever] = (now - self._before) / len(of_size)
         self._before = now
         self._more[retriever] -= len(of_size)
         more = +self._more
         times = [(self._seconds.get(name), number) for name, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
         where, left = f" at {sizes}" if sizes else "", ""
-        if more and all(seconds is not None for seconds, _ in times):
+        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
             left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")

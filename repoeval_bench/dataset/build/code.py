@@ -199,7 +199,7 @@ class Gathered:
 
     @property
     def not_read(self) -> dict[str, int]:
-        """What is code and cannot be read -> how many files: `notebook`, `.kt file`, `rust file`; the most first."""
+        """Kinds of code that cannot be read (`notebook`, `.kt file`) -> number of files, the most first."""
         unread = Counter({f"{ending} file": self.endings[ending] for ending in _UNREAD - {NOTEBOOK}})
         unread["notebook"] = self.endings[NOTEBOOK]
         unread.update({f"{language.name} file": number for language, number in self.unread.items()})

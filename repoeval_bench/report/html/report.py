@@ -95,8 +95,10 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
             kind=kind,
             shared_chunker=_shared_chunker(runs),
-            dataset=metrics.dataset.label,
-            protocol=metrics.protocol,
+            dataset=answer.data if answer else metrics.dataset.label,
+            protocol=" and ".join(dict.fromkeys(one.protocol for one in answer.evidence))
+            if answer
+            else metrics.protocol,
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=worded,
