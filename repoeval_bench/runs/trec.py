@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -32,6 +32,9 @@ NO_CHUNK = "none"
 
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
 """The largest score of a run file: beyond it readers know infinity alone."""
+
+BEIR = ["query-id", "corpus-id", "score"]
+"""The first line of BEIR's qrels."""
 
 _COMMENT = "#"
 """The first character of a line of qrels that is skipped, as trec_eval does."""
@@ -155,8 +158,35 @@ def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, f
 
     MetricError as in `read_qrels`.
     """
+    rows = _rows(path, 4, "query 0 chunk gain", comment=_COMMENT)
+    return _judged(path, ((number, query_id, chunk_id, gain) for number, (query_id, _, chunk_id, gain) in rows), factor)
+
+
+def beir_rows(path: Path) -> Iterator[tuple[int, str, str, float]]:
+    """Yield (line number, query id, chunk id, gain) of qrels in BEIR's `.tsv`; MetricError as in `read_qrels`."""
+    return _judged(path, _beir_fields(path))
+
+
+def _beir_fields(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    lines = ((number, line.rstrip("\r").split("\t")) for number, line in _lines(path) if line.strip())
+    if next(lines, (0, []))[1] != BEIR:
+        raise MetricError(
+            f"{path}: BEIR's qrels begin with a line of {', '.join(BEIR)}, separated by tabs; write it, or name TREC "
+            "qrels .qrels"
+        )
+    for number, fields in lines:
+        if len(fields) != len(BEIR) or not all(fields):
+            raise MetricError(f"{path}:{number}: a line has {', '.join(BEIR)}, separated by tabs; write all three")
+        query_id, chunk_id, score = fields
+        yield number, query_id, chunk_id, score
+
+
+def _judged(
+    path: Path, rows: Iterable[tuple[int, str, str, str]], factor: float = 1
+) -> Iterator[tuple[int, str, str, float]]:
+    """Check the gains of (line number, query id, chunk id, gain as text), and that no chunk is judged twice."""
     seen: set[tuple[str, str]] = set()
-    for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain", comment=_COMMENT):
+    for number, query_id, chunk_id, text in rows:
         gain = _number(path, number, "gain", text)
         if abs(gain) > LARGEST_GAIN * factor:
             raise MetricError(f"{path}:{number}: the gain is {text}; write numbers of at most {LARGEST_GAIN:g}")
@@ -219,15 +249,19 @@ def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 
 def _rows(path: Path, n_fields: int, shape: str, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
-        lines = json_reader.read_text(path).split("\n")
-    for number, line in enumerate(lines, start=1):
-        fields = [field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field]
+    for number, line in _lines(path):
+        fields = [field for field in line.strip(" \t\r").replace("\t", " ").split(" ") if field]
         if not fields or (comment and line.startswith(comment)):
             continue
         if len(fields) != n_fields:
             raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")
         yield number, fields
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
+        lines = json_reader.read_text(path).split("\n")
+    return enumerate(lines, start=1)
 
 
 def _number(path: Path, line: int, what: str, text: str) -> float:
