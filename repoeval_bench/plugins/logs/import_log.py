@@ -90,7 +90,13 @@ def import_run(
                 )
             lines = _lines(read, judgements, corpus, files)
             result = _JudgedLog.of(
-                read, judgements, gold, _resolved_measures(measures, lines, judgements), lines, cluster_by
+                read,
+                judgements,
+                gold,
+                _resolved_measures(measures, lines, judgements),
+                lines,
+                cluster_by,
+                _latencies(timings),
             )
             # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
             fields = Fields()
@@ -101,7 +107,7 @@ def import_run(
                 manifest=result.manifest(created, factor),
                 metrics=result.metrics(),
                 queries=result.query_rows(),
-                timings=_time_rows(result, timings),
+                timings=result.times,
                 qrels=qrels,
                 log=(line for _, line in read.lines(result.stored)),
             )
@@ -211,22 +217,20 @@ class _Log:
             if query_id in query_ids:
                 yield query_id, line
 
-    def digest(self, query_ids: Collection[str]) -> str:
-        """Hash the rows of these queries, with their latencies, for the run's id."""
-        digest = sha256(b"[")
-        separator = ""
-        for query_id, line in self.lines(query_ids):
-            latency = self.rows[query_id].latency_ms
-            row = json.loads(line) | ({} if latency is None else {"latency_ms": latency})
-            digest.update((separator + json.dumps(row, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
-            separator = ", "
-        digest.update(b"]")
+    def digest(self, query_ids: Collection[str], beside: Any) -> str:
+        """Hash the rows of these queries, and plain values that decide the run's numbers beside them."""
+        digest = sha256(json.dumps(beside, sort_keys=True).encode())
+        for _, line in self.lines(query_ids):
+            digest.update(json.dumps(json.loads(line), sort_keys=True).encode())
         return digest.hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JudgedLog:
-    """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store."""
+    """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store.
+
+    `times` are the latencies of stored rows.
+    """
 
     log: _Log
     gold: Path
@@ -236,6 +240,7 @@ class _JudgedLog:
     groups: Groups
     lines: LineInputs | None
     stored: Mapping[str, _Row]
+    times: Sequence[TimeRow]
     run_id: str
     dataset: DatasetRecord
 
@@ -248,8 +253,12 @@ class _JudgedLog:
         measures: Sequence[str],
         lines: LineInputs | None,
         cluster_by: str | None,
+        latencies: Mapping[str, Mapping[str, float]],
     ) -> Self:
-        """Score the log; a ResultError if it shares no query with the gold."""
+        """Score the log; a ResultError if it shares no query with the gold.
+
+        `latencies` are those beside the log: query_id -> step -> milliseconds.
+        """
         if not judgements.gains.keys() & log.rows.keys():
             raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
         relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}
@@ -258,27 +267,37 @@ class _JudgedLog:
         columns = dict(scores.values)
         if lines:
             columns |= score_run(lines.rankings, relevant, by_lines, lines.context).values
-        values = {name: columns[name].tolist() for name in measures}
+        values = {name: columns[name].tolist() for name in measures} | judgements.condensed(log.rankings)
         stored = {q: row for q, row in log.rows.items() if q in judgements.gains or q in log.unanswerable}
         n = len(judgements.gains)
         content = judgements.gains if judgements.kind == "chunks" else _gold_lines(gold)
         fingerprint = short_hash(json.dumps(content, sort_keys=True), 12)
+        groups = Groups.of(
+            judgements.gains,
+            judgements.names,
+            {query_id: row.names for query_id, row in log.rows.items()},
+            with_files=len(judgements.files) == len(judgements.gains),
+            cluster_by=cluster_by,
+        )
+        times = _time_rows(stored, latencies)
+        beside = (
+            [*values],
+            (judgements.kind, judgements.pooled, judgements.gains),
+            (groups.repositories, groups.clusters, groups.cluster_by),
+            lines and lines.identity(),
+            [row.as_json() for row in times],
+        )
         return cls(
             log=log,
             gold=gold,
             judgements=judgements,
             scores=scores,
-            values=values | judgements.condensed(log.rankings),
-            groups=Groups.of(
-                judgements.gains,
-                judgements.names,
-                {query_id: row.names for query_id, row in log.rows.items()},
-                with_files=len(judgements.files) == len(judgements.gains),
-                cluster_by=cluster_by,
-            ),
+            values=values,
+            groups=groups,
             lines=lines,
             stored=stored,
-            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored)}",
+            times=times,
+            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored, beside)}",
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
                 fingerprint=fingerprint,
@@ -386,9 +405,12 @@ def _gold_lines(gold: Path) -> list[str]:
     return sorted(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:
+def _latencies(path: Path | None) -> dict[str, Mapping[str, float]]:
+    """Return query_id -> step -> milliseconds of a file of timings."""
     rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
-    joined = {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
-    for query_id, row in result.stored.items():
-        if latency := {**joined.get(query_id, {}), **(row.latency_ms or {})}:
-            yield TimeRow(query_id=query_id, latency_ms=latency)
+    return {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
+
+
+def _time_rows(stored: Mapping[str, _Row], latencies: Mapping[str, Mapping[str, float]]) -> list[TimeRow]:
+    joined = {query_id: {**latencies.get(query_id, {}), **(row.latency_ms or {})} for query_id, row in stored.items()}
+    return [TimeRow(query_id=query_id, latency_ms=latency) for query_id, latency in joined.items() if latency]
