@@ -1,8 +1,8 @@
 """Read logs, and rankings and judgements in TREC files, as rows of the contract.
 
 A file's name decides its format, also with `.gz`: `.trec`, `.txt`, `.run` and `.qrels` are TREC's, and `.tsv` is BEIR's
-for judgements. Every other file is JSONL, as in `records`. TREC files have no source files, lines, chunkers or indexes: file and lines come from a corpus,
-the other names are `not stated`.
+for judgements. Every other file is JSONL, as in `records`. TREC files have no source files, lines, chunkers or indexes:
+file and lines come from a corpus, the other names are `not stated`.
 """
 
 from __future__ import annotations

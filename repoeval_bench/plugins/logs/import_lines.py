@@ -80,7 +80,6 @@ class LineInputs:
             unread=sum(len(ranking) < len(rankings[query_id]) for query_id, ranking in readable.items()),
         )
 
-
     def identity(self) -> tuple[Any, Any]:
         """Return plain values for all that decides the line measures beside ranking and gold."""
         places = self.context.places or {}

@@ -17,7 +17,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_formats import is_trec, log_rows
+from repoeval_bench.plugins.logs.import_formats import log_rows
 from repoeval_bench.plugins.logs.import_gold import (
     ByFile,
     Groups,
@@ -29,6 +29,7 @@ from repoeval_bench.plugins.logs.import_gold import (
     read_log,
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
+from repoeval_bench.plugins.logs.import_names import count_found
 from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.runs.provenance import code_state, versions
@@ -76,7 +77,7 @@ def import_run(
     `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
     and latency_ms; those of the log take precedence. `depth` is that of a TREC run. Without `measures` the usual ones
     are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
-    gold that share no query, or contradict each other, are a ResultError.
+    gold that share nothing that could match (`count_found`), or contradict each other, are a ResultError.
     """
     try:
         # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
@@ -84,19 +85,21 @@ def import_run(
             entries = read_log(log, log_rows(log, corpus, depth))
             read = _Log.read(log, entries, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-            if judgements.pooled and is_trec(log):
+            if judgements.pooled and not judgements.chunks:
                 raise UsageError(
                     f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
                 )
+            found = count_found(judgements, read.rows.keys(), read.ids.keys(), gold=gold, log=log, corpus=corpus)
             lines = _lines(read, judgements, corpus, files)
             result = _JudgedLog.of(
                 read,
                 judgements,
-                gold,
-                _resolved_measures(measures, lines, judgements),
-                lines,
-                cluster_by,
-                _latencies(timings),
+                gold=gold,
+                measures=_resolved_measures(measures, lines, judgements),
+                lines=lines,
+                cluster_by=cluster_by,
+                latencies=_latencies(timings),
+                found=found,
             )
             # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
             fields = Fields()
@@ -156,7 +159,8 @@ class _Row:
 class _Log:
     """A log read once: its `rows` and `rankings` by query.
 
-    `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `first` is the first row.
+    `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `ids` are those of chunks
+    in any ranking. `first` is the first row.
     `spool` holds each row as it is stored, in the order of `rows`.
     """
 
@@ -165,6 +169,7 @@ class _Log:
     rankings: dict[str, list[tuple[str, float]]]
     shown: ByFile
     places: Mapping[str, ChunkPlace]
+    ids: Mapping[str, str]
     first: LogRow
     spool: TextIO
 
@@ -196,6 +201,8 @@ class _Log:
             rankings[row.query_id] = [
                 (ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk
             ]
+            for entry in (*(row.raw_topk or ()), *(row.original_topk or ())):
+                ids.setdefault(entry.chunk_id, entry.chunk_id)
             for entry in row.topk if placed else ():
                 add_place(ranked, entry)
             for file, chunks in places_of([row]).items() if shown else ():
@@ -203,7 +210,9 @@ class _Log:
             # Empty fields are left out, so that a new field of the contract changes no run's id.
             spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
         assert first is not None
-        return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
+        return cls(
+            path=path, rows=rows, rankings=rankings, shown=places, places=ranked, ids=ids, first=first, spool=spool
+        )
 
     @property
     def unanswerable(self) -> frozenset[str]:
@@ -229,7 +238,7 @@ class _Log:
 class _JudgedLog:
     """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store.
 
-    `times` are the latencies of stored rows.
+    `times` are the latencies of stored rows. `found` counts the gold's files or chunk ids that log or corpus have.
     """
 
     log: _Log
@@ -241,6 +250,7 @@ class _JudgedLog:
     lines: LineInputs | None
     stored: Mapping[str, _Row]
     times: Sequence[TimeRow]
+    found: int
     run_id: str
     dataset: DatasetRecord
 
@@ -249,18 +259,15 @@ class _JudgedLog:
         cls,
         log: _Log,
         judgements: Judgements,
+        *,
         gold: Path,
         measures: Sequence[str],
         lines: LineInputs | None,
         cluster_by: str | None,
         latencies: Mapping[str, Mapping[str, float]],
+        found: int,
     ) -> Self:
-        """Score the log; a ResultError if it shares no query with the gold.
-
-        `latencies` are those beside the log: query_id -> step -> milliseconds.
-        """
-        if not judgements.gains.keys() & log.rows.keys():
-            raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
+        """Score the log; `latencies` are those beside it: query_id -> step -> milliseconds."""
         relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}
         by_lines = [name for name in measures if lines and inputs_of([name]) == INPUTS]
         scores = score_run(log.rankings, relevant, [name for name in measures if name not in by_lines])
@@ -282,7 +289,7 @@ class _JudgedLog:
         times = _time_rows(stored, latencies)
         beside = (
             [*values],
-            (judgements.kind, judgements.pooled, judgements.gains),
+            (judgements.kind, judgements.pooled, judgements.gains, found),
             (groups.repositories, groups.clusters, groups.cluster_by),
             lines and lines.identity(),
             [row.as_json() for row in times],
@@ -297,6 +304,7 @@ class _JudgedLog:
             lines=lines,
             stored=stored,
             times=times,
+            found=found,
             run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored, beside)}",
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
@@ -313,7 +321,8 @@ class _JudgedLog:
 
     @property
     def counts(self) -> Counts:
-        """Return how many queries are scored, and how many are not."""
+        """Return how many queries are scored and how many are not, and how much of the gold is known, if little."""
+        named = len(self.judgements.judged)
         return Counts(
             queries=len(self.judgements.gains),
             queries_without_relevant=self.scores.without_relevant,
@@ -321,6 +330,7 @@ class _JudgedLog:
             queries_without_gold=len(self.log.rows.keys() - self.judgements.gains.keys() - self.log.unanswerable),
             queries_no_answer=len(self.log.unanswerable),
             queries_without_cluster=self.groups.alone,
+            **({"gold_names": named, "gold_names_found": self.found} if 2 * self.found < named else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 

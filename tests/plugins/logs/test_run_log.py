@@ -169,7 +169,9 @@ def test_broken_gold_names_file_and_line(tmp_path, gold, message):
     assert message in refused(judged, tmp_path, *gold)
 
 
-@pytest.mark.parametrize(("start", "end", "wrong"), [(5, 5, "are empty"), (0, 0, "are empty"), (7, 5, "are not a range")])
+@pytest.mark.parametrize(
+    ("start", "end", "wrong"), [(5, 5, "are empty"), (0, 0, "are empty"), (7, 5, "are not a range")]
+)
 @pytest.mark.parametrize(
     ("model", "fields"),
     [
