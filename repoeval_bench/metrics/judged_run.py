@@ -194,14 +194,12 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
     """Find the ranks of the relevant chunks in a run.
 
     Pairs are taken in their order (position is rank); a mapping chunk_id -> score is ranked by (score, chunk_id),
-    both descending, which is trec_eval's rule. Every query of the qrels is kept. Duplicate ids in a ranking, ids that
-    are no text, NaN scores, negative or infinite gains, and qrels without a query are a MetricError.
+    both descending, which is trec_eval's rule. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
+    scores, negative or infinite gains, and qrels without a query are a MetricError.
     """
     rankings: Rankings = run.rankings if isinstance(run, Run) else run
     if not qrels:
         raise MetricError("the qrels hold no query; nothing can be scored")
-    for what, queries in (("run", rankings), ("qrels", qrels)):
-        _check_text(queries, f"query ids of the {what}")
     depth: list[int] = []
     hit_query: list[int] = []
     hit_rank: list[int] = []
@@ -251,17 +249,7 @@ def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | Numb
     return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
 
 
-def _check_text(ids: Iterable[str], what: str) -> None:
-    """Raise a MetricError at an id that is no text: it would equal no id of a file, and score 0 without a word."""
-    try:
-        "".join(ids)  # it looks at each of millions of ids faster than a loop
-    except TypeError:
-        wrong = next(one for one in ids if not isinstance(one, str))
-        raise MetricError(f"{what} are text, got {wrong!r} ({type(wrong).__name__}); write it as text") from None
-
-
 def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
-    _check_text(gains, f"chunk ids in the qrels of query {query_id!r}")
     for chunk_id, gain in gains.items():
         if not 0 <= gain < math.inf:
             raise MetricError(
@@ -278,7 +266,6 @@ def _ranks(
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here, and only the few relevant chunks are looked up: sort and number no more.
     if isinstance(ranking, Mapping):
-        _check_text(ranking, f"chunk ids in the run of query {query_id!r}")
         _check_numbers(query_id, ranking, ranking.values())
         return _ranks_by_score(ranking, [chunk_id for chunk_id in relevant if chunk_id in ranking])
     if isinstance(ranking, NumberedRanking):
@@ -294,7 +281,6 @@ def _ranks(
 def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the ids in order and as a set."""
     ids, scores = zip(*ranking, strict=True)
-    _check_text(ids, f"chunk ids in the run of query {query_id!r}")
     known = frozenset(ids)
     if len(known) != len(ids):
         repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
