@@ -190,6 +190,7 @@ def losses(run: RunView) -> list[str]:
 
 def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> list[str]:
     """Return a note on each run whose log lacks queries, by `measure` or by the run's own headline measure."""
+    runs = list({run.folder: run for run in runs}.values())
     names = short_names(run_names(runs))
     return [
         _unanswered(run, name, measure) for run, name in zip(runs, names, strict=True) if run.counts.queries_not_in_log

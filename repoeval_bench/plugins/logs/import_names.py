@@ -1,4 +1,4 @@
-"""What gold, log and corpus have in common: without a query, chunk id, file or line in both, nothing can match."""
+"""The names that gold, log and corpus share: without a query, chunk id, file or line in both, nothing can match."""
 
 from __future__ import annotations
 

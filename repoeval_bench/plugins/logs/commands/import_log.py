@@ -43,7 +43,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     required=True,
     type=INPUT,
     metavar="FILE",
-    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or TREC qrels.",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or BEIR.",
 )
 @click.option(
     "--corpus",
