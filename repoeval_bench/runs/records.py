@@ -178,7 +178,7 @@ class Counts(Record):
     queries_without_cluster: Count = 0
     queries_not_read: Count | None = None
     gold_names: Count | None = None
-    gold_names_found: Count | None = None
+    gold_names_known: Count | None = None
     tasks_unscored: Count = 0
     chunks: Count = 0
     chunks_truncated: Count | None = None

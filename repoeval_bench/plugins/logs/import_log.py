@@ -29,7 +29,7 @@ from repoeval_bench.plugins.logs.import_gold import (
     read_log,
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
-from repoeval_bench.plugins.logs.import_names import count_found
+from repoeval_bench.plugins.logs.import_names import count_known
 from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.runs.provenance import code_state, versions
@@ -77,7 +77,7 @@ def import_run(
     `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
     and latency_ms; those of the log take precedence. `depth` is that of a TREC run. Without `measures` the usual ones
     are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
-    gold that share nothing that could match (`count_found`), or contradict each other, are a ResultError.
+    gold that share nothing that could match (`count_known`), or contradict each other, are a ResultError.
     """
     try:
         # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
@@ -85,11 +85,7 @@ def import_run(
             entries = read_log(log, log_rows(log, corpus, depth))
             read = _Log.read(log, entries, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-            if judgements.pooled and not judgements.chunks:
-                raise UsageError(
-                    f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
-                )
-            found = count_found(judgements, read.rows.keys(), read.ids.keys(), gold=gold, log=log, corpus=corpus)
+            known = count_known(judgements, read.rows.keys(), read.ids.keys(), gold=gold, log=log, corpus=corpus)
             lines = _lines(read, judgements, corpus, files)
             result = _JudgedLog.of(
                 read,
@@ -99,7 +95,7 @@ def import_run(
                 lines=lines,
                 cluster_by=cluster_by,
                 latencies=_latencies(timings),
-                found=found,
+                known=known,
             )
             # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
             fields = Fields()
@@ -238,7 +234,7 @@ class _Log:
 class _JudgedLog:
     """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store.
 
-    `times` are the latencies of stored rows. `found` counts the gold's files or chunk ids that log or corpus have.
+    `times` are the latencies of stored rows. `known` counts the gold's files or chunk ids that log or corpus have.
     """
 
     log: _Log
@@ -250,7 +246,7 @@ class _JudgedLog:
     lines: LineInputs | None
     stored: Mapping[str, _Row]
     times: Sequence[TimeRow]
-    found: int
+    known: int
     run_id: str
     dataset: DatasetRecord
 
@@ -265,7 +261,7 @@ class _JudgedLog:
         lines: LineInputs | None,
         cluster_by: str | None,
         latencies: Mapping[str, Mapping[str, float]],
-        found: int,
+        known: int,
     ) -> Self:
         """Score the log; `latencies` are those beside it: query_id -> step -> milliseconds."""
         relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}
@@ -289,7 +285,7 @@ class _JudgedLog:
         times = _time_rows(stored, latencies)
         beside = (
             [*values],
-            (judgements.kind, judgements.pooled, judgements.gains, found),
+            (judgements.kind, judgements.pooled, judgements.gains, known),
             (groups.repositories, groups.clusters, groups.cluster_by),
             lines and lines.identity(),
             [row.as_json() for row in times],
@@ -304,7 +300,7 @@ class _JudgedLog:
             lines=lines,
             stored=stored,
             times=times,
-            found=found,
+            known=known,
             run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored, beside)}",
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
@@ -330,7 +326,7 @@ class _JudgedLog:
             queries_without_gold=len(self.log.rows.keys() - self.judgements.gains.keys() - self.log.unanswerable),
             queries_no_answer=len(self.log.unanswerable),
             queries_without_cluster=self.groups.alone,
-            **({"gold_names": named, "gold_names_found": self.found} if 2 * self.found < named else {}),
+            **({"gold_names": named, "gold_names_known": self.known} if 2 * self.known < named else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 

@@ -6,13 +6,13 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.logs.import_gold import Judgements
 
 
-def count_found(
+def count_known(
     judgements: Judgements,
     queries: AbstractSet[str],
     ranked: AbstractSet[str],
@@ -23,8 +23,11 @@ def count_found(
 ) -> int:
     """Count the gold's files, or its chunk ids, that are in log or corpus; a ResultError if nothing can match.
 
-    `queries` and `ranked` are the ids of the log's queries and of the chunks in its rankings.
+    `queries` and `ranked` are the ids of the log's queries and of the chunks in its rankings. Gold of files for a log
+    without files or corpus is a UsageError.
     """
+    if judgements.pooled and not judgements.chunks:
+        raise UsageError(f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus")
     if not judgements.gains.keys() & queries:
         raise ResultError(f"{log} and {gold} share no query; check their query_id")
     chunk_ids: set[str] = set().union(*judgements.chunks.values())

@@ -102,14 +102,14 @@ def test_what_a_corpus_names_can_be_missed(tmp_path):
         assert run.counts.queries_without_relevant == 0
 
 
-@pytest.mark.parametrize(("found", "noted"), [(1, True), (2, False), (4, False)])
+@pytest.mark.parametrize(("n_known", "noted"), [(1, True), (2, False), (4, False)])
 @pytest.mark.parametrize("kind", ["chunk ids", "files"])
-def test_gold_of_which_little_is_known_is_noted(tmp_path, kind, found, noted):
+def test_gold_of_which_little_is_known_is_noted(tmp_path, kind, n_known, noted):
     """Less than half of its files or chunk ids: a note in print and in JSON, with both numbers."""
-    names = [i if i < found else i + 100 for i in range(N)]
+    names = [i if i < n_known else i + 100 for i in range(N)]
     gold = [{"chunk_id": f"c{i}"} if kind == "chunk ids" else place(f"r/a{i}.py") for i in names]
     run = imported(tmp_path, gold, chunks("r/a{}.py"))
-    assert (run.counts.gold_names, run.counts.gold_names_found) == ((4, 1) if noted else (None, None))
+    assert (run.counts.gold_names, run.counts.gold_names_known) == ((4, 1) if noted else (None, None))
     words = ("logs", "import", tmp_path / "log.jsonl", "--gold", tmp_path / "gold.jsonl", "--out", tmp_path / "again")
     sentence = f"only 1 of the gold's 4 {kind} are in the log or the corpus"
     assert (sentence in re.sub(r"\s+", " ", bench(*words).out)) == noted

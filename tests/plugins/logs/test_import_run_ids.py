@@ -58,7 +58,7 @@ def content(folder):
 @pytest.mark.parametrize("gold", [("gold", "named"), ("chunks", "chunks_named", "little")])
 def test_two_imports_with_one_id_have_the_same_files(inputs, tmp_path, gold):
     """Every value of each option, alone and with a corpus and sources: whatever changes a file changes the id."""
-    found = {}
+    stored = {}
     grid = [
         base | {option: value}
         for base in ({}, {"corpus": "corpus", "files": "src"})
@@ -70,8 +70,8 @@ def test_two_imports_with_one_id_have_the_same_files(inputs, tmp_path, gold):
         if gold[0] == "chunks" and options.get("cluster_by"):
             continue
         run = import_run(inputs["log"], inputs[name], tmp_path / str(number), created="2026-01-01", **given)
-        assert found.setdefault(run.run_id, content(run.folder)) == content(run.folder), options
-    assert len(found) > (20 if gold[0] == "gold" else 8)
+        assert stored.setdefault(run.run_id, content(run.folder)) == content(run.folder), options
+    assert len(stored) > (20 if gold[0] == "gold" else 8)
 
 
 def test_the_depth_of_a_trec_run_is_in_its_id(inputs, tmp_path):

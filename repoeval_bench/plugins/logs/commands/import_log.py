@@ -145,7 +145,7 @@ def _notes(run: RunView) -> Iterator[str]:
     if counts.gold_names and imported:
         names = "chunk ids" if imported.gold_kind == "chunks" else "files"
         yield (
-            f"only {counts.gold_names_found} of the gold's {counts.gold_names} {names} are in the log or the corpus, "
+            f"only {counts.gold_names_known} of the gold's {counts.gold_names} {names} are in the log or the corpus, "
             "so the others are not found; check that they are named alike"
         )
     if copied := copy_note(run.metrics.gold_in_query):
