@@ -69,6 +69,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.report.choosing import choice_record
     from repoeval_bench.report.comparison import comparison_records
+    from repoeval_bench.report.scores import unanswered_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
     from repoeval_bench.runs.results import results_at
@@ -101,7 +102,7 @@ def compare_command(  # longer than 60 lines: each option has its line
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
         if as_json:
             choice = choice_record(choose(stored, comparisons)) if base is None else None
-            record = {"choice": choice, "left_out": skipped | failed}
+            record = {"choice": choice, "left_out": skipped | failed, "notes": unanswered_notes(compared)}
             print_json({"comparisons": comparison_records(comparisons)} | record)
         elif details:
             print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)

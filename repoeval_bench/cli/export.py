@@ -29,7 +29,8 @@ from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
-from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv
+from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv, unanswered_notes
+from repoeval_bench.report.table import with_notes
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.records import QRELS
 from repoeval_bench.runs.store import jsonl
@@ -90,6 +91,7 @@ def export_command(
     for run in stored:
         _ = run.scores  # reading the scores checks the stored means against them
     stored, base = labelled(stored, baseline_of(stored, baseline, out), names, out)
+    _say_unanswered(stored if base is None or base in stored else [base, *stored])
     if plots is not None:
         _draw(stored, plots)
     if form is None:
@@ -102,6 +104,11 @@ def export_command(
         return
     for path, content in files.items():
         write_and_say(path, content, "another file with -o")
+
+
+def _say_unanswered(runs: Sequence[RunView]) -> None:
+    for line in unanswered_notes(runs):
+        note(f"note: {line}")
 
 
 def _files(
@@ -118,7 +125,8 @@ def _files(
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
     choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None
     if form == "json":
-        return {output: json.dumps(_content(stored, comparisons, choice), indent=2, ensure_ascii=False) + "\n"}
+        content = _content(stored, comparisons, choice) | {"notes": unanswered_notes(compared)}
+        return {output: json.dumps(content, indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
         files = {output: scores_csv(stored)}
         if comparisons:
@@ -126,6 +134,7 @@ def _files(
             files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons, sizes)
         return files
     tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons, choice)
+    tables = with_notes(tables, unanswered_notes(compared))
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 

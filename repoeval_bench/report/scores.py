@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.means import headline_means
+from repoeval_bench.analysis.comparable import headline_measure, run_names
+from repoeval_bench.analysis.means import headline_means, mean_of_answered
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.protocols.protocol import Protocol
@@ -23,7 +24,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import CHARACTERS_NOTE, COUNTS, heading
+from repoeval_bench.report.text import CHARACTERS_NOTE, COUNTS, heading, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Metrics
@@ -187,6 +188,25 @@ def losses(run: RunView) -> list[str]:
     return [*lines, *(f"{COUNTS[name]}: {number}" for name in lost if (number := getattr(counts, name)))]
 
 
+def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> list[str]:
+    """Return a note on each run whose log lacks queries, by `measure` or by the run's own headline measure."""
+    runs = list({run.folder: run for run in runs}.values())
+    names = short_names(run_names(runs))
+    return [
+        _unanswered(run, name, measure) for run, name in zip(runs, names, strict=True) if run.counts.queries_not_in_log
+    ]
+
+
+def _unanswered(run: RunView, name: str, measure: str | None) -> str:
+    measure = measure or headline_measure([run])
+    lost, queries = run.counts.queries_not_in_log, run.counts.queries
+    mean, over_answered = run.metrics.micro[measure], mean_of_answered(run, measure)
+    return (
+        f"{name}: {lost} of {count(queries, 'query')} are not in the log and score 0; the mean {heading(measure)} is "
+        f"{mean:.3f}, and {over_answered:.3f} over the {queries - lost} in the log"
+    )
+
+
 def too_short(metrics: Metrics) -> str:
     """Return a note if the ranked chunks have fewer characters than the areas go up to; "" if they have enough."""
     most = BUDGETS[-1]
@@ -233,6 +253,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
         "retriever": metrics.retriever,
         **({"expand": metrics.expand} if metrics.expand else {}),
         **chunk_sizes(run),
+        **({"queries not in the log": lost} if (lost := metrics.counts.queries_not_in_log) else {}),
     }
     means = _means(run, per_repo=True)
     if metrics.ceilings:

@@ -63,6 +63,8 @@ COUNTS = {
     "queries_not_in_log": "queries that are not in the log",
     "queries_without_gold": "logged queries without gold",
     "queries_no_answer": "queries that no chunk answers, not scored",
+    "gold_names": "files or chunk ids in the gold",
+    "gold_names_known": "files or chunk ids of the gold that the log or the corpus has",
     "tasks_unscored": "tasks that ask nothing under the protocol, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",

@@ -20,6 +20,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.query_gold_overlap import copy_note
+from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.text import (
     BORDERLINE_NOTE,
     CHARACTERS_NOTE,
@@ -81,7 +82,13 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
     short = dict(zip(ids, [elided(name, _LONGEST) for name in short_names(run_names(runs))], strict=True))
     return WordedVerdict(
         text=_alone(runs[0], short[runs[0].run_id], record, failed) if len(runs) == 1 else verdict_text(record, short),
-        notes=(*_failures(failed), *_tests(record), *_doubts(record), *_cautions(runs, [*short.values()])),
+        notes=(
+            *_failures(failed),
+            *unanswered_notes(runs, record.measure),
+            *_tests(record),
+            *_doubts(record),
+            *_cautions(runs, [*short.values()]),
+        ),
         record=record,
         reference=ids.index(record.reference.run_id),
     )

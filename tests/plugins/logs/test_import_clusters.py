@@ -132,7 +132,7 @@ def test_queries_are_clustered_by_a_field_that_is_named(two):
 def test_gold_in_several_files_clusters_by_the_union_of_files(tmp_path):
     """Rows in any order give the same clusters: a and b are linked by q1, c is by itself."""
     rows = [("q0", "r/b.py"), ("q1", "r/a.py"), ("q1", "r/b.py"), ("q2", "r/a.py"), ("q3", "r/c.py")]
-    log = [ranked(f"q{i}", 1, "s") for i in range(4)]
+    log = [log_row(f"q{i}", [{"rank": 1, "chunk_id": "c", "score": 1.0, "file": "r/a.py"}]) for i in range(4)]
     results = []
     for order in (rows, rows[::-1]):
         gold = write_rows(tmp_path / "gold.jsonl", [{"query_id": query, "file": file} for query, file in order])

@@ -1,13 +1,15 @@
 """`logs import` on TREC files: runs, qrels, and a corpus that says where chunks lie."""
 
 import random
+import re
 
 import ir_measures
 import pytest
 
 from plugins.logs.made_logs import own_gold
 from repoeval_bench import find_run, load_benchmark, plan_run
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import MetricError, ResultError, UsageError
+from repoeval_bench.plugins.logs.import_gold import judge_log
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED
@@ -95,6 +97,43 @@ def test_two_rankings_are_compared_like_any_runs(stored_runs, tmp_path):
                      "-m", "ndcg@10", "--out", tmp_path / "out", home=tmp_path)  # fmt: skip
     succeed("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
     assert find_run("_two-", tmp_path / "out").metrics.retriever == "two"
+
+
+GRADES = {"q one": {"c a": 2, "b": 0}, "p": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("test.tsv", "{}\t{}\t{}\r\n"),
+        ("TEST.tsv.gz", "{}\t{}\t{}\n\n"),
+        ("test.jsonl", '{{"query-id": "{}", "corpus-id": "{}", "score": {}}}\n'),
+        ("gold.jsonl", '{{"query_id": "{}", "chunk_id": "{}", "gain": {}}}\n'),
+    ],
+)
+def test_qrels_of_beir_are_gold(tmp_path, name, line):
+    """Both forms that BEIR's and MTEB's loaders read; ids may hold blanks."""
+    header = "query-id\tcorpus-id\tscore\n" if ".tsv" in name.lower() else ""
+    rows = [line.format(query, chunk, gain) for query, gains in GRADES.items() for chunk, gain in gains.items()]
+    write_text(tmp_path / name, header + "".join(rows))
+    assert judge_log({}, tmp_path / name, None).gains == GRADES
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "BEIR's qrels begin with a line of query-id, corpus-id, score, separated by tabs"),
+        ("q\t0\ta\t1\n", "name TREC qrels .qrels"),
+        ("query-id\tcorpus-id\tscore\nq a 1\n", "gold.tsv:2: a line has query-id, corpus-id, score"),
+        ("query-id\tcorpus-id\tscore\n\ta\t1\n", "gold.tsv:2: a line has"),
+        ("query-id\tcorpus-id\tscore\nq\ta\tone\n", "gold.tsv:2: the gain 'one' is not a number"),
+        ("query-id\tcorpus-id\tscore\nq\ta\t1\nq\ta\t1\n", "gold.tsv:3: 'a' appears twice in query 'q'"),
+    ],
+)
+def test_a_broken_line_of_beir_is_named(tmp_path, text, part):
+    (tmp_path / "gold.tsv").write_text(text)
+    with pytest.raises(MetricError, match=re.escape(part)):
+        judge_log({}, tmp_path / "gold.tsv", None)
 
 
 def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):
