@@ -66,6 +66,9 @@ CERTAIN = 4.0
 _FEW_OTHERS = 10
 """With fewer clusters off the most common value than this, `beyond_seen` moves the ends."""
 
+_UNSEEN = 0.25
+"""How far a kind of cluster that was not seen is taken to lie on the other side of 0, in `unseen_p`."""
+
 _MOST_COLUMNS = 32
 """Columns whose sums are held at once, under every flip."""
 
@@ -318,14 +321,14 @@ def unseen_p(values: FloatArray) -> float:
 
     As `beyond_seen` does, suppose most clusters have one value, not 0, and fewer than `_FEW_OTHERS` another. The mean
     is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were seen there.
-    If none was, they are taken to differ by 1. The result is twice the probability of so few among n; 0 if the seen
-    ones are enough.
+    If none was, they are taken to lie `_UNSEEN` beyond 0. The result is twice the probability of so few among n; 0 if
+    the seen ones are enough.
     """
     usual, off = _usual_and_off(values)
     if not usual:
         return 0.0
     other = off[off * usual < 0]
-    distance = float(np.abs(other).mean()) if len(other) else 1.0 + abs(usual)
+    distance = float(np.abs(other).mean()) if len(other) else _UNSEEN + abs(usual)
     share = min(1.0, abs(usual) / distance)
     return min(1.0, 2 * _at_most(len(other), len(values), share))
 

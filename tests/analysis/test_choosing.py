@@ -84,7 +84,7 @@ def test_stored_runs(tmp_path):
     """The headline measure decides whatever else was scored; a run is named, priced and can be written as JSON."""
     values = np.random.default_rng(4).uniform(0.2, 0.4, 40)
     files = [f"f{i // 2}" for i in range(40)]
-    shifts = {"a": 0.0, "b": 0.1, "c": 0.09}
+    shifts = {"a": 0.0, "b": 0.3, "c": 0.15}
     columns = {name: {"ndcg@10": values + shift, "mrr": values} for name, shift in shifts.items()}
     runs = write_runs(tmp_path, columns, files=files, headline_measure="ndcg@10")
     result = choose(runs)
