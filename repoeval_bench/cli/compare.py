@@ -102,7 +102,8 @@ def compare_command(  # longer than 60 lines: each option has its line
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
         if as_json:
             choice = choice_record(choose(stored, comparisons)) if base is None else None
-            record = {"choice": choice, "left_out": skipped | failed, "notes": unanswered_notes(compared)}
+            record: dict[str, Any] = {"choice": choice, "left_out": skipped | failed}
+            record |= {"notes": notes} if (notes := unanswered_notes(compared)) else {}
             print_json({"comparisons": comparison_records(comparisons)} | record)
         elif details:
             print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)

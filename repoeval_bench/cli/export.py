@@ -125,7 +125,8 @@ def _files(
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
     choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None
     if form == "json":
-        content = _content(stored, comparisons, choice) | {"notes": unanswered_notes(compared)}
+        notes = unanswered_notes(compared)
+        content = _content(stored, comparisons, choice) | ({"notes": notes} if notes else {})
         return {output: json.dumps(content, indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
         files = {output: scores_csv(stored)}

@@ -95,7 +95,5 @@ def test_a_gate_on_fewer_than_all_queries_says_so(results, names):
 
 def test_an_evaluated_run_has_no_such_note(results):
     assert unanswered_notes([find_run("whole", results / "results")]) == []
-    assert (
-        json.loads(bench("export", "runs", "whole", "--format", "json", "--out", results / "results").out)["notes"]
-        == []
-    )
+    words = ("export", "runs", "whole", "--format", "json", "--out", results / "results")
+    assert "notes" not in json.loads(bench(*words).out)
