@@ -95,13 +95,14 @@ def legible_segments(file: SourceFile, language: Language) -> Iterator[Parsed]:
     text = legible(file.text) if legible else file.text
     if text != file.text:
         without = SourceFile(file.repo, file.path, text)
-        if _errors(without, language) < _errors(file, language):
+        if _broken_bytes(without, language) < _broken_bytes(file, language):
             file = without
     return segments(file, language)
 
 
-def _errors(file: SourceFile, language: Language) -> int:
-    return sum(1 for parsed in segments(file, language) for _ in parsed.matches("(ERROR) @error"))
+def _broken_bytes(file: SourceFile, language: Language) -> int:
+    broken = (match["error"][0] for parsed in segments(file, language) for match in parsed.matches("(ERROR) @error"))
+    return sum(node.end_byte - node.start_byte for node in broken)
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
@@ -264,8 +265,13 @@ class _Walk:
             doc=self._docstring(candidate) if self.grammar.indented else doc,
             parent=visited.parent,
             declaration=declared,
-            broken=(apart or visited.node).has_error,
+            broken=visited.node.has_error if apart is None else self._is_broken(apart),
         )
+
+    def _is_broken(self, block: Node) -> bool:
+        """Return whether an error is in a block; a call of a macro before another block in it is none."""
+        errors = (match["error"][0] for match in self.parsed.matches("(ERROR) @error", self.parsed.lines(block)))
+        return any(block.start_byte <= error.start_byte < block.end_byte for error in errors)
 
     def _above(self, visited: _Visit) -> tuple[list[int], Doc | None]:
         """The first lines of decorators on lines of their own above a node, and its doc comment."""

@@ -109,11 +109,17 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
             )
         return
     kind: Kind = "method" if scope else "function"
-    if name[:1].isupper() and node.child_by_field_name("type") is None and node.parent and node.parent.type in _SCOPES:
-        # A macro makes the function: TEST(suite, name) { … }. Without a type, only constructors are functions.
-        header = node.child_by_field_name("declarator")
-        name = _invocation(parsed, header) if header is not None and not scope else name
+    if not scope and declarator is not None and node.child_by_field_name("type") is None and _is_made(node, name):
+        name = _invocation(parsed, declarator)
     yield DefinedName(kind=kind, form="function", name=name, node=node, name_node=name_node, body=body, scope=scope)
+
+
+def _is_made(node: Node, name: str) -> bool:
+    """Return whether a macro makes a function without a type: `TEST(suite, name) { … }`. Else it is a constructor."""
+    around = node.parent
+    while around is not None and around.type in _SCOPES and around.type != "field_declaration_list":
+        around = around.parent
+    return name[:1].isupper() and (around is None or around.type == "namespace_definition")
 
 
 def _invocation(parsed: Parsed, node: Node) -> str:
@@ -130,21 +136,21 @@ def _called(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     callee = call.child_by_field_name("function")
     if callee is None or callee.type != "identifier" or not end.is_missing or after is None:
         return
-    if after.type == "compound_statement":
-        name = _invocation(parsed, call)
+    name = _invocation(parsed, call)
+    # Without a string it is what is left of a header that the grammar could not parse.
+    if after.type == "compound_statement" and name[:1].isupper() and '"' in name:
         yield DefinedName(
             kind="function", form="function", name=name, node=call, name_node=callee, body=after, apart=True
         )
 
 
 def _without_comments(text: str) -> str:
-    """A text with blanks for the comments in macros."""
+    """A text with blanks for the comments in macros, and for the slashes of strings, which seem to begin one."""
     return _DEFINE.sub(lambda macro: _COMMENT.sub(_blank, macro[0]), text)
 
 
 def _blank(match: re.Match[str]) -> str:
-    text = match[0]
-    return text if text.startswith('"') else re.sub(r"[^\\\r\n]", " ", text)
+    return re.sub("/" if match[0][0] == '"' else r"[^\\\r\n]", " ", match[0])
 
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

@@ -254,9 +254,7 @@ def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
         cause = f"no function in them has {SHORTEST} to {LONGEST} non-blank lines to write ({counts})"
     else:
         cause = f"no function in them can be one; left out: {counts}"
-    way_out = (
-        f"name a checkout of their sources, as {count(built, 'built file')} are left out" if built else "name more code"
-    )
+    way_out = f"name a checkout of their sources ({count(built, 'built file')} left out)" if built else "name more code"
     return f"the sources give no task: {cause}; {way_out}"
 
 

@@ -292,6 +292,30 @@ def test_what_is_ignored_is_what_git_ignores(tmp_path):
     assert open_folder(folder / "out").facts["kind"] == "git"  # git ignores it, and tracks a file in it
 
 
+def test_each_checkout_in_a_folder_is_read_by_its_own_rules(tmp_path, folder):
+    """A linked worktree beside its repository has the same files again."""
+    for name in ("one", "two"):
+        write_files(tmp_path / name, {".gitignore": "out/\n", "a.py": "x = 1\n", "out/b.py": "x = 2\n"})
+        commit(tmp_path / name)
+    write_files(tmp_path / "plain", {"out/c.py": "x = 3\n"})
+    git(tmp_path / "one", "worktree", "add", "-q", str(tmp_path / "again"))
+    shutil.rmtree(folder)
+    origin = open_folder(tmp_path)
+    assert {path for path in origin.paths if path.endswith(".py")} == {"one/a.py", "two/a.py", "plain/out/c.py"}
+    assert origin.facts == {"kind": "folder"}
+    assert origin.skipped["ignored by git"] == 3
+    (note,) = origin.notes
+    assert note == f"{tmp_path / 'again'} is a worktree of the repository in {tmp_path / 'one'}; it is not read"
+
+
+def test_a_checkout_in_a_folder_that_cannot_be_read_is_named(tmp_path, folder):
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n\0")
+    (folder / ".git" / "index").write_bytes(b"no index")
+    origin = open_folder(tmp_path)
+    assert origin.paths
+    assert [note.partition(":")[0] for note in origin.notes] == [f"{folder} is a git checkout that is not read"]
+
+
 def test_pipes_and_sockets_are_counted(folder):
     os.mkfifo(folder / "pipe.py")
     with socket.socket(socket.AF_UNIX) as server:
