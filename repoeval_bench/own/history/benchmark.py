@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from repoeval_bench.core.benchmark import Benchmark
@@ -115,8 +116,8 @@ def _check(history: History, questions: CommitQuestions) -> None:
     if not questions.windows:
         reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
         raise NoDataError(
-            f"no commit of {history.name} asks anything that protocol commits can score ({count(questions.seen, 'commit')}: "
-            f"{reasons or 'none'}); name a repository with more history, or an earlier --since"
+            f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name a "
+            "repository with more history, or an earlier --since"
         )
 
 
@@ -130,7 +131,7 @@ def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[Cod
                 raw = history.blob(blob)
             except MissingObjectError:
                 continue
-            yield ArchiveEntry(path, len(raw), lambda raw=raw: raw)
+            yield ArchiveEntry(path, len(raw), partial(bytes, raw))
 
     origin = Origin(name=window.name, facts={}, paths=blobs.keys(), entries=entries)
     return gather(origin, (), gathered)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from repoeval_bench.own.history.changes import Rename, one_file, read_source, renames_of
+from repoeval_bench.own.history.changes import one_file, read_source, renames_of
 from repoeval_bench.own.history.repository import History, MissingObjectError
 
 MOST = 250
@@ -32,12 +32,10 @@ def edits_of(history: History, limit: int = MOST) -> list[Edit]:
             touched = one_file(changed, renames_of(history, changed))
             if isinstance(touched, str):
                 continue
-            assert touched.before and touched.after
-            old, new = (touched.old, touched.new) if isinstance(touched, Rename) else (touched.path, touched.path)
-            before = read_source(history.blob(touched.before), old)
-            after = read_source(history.blob(touched.after), new)
+            before = read_source(history.blob(touched.before), touched.old)
+            after = read_source(history.blob(touched.after), touched.new)
         except MissingObjectError:
             continue
         if before and after and before[0].text != after[0].text:
-            edits.append(Edit(new, before[0].text, after[0].text))
+            edits.append(Edit(touched.new, before[0].text, after[0].text))
     return edits

@@ -18,7 +18,7 @@ from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.own.history import changes, subjects
-from repoeval_bench.own.history.changes import Change, Rename, one_file, read_change, renames_of
+from repoeval_bench.own.history.changes import Change, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import FoundGold, find_gold
 from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
@@ -49,7 +49,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer question has the same words",
-    GONE: "in the base none of the changed lines is at exactly one place of its definition, or the file is not searched",
+    GONE: "none of the changed lines is in the base, at exactly one place of its definition",
     OF_FILE: "the file has the most questions that one may have",
     OF_WINDOW: "the window has the most questions that one may have",
     OLDER: "too few are left before the oldest base for a window of their own",
@@ -151,11 +151,11 @@ class _Found(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A base, its questions, newest first, and how many have no gold in it."""
+    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it."""
 
     base: Commit
+    asked: list[_Asked]
     found: list[_Found]
-    gone: int
 
 
 def commit_questions(history: History, options: CommitOptions | None = None) -> CommitQuestions:
@@ -244,11 +244,16 @@ class _Reading:
             if usable >= self.options.most or len(drafts) == self.options.windows:
                 break
         if pending and base is not None:
-            if drafts and len(pending) < FEWEST_TASKS:
-                self.left_out[OLDER] += len(pending)
-            else:
+            longer = self._draft(base, [*(drafts[-1].asked if drafts else ()), *pending])
+            if not drafts:
+                drafts.append(longer)
+            elif len(pending) >= FEWEST_TASKS:
                 drafts.append(self._draft(base, pending))
-        self.left_out[GONE] += sum(draft.gone for draft in drafts)
+            elif len(longer.found) > len(drafts[-1].found):  # the last window takes what is too little for another
+                drafts[-1] = longer
+            else:
+                self.left_out[OLDER] += len(pending)
+        self.left_out[GONE] += sum(len(draft.asked) - len(draft.found) for draft in drafts)
         return drafts
 
     def _base(self, group: _Group) -> Commit | None:
@@ -306,10 +311,8 @@ class _Reading:
         touched = one_file(changed, renames)
         if isinstance(touched, str):
             return touched
-        assert touched.before and touched.after
-        old, new = (touched.old, touched.new) if isinstance(touched, Rename) else (touched.path, touched.path)
-        file = self._newest_path.get(new, new)
-        return _Candidate(commit, order, subject, old, new, touched.before, touched.after, file)
+        file = self._newest_path.get(touched.new, touched.new)
+        return _Candidate(commit, order, subject, *touched, file)
 
     def _change(self, candidate: _Candidate) -> _Asked | str:
         try:
@@ -319,7 +322,7 @@ class _Reading:
         change = read_change(before, after, candidate.path, candidate.new_path)
         return change if isinstance(change, str) else _Asked(candidate, change)
 
-    def _draft(self, base: Commit, pending: Sequence[_Asked]) -> _Draft:
+    def _draft(self, base: Commit, pending: list[_Asked]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""
         blobs = self.history.files(base.tree)
         by_path: dict[str, dict[str, Change]] = defaultdict(dict)
@@ -334,7 +337,7 @@ class _Reading:
         found_all = [
             _Found(asked, *golds[asked.candidate.commit.id]) for asked in pending if asked.candidate.commit.id in golds
         ]
-        return _Draft(base, found_all, len(pending) - len(found_all))
+        return _Draft(base, pending, found_all)
 
     def _golds(self, blob: str, path: str, of_path: dict[str, Change]) -> dict[str, FoundGold]:
         """The gold of changes in one version of a file; most bases that are tried have the same version."""

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.build.checkout import (
@@ -76,7 +76,7 @@ class History:
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
         self.blob = lru_cache(_CACHED_BLOBS)(self._read_blob)
 
-    def __enter__(self) -> History:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -86,7 +86,7 @@ class History:
         """Read a commit; MissingObjectError if it is not here."""
         from dulwich.objects import Commit as Parsed
 
-        parsed = Parsed.from_raw_string(1, self._raw(commit_id, "commit"))
+        parsed = Parsed.from_string(self._raw(commit_id, "commit"))
         parents = () if commit_id in self._shallow else tuple(parent.decode() for parent in parsed.parents)
         return Commit(
             commit_id,
@@ -128,8 +128,7 @@ class History:
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
-        roots = [self._root(tree) if tree else None for tree in (before, after)]
-        return list(self._changes(*roots, ""))
+        return list(self._changes(self._root(before) if before else None, self._root(after), ""))
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
@@ -194,12 +193,11 @@ class History:
             was, now = old.get(name, (0, None)), new.get(name, (0, None))
             if was == now:
                 continue
-            folders = [tree if stat.S_ISDIR(mode) else None for mode, tree in (was, now)]
-            if any(folders):
-                yield from self._changes(*folders, f"{prefix}{name}/")
-            files = [blob if stat.S_ISREG(mode) else None for mode, blob in (was, now)]
-            if files[0] != files[1]:
-                yield FileChange(prefix + name, *files)
+            old_tree, new_tree = (tree if stat.S_ISDIR(mode) else None for mode, tree in (was, now))
+            yield from self._changes(old_tree, new_tree, f"{prefix}{name}/")
+            old_file, new_file = (blob if stat.S_ISREG(mode) else None for mode, blob in (was, now))
+            if old_file != new_file:
+                yield FileChange(prefix + name, old_file, new_file)
 
     def _read_tree(self, tree: str) -> dict[str, tuple[int, str]]:
         from dulwich.objects import parse_tree
