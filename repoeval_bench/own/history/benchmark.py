@@ -116,8 +116,8 @@ def _check(history: History, questions: CommitQuestions) -> None:
     if not questions.windows:
         reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
         raise NoDataError(
-            f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name a "
-            "repository with more history, or an earlier --since"
+            f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name "
+            "a repository with more history, or an earlier --since"
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.grammars import GRAMMARS
@@ -110,10 +110,11 @@ def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> Rename
     own = [change for change in code if not is_test(change.path)]
     if not own:
         return "only tests"
-    there = [
-        moved.get(change.path) or Rename(change.path, change.path, change.before, change.after)
+    there = [moved[change.path] for change in own if change.path in moved]
+    there += [
+        Rename(change.path, change.path, change.before, change.after)
         for change in own
-        if change.path in moved or (change.before and change.after)
+        if change.before and change.after
     ]
     edited = [rename for rename in there if rename.before != rename.after]
     if not edited:
@@ -196,8 +197,10 @@ def _code(file: SourceFile, language: Language, lines: Sequence[int], defined: I
         for line in definition.doc.lines if definition.doc and not definition.doc.followed else ():
             if line in rows:
                 rows[line] = []
+    # A language whose comments end with their line has none where the mark is missing.
+    has_comments = language.line_comment != "#" or any("#" in row for row in rows.values())
     span = LineSpan(min(lines), max(lines) + 1) if lines else LineSpan(0, 0)
-    for parsed in segments(file, language) if lines else ():
+    for parsed in segments(file, language) if lines and has_comments else ():
         for match in parsed.matches(GRAMMARS[language.name].comments, span):
             for node in (node for nodes in match.values() for node in nodes):
                 if rows.keys().isdisjoint(parsed.span(node)):
@@ -234,10 +237,9 @@ def _insertions(
     A new function after another one is not in it, so that no line answers for it.
     """
     rows = old.text.splitlines()
-    names: dict[int, str] = {}
-    for hunk in hunks:
-        inside = {*innermost(new, hunk[1], after).values()}
-        for line, name in innermost(old, _above(rows, [hunk]), before).items():
-            if name and inside == {name}:
-                names[line] = name
-    return names
+    return {
+        line: name
+        for hunk in hunks
+        for line, name in innermost(old, _above(rows, [hunk]), before).items()
+        if name and {*innermost(new, hunk[1], after).values()} == {name}
+    }

@@ -33,7 +33,7 @@ LONGEST = 2 * 365 * 86_400
 _BATCH = 256
 """Commits of the first-parent chain whose changes are read together."""
 
-NOT_HERE = "not here"
+NOT_HERE, FIRST = "not here", "only new or removed files"
 
 MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
     "merges",
@@ -226,7 +226,7 @@ class _Reading:
         for group, asked in self._asked(groups):
             self.seen += len(group.commits)
             if (older := self._base(group)) is None:  # the first commit, or the end of a shallow clone
-                self.left_out[NOT_HERE] += len(asked)
+                self.left_out[OLDER] += len(asked)
                 break
             base = older
             pending += asked
@@ -296,7 +296,7 @@ class _Reading:
         """
         order, self._order = self._order, self._order + 1
         if len(commit.parents) != 1:
-            return MERGE if commit.parents else NOT_HERE
+            return MERGE if commit.parents else NOT_HERE if self.history.is_end(commit) else FIRST
         try:
             changed = self.history.changes(self.history.commit(commit.parents[0]).tree, commit.tree)
             renames = renames_of(self.history, changed)
