@@ -18,7 +18,7 @@ from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.own.history import changes, subjects
-from repoeval_bench.own.history.changes import Change, one_file, read_change, renames_of
+from repoeval_bench.own.history.changes import Change, Rename, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import FoundGold, find_gold
 from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
@@ -119,8 +119,9 @@ class _Group(NamedTuple):
     base: str | None
 
 
-class _Candidate(NamedTuple):
-    """A commit with a question about one file: its paths and contents before and after, and its newest path, `file`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A commit with a question about one file, whose newest path is `file`.
 
     `order` is the commit's place in the history, newest first.
     """
@@ -128,10 +129,7 @@ class _Candidate(NamedTuple):
     commit: Commit
     order: int
     subject: str
-    path: str
-    new_path: str
-    before: str
-    after: str
+    touched: Rename
     file: str
 
 
@@ -272,7 +270,7 @@ class _Reading:
             candidates = {commit.id: self._candidate(commit) for group in batch for commit in group.commits}
             by_file = sorted(
                 (candidate for candidate in candidates.values() if isinstance(candidate, _Candidate)),
-                key=lambda candidate: (candidate.path, candidate.order),
+                key=lambda candidate: (candidate.touched.old, candidate.order),
             )
             read = {candidate.commit.id: self._change(candidate) for candidate in by_file}
             for group in batch:
@@ -312,14 +310,15 @@ class _Reading:
         if isinstance(touched, str):
             return touched
         file = self._newest_path.get(touched.new, touched.new)
-        return _Candidate(commit, order, subject, *touched, file)
+        return _Candidate(commit=commit, order=order, subject=subject, touched=touched, file=file)
 
     def _change(self, candidate: _Candidate) -> _Asked | str:
+        old, new, *blobs = candidate.touched
         try:
-            before, after = self.history.blob(candidate.before), self.history.blob(candidate.after)
+            before, after = map(self.history.blob, blobs)
         except MissingObjectError:
             return NOT_HERE
-        change = read_change(before, after, candidate.path, candidate.new_path)
+        change = read_change(before, after, old, new)
         return change if isinstance(change, str) else _Asked(candidate, change)
 
     def _draft(self, base: Commit, pending: list[_Asked]) -> _Draft:
@@ -352,7 +351,7 @@ class _Reading:
 
     def _path_in(self, blobs: Collection[str], asked: _Asked) -> str | None:
         """The path in a base of the file that was changed later: the same, or one that it was moved from."""
-        path = asked.candidate.path
+        path = asked.candidate.touched.old
         for order, old, new in self._moves:
             if path in blobs:
                 break

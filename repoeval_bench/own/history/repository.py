@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -33,7 +34,8 @@ MAX_COMMITS = 50_000
 _CACHED_TREES, _CACHED_BLOBS = 20_000, 512
 
 
-class Commit(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
     """A commit: ids of itself, its parents and its tree; its time in seconds, its author, and its message."""
 
     id: str
@@ -89,12 +91,12 @@ class History:
         parsed = Parsed.from_string(self._raw(commit_id, "commit"))
         parents = () if commit_id in self._shallow else tuple(parent.decode() for parent in parsed.parents)
         return Commit(
-            commit_id,
-            parents,
-            parsed.tree.decode(),
-            parsed.commit_time,
-            parsed.author.decode("utf-8", "replace"),
-            parsed.message.decode("utf-8", "replace"),
+            id=commit_id,
+            parents=parents,
+            tree=parsed.tree.decode(),
+            time=parsed.commit_time,
+            author=parsed.author.decode("utf-8", "replace"),
+            message=parsed.message.decode("utf-8", "replace"),
         )
 
     def is_end(self, commit: Commit) -> bool:
