@@ -34,6 +34,7 @@ from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.changes import AskedCommit
     from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"
@@ -90,11 +91,19 @@ class DefinitionRow(Record):
         return tuple(Place(file, LineSpan(start, end)) for file, start, end in self.gold)
 
 
+class AskedRow(Record):
+    """The commit that asks a query of protocol `commits`: its id, its date and its whole subject."""
+
+    commit: str
+    date: str
+    subject: str
+
+
 class QueryGoldRow(Record):
     """A row of queries.jsonl.gz: a query's file (`repo/path`), its gold, and the lines to write (`body`).
 
     `read` are the characters of its text that the model read. `gold` is [file, lines from, to] of each place,
-    `definitions` are those in it, if the protocol asks for definitions.
+    `definitions` are those in it, if the protocol asks for definitions; `asked` is the commit that asks.
     """
 
     query_id: str
@@ -103,6 +112,7 @@ class QueryGoldRow(Record):
     gold: list[_Gold]
     body: _Ends
     definitions: tuple[DefinitionRow, ...] = ()
+    asked: AskedRow | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +166,7 @@ def inspection_files(
                 gold=_gold_rows(gold[task.task_id]),
                 body=_ends(task.body),
                 **({"definitions": _definitions(task)} if benchmark.of_definitions else {}),
+                **({"asked": _asked(task.change)} if task.change else {}),
             )
             for task in benchmark.tasks
         ),
@@ -217,6 +228,10 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
         chars, lines = CharSpan(first, last), LineSpan(start, end)
         chunks.append(StoredChunk(chunk_id=chunk_id, file=row.file, chars=chars, lines=lines, nws=nws))
     return tuple(chunks)
+
+
+def _asked(change: AskedCommit) -> AskedRow:
+    return AskedRow(commit=change.commit, date=change.date, subject=change.subject)
 
 
 def _definitions(task: Task) -> tuple[DefinitionRow, ...]:

@@ -63,6 +63,7 @@ def build_history_pack(folder: str, out: Path | str, options: CommitOptions, nam
             NOTICES.info(f"note: {note}")
         with new_folder(target) as root:
             content = _write(history, questions, root, name)
+    NOTICES.info(questions.summary)
     if len(questions.tasks) < FEWEST_TASKS:
         NOTICES.info(
             f"note: {count(len(questions.tasks), 'question')}: fewer than {FEWEST_TASKS} are too few to choose a "

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.changes import AskedCommit
@@ -93,6 +93,10 @@ class Window:
     tasks: tuple[Task, ...]
 
 
+def _effective(numbers: Counter[Any]) -> float:
+    return numbers.total() ** 2 / sum(number**2 for number in numbers.values()) if numbers else 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitQuestions:
     """The windows of a history, newest first, and the commits that ask nothing, by reason.
@@ -105,6 +109,17 @@ class CommitQuestions:
     seen: int
     left_out: dict[str, int]
     notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """Their number, and the numbers of files and authors; effective ones weigh by questions, as 1 / sum(share^2)."""
+        asked = [task.change for task in self.tasks if task.change]
+        files, authors = Counter(one.file for one in asked), Counter(one.author for one in asked)
+        return (
+            f"{count(len(asked), 'question')} of {count(self.seen, 'commit')}, {sum(one.is_insertion for one in asked)} of "
+            f"them insertions; {count(len(files), 'file')} (effective number {_effective(files):.1f}) and "
+            f"{count(len(authors), 'author')} ({_effective(authors):.1f})"
+        )
 
     @property
     def tasks(self) -> tuple[Task, ...]:
