@@ -34,7 +34,6 @@ from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.changes import AskedCommit
     from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"
@@ -91,7 +90,7 @@ class DefinitionRow(Record):
         return tuple(Place(file, LineSpan(start, end)) for file, start, end in self.gold)
 
 
-class AskedRow(Record):
+class CommitRow(Record):
     """The commit that asks a query of protocol `commits`: its id, its date and its whole subject."""
 
     commit: str
@@ -103,7 +102,7 @@ class QueryGoldRow(Record):
     """A row of queries.jsonl.gz: a query's file (`repo/path`), its gold, and the lines to write (`body`).
 
     `read` are the characters of its text that the model read. `gold` is [file, lines from, to] of each place,
-    `definitions` are those in it, if the protocol asks for definitions; `asked` is the commit that asks.
+    `definitions` are those in it, if the protocol asks for definitions; `commit` asks it.
     """
 
     query_id: str
@@ -112,7 +111,7 @@ class QueryGoldRow(Record):
     gold: list[_Gold]
     body: _Ends
     definitions: tuple[DefinitionRow, ...] = ()
-    asked: AskedRow | None = None
+    commit: CommitRow | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +164,7 @@ def inspection_files(
                 read=_ends(read[task.task_id]),
                 gold=_gold_rows(gold[task.task_id]),
                 body=_ends(task.body),
-                **({"definitions": _definitions(task)} if benchmark.of_definitions else {}),
-                **({"asked": _asked(task.change)} if task.change else {}),
+                **_own_fields(task, of_definitions=benchmark.of_definitions),
             )
             for task in benchmark.tasks
         ),
@@ -230,8 +228,12 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
     return tuple(chunks)
 
 
-def _asked(change: AskedCommit) -> AskedRow:
-    return AskedRow(commit=change.commit, date=change.date, subject=change.subject)
+def _own_fields(task: Task, *, of_definitions: bool) -> dict[str, Any]:
+    """The fields that only queries of some protocols have."""
+    fields: dict[str, Any] = {"definitions": _definitions(task)} if of_definitions else {}
+    if change := task.change:
+        fields["commit"] = CommitRow(commit=change.commit, date=change.date, subject=change.subject)
+    return fields
 
 
 def _definitions(task: Task) -> tuple[DefinitionRow, ...]:

@@ -61,7 +61,7 @@ class ChangedLine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ChangedFile:
     """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion."""
 
     path: str
@@ -122,7 +122,7 @@ def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> Rename
     return edited[0] if len(edited) + len(own) - len(there) == 1 else "several files"
 
 
-def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> Change | str:
+def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> ChangedFile | str:
     """Compare two versions of a file; the reason where the change asks nothing."""
     versions = [read_source(raw, name) for raw, name in ((before, path), (after, new_path or path))]
     if None in versions:
@@ -147,7 +147,7 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     lines = tuple(ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name)
     if not lines:
         return "outside of definitions"
-    return Change(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=not replaced)
+    return ChangedFile(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=not replaced)
 
 
 Hunk = tuple[LineSpan, LineSpan]

@@ -11,7 +11,7 @@ MOST = 250
 """Edits that are enough for the cost of one."""
 
 
-class Edit(NamedTuple):
+class FileEdit(NamedTuple):
     """One commit's edit of one file of code: its newest path in the commit, and its text before and after."""
 
     path: str
@@ -19,9 +19,9 @@ class Edit(NamedTuple):
     after: str
 
 
-def edits_of(history: History, limit: int = MOST) -> list[Edit]:
+def edits_of(history: History, limit: int = MOST) -> list[FileEdit]:
     """The last edits of one file of code, newest first, whatever their subjects say; at most `limit`."""
-    edits: list[Edit] = []
+    edits: list[FileEdit] = []
     for commit in history.log():
         if len(edits) == limit:
             break
@@ -37,5 +37,5 @@ def edits_of(history: History, limit: int = MOST) -> list[Edit]:
         except MissingObjectError:
             continue
         if before and after and before[0].text != after[0].text:
-            edits.append(Edit(touched.new, before[0].text, after[0].text))
+            edits.append(FileEdit(touched.new, before[0].text, after[0].text))
     return edits

@@ -127,8 +127,8 @@ def test_a_commit_changes_one_file_of_code(paths, reason):
     ],
 )
 def test_a_diff_is_the_lines_that_differ(before, after, hunks):
-    found = line_diff(before, after, 4)
-    assert (found and [((a.start, a.end), (b.start, b.end)) for a, b in found]) == hunks
+    hunks_of = line_diff(before, after, 4)
+    assert (hunks_of and [((a.start, a.end), (b.start, b.end)) for a, b in hunks_of]) == hunks
 
 
 @pytest.mark.parametrize("path", FILES)

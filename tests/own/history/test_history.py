@@ -65,23 +65,23 @@ def story(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def asked(story):
+def result(story):
     """The questions of the history, and its benchmark."""
     with history_of(story.folder) as history:
         questions = commit_questions(history, OPTIONS)
         return questions, benchmark_of(history, questions)
 
 
-def test_every_commit_is_a_question_or_counted(asked, story):
-    questions, _ = asked
+def test_every_commit_is_a_question_or_counted(result, story):
+    questions, _ = result
     assert questions.seen <= len(story.ids)
     assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
     assert {"merges", "bots", "reverts", "most of a file", "no code"} <= questions.left_out.keys()
     assert questions.notes == ()
 
 
-def test_windows_follow_each_other_and_have_names_of_their_months(asked, times):
-    questions, _ = asked
+def test_windows_follow_each_other_and_have_names_of_their_months(result, times):
+    questions, _ = result
     bases = [window.base.time for window in questions.windows]
     assert len(bases) > 1
     assert bases == sorted(bases, reverse=True)
@@ -101,8 +101,8 @@ def times(story):
         return {commit.id: commit.time for commit in history.log()}
 
 
-def test_nothing_that_a_later_commit_wrote_is_searched(asked, story):
-    questions, benchmark = asked
+def test_nothing_that_a_later_commit_wrote_is_searched(result, story):
+    questions, benchmark = result
     for window in questions.windows:
         here = {int(number) for file in benchmark.files[window.name] for number in WRITTEN.findall(file.text)}
         later = {int(re.search(r"\d+", task.prompt)[0]) for task in window.tasks if "item number" in task.prompt}
@@ -111,8 +111,8 @@ def test_nothing_that_a_later_commit_wrote_is_searched(asked, story):
         assert max(here - {800, 900}, default=-1) < min(later)
 
 
-def test_gold_is_the_lines_of_the_base_that_were_changed(asked, story):
-    questions, benchmark = asked
+def test_gold_is_the_lines_of_the_base_that_were_changed(result, story):
+    questions, benchmark = result
     files = benchmark.by_name
     for task in questions.tasks:
         (exact,) = task.change.exact
@@ -129,8 +129,8 @@ def test_gold_is_the_lines_of_the_base_that_were_changed(asked, story):
         assert files[task.file].line_text(exact.lines).rstrip("\n") in gone
 
 
-def test_a_file_is_one_in_all_windows_also_if_it_moved(asked):
-    questions, _ = asked
+def test_a_file_is_one_in_all_windows_also_if_it_moved(result):
+    questions, _ = result
     carts = [task for task in questions.tasks if task.path.endswith("cart.py")]
     assert {task.change.file for task in carts} == {"cart/cart.py"}
     assert {task.path for task in carts} == {"cart/cart.py", "shop/cart.py"}
@@ -226,8 +226,8 @@ def test_edits_are_the_last_texts_of_one_file(story):
         assert len(edits_of(history)) == 62
 
 
-def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(asked, story, tmp_path):
-    questions, benchmark = asked
+def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):
+    questions, benchmark = result
     answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack", "--per-file", 9)
     assert "commits read" in answer.out
     pack = Pack.find(str(tmp_path / "pack"))
