@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, note, set_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.report.table import Table, figures, make_table
+from repoeval_bench.report.table import Column, Table, figures, make_table
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.obtain import Obtained
-    from repoeval_bench.dataset.pack import PackFile
+    from repoeval_bench.dataset.pack import Pack, PackFile
     from repoeval_bench.dataset.summary import RepositorySummary
 
 
@@ -108,8 +111,37 @@ def verify(*, as_json: bool, **options: Any) -> None:
     metavar="FILE",
     help="A SCIP index of the first source, used before the rules; repeat it for the next sources.",
 )
+@click.option(
+    "--commits",
+    is_flag=True,
+    help="Instead of tasks, questions from the history of SOURCE, a checkout or bare repository.",
+)
+@click.option(
+    "--since", default="", metavar="DATE|REV", help="With --commits: only later commits ask. [default: 5 years]"
+)
+@click.option(
+    "--windows",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="With --commits: the most trees that are searched, each with the questions of the commits after it.",
+)
+@click.option(
+    "--per-window",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="With --commits: the most questions of a window.",
+)
+@click.option(
+    "--per-file",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    help="With --commits: the most questions of a file in all windows.",
+)
 @json_option
-def build(*, as_json: bool, output: Path, **fields: Any) -> None:
+def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
 
     \b
@@ -120,19 +152,56 @@ def build(*, as_json: bool, output: Path, **fields: Any) -> None:
                npm:NAME@VERSION, the tarball from npm's registry
 
     Nothing of a source is run. Vendored, generated and minified files are left out and counted; docs/packs.md has the
-    rules. PACK is then a --source like any other.
+    rules. PACK is then a --source like any other. A pack of --commits is scored by --protocol commits. It holds
+    subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are
-    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-
-    pack = build_pack(BuildRequest(**fields), output)
+    history = {name: fields.pop(name) for name in ("since", "windows", "per_window", "per_file")}
+    pack = _history_pack(output, history, **fields) if commits else _code_pack(output, history, **fields)
     content = pack.content
     if as_json:
         print_json(content.model_dump(by_alias=True))
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {output}")
+    if commits:
+        print_table(_commits(content))
+        return
     print_table(_levels(content))
     if any(level.uses for level in content.levels.values()):
         print_table(_names(content))
+
+
+def _code_pack(output: Path, history: dict[str, Any], **fields: Any) -> Pack:
+    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+
+    _refuse_given(history, "belongs to --commits; add it")
+    return build_pack(BuildRequest(**fields), output)
+
+
+def _history_pack(output: Path, history: dict[str, Any], *, sources: tuple[str, ...], name: str, **code: Any) -> Pack:
+    from repoeval_bench.own.history import CommitOptions, build_history_pack
+
+    _refuse_given(code, "makes tasks of code; leave it out with --commits")
+    if len(sources) > 1:
+        raise UsageError(f"--commits reads one history, and {len(sources)} sources are named; build a pack of each")
+    return build_history_pack(sources[0], output, CommitOptions(**history), name)
+
+
+def _refuse_given(options: Iterable[str], why: str) -> None:
+    """Raise a UsageError for the first of these options that was given."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in options and context.get_parameter_source(parameter.name) != ParameterSource.DEFAULT:
+            raise UsageError(f"{parameter.opts[0]} {why}")
+
+
+def _commits(content: PackFile) -> Table:
+    """Tabulate what became of the commits: the questions, and the others by reason."""
+    from repoeval_bench.own.history.questions import REASONS
+
+    (level,) = content.levels.values()
+    rows = [("questions", level.tasks, ""), *((reason, n, REASONS[reason]) for reason, n in level.left_out.items())]
+    rows.append(("commits read", level.candidates, ""))
+    return make_table(["", *figures("commits", number=""), Column(name="meaning", prose=True)], rows)
 
 
 def _levels(content: PackFile) -> Table:

@@ -155,10 +155,10 @@ def _measures(name: str) -> Iterator[str]:
 
 
 def _facts() -> dict[str, str]:
-    from repoeval_bench.dataset.task_facts import FACTS
+    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
     from repoeval_bench.protocols import uses
 
-    return {**FACTS, **uses.FACTS}
+    return {**FACTS, **uses.FACTS, **COMMIT_FACTS}
 
 
 _GOLD = {
@@ -167,6 +167,10 @@ _GOLD = {
     "body": "[h, h+n): the lines to be written",
     "uses": "the definitions of the names in the lines to be written: decorators, header and docstring of a function "
     "or class, a name's statement; at most 12 non-blank lines each, without the prompt's",
+    "lines": "the lines that the commit removed or replaced, as they stand in the base, with five lines around each "
+    "within its definition",
+    "exact": "these lines alone; of a commit that only inserts, the line before",
+    "definitions": "the whole innermost definitions that contain them",
     "places": "the lines that answer the question, in one or several places",
 }
 
@@ -197,7 +201,7 @@ def _protocols(name: str) -> Iterator[str]:
         "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
     }
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
-    noun = "question" if protocol.gold == "places" else "prompt"
+    noun = "prompt" if protocol.tasks == "completion" else "question"
     lines = {
         "query": f"{protocol.query}: the {'whole' if protocol.query == 'full' else 'last lines of the'} {noun}",
         "gold": f"{protocol.gold}: {_gold(protocol)}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from repoeval_bench.core.changes import AskedCommit
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.places import Gold
 from repoeval_bench.core.source import SourceFile
@@ -18,7 +19,7 @@ class Task:
 
     `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark. `uses` are the
     definitions of the repository that these lines use; None if that is not known. A task may be a question instead:
-    then `prompt` is its text, `places` answer it, and `body` is the first of them.
+    then `prompt` is its text, `places` answer it, and `body` is the first of them. `change` is the commit that asks it.
     """
 
     task_id: str
@@ -32,6 +33,7 @@ class Task:
     function_name: str | None = None
     uses: tuple[UsedDefinition, ...] | None = None
     places: Gold = ()
+    change: AskedCommit | None = None
 
     @property
     def file(self) -> str:

@@ -76,8 +76,9 @@ class Definition:
     broken: bool
 
 
-@lru_cache(maxsize=4096)  # tasks, uses and questions all need them
-def definitions(file: SourceFile, language: Language, lines: tuple[int, ...] | None = None) -> tuple[Definition, ...]:
+def read_definitions(
+    file: SourceFile, language: Language, lines: tuple[int, ...] | None = None
+) -> tuple[Definition, ...]:
     """Every definition in the order of the file, outer ones before those inside them.
 
     With `lines`, in order, only those whose syntax is on one of them. GrammarError if the grammar is not installed. In
@@ -87,6 +88,10 @@ def definitions(file: SourceFile, language: Language, lines: tuple[int, ...] | N
     for parsed in legible_segments(file, language):
         _Walk(parsed, collected, lines).run()
     return tuple(collected)
+
+
+definitions = lru_cache(maxsize=4096)(read_definitions)
+"""`read_definitions`, cached: tasks, uses and questions all need those of the files that are searched."""
 
 
 def legible_segments(file: SourceFile, language: Language) -> Iterator[Parsed]:

@@ -51,7 +51,12 @@ def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, Sou
 
 
 def is_misplaced(task: Task, files: Mapping[str, SourceFile]) -> bool:
-    """Return whether a task's ground truth is not at its lines, line ends apart; the files must be long enough."""
+    """Return whether a task's ground truth is not at its lines, line ends apart; the files must be long enough.
+
+    A question has no ground truth.
+    """
+    if task.places:
+        return False
     expected = task.ground_truth.replace("\r\n", "\n")
     lines = "".join(files[location.file].line_text(location.lines) for location in ground_truth_places(task))
     return lines.removesuffix("\n") != expected.removesuffix("\n")
@@ -72,6 +77,9 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
     for task in tasks:
         fields: list[object] = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
         fields += [[location.file, location.lines.start, location.lines.end] for location in task.places]
+        if task.change:
+            golds = (task.change.exact, task.change.definitions)
+            fields += [[place.lines.start, place.lines.end] for gold in golds for place in gold]
         digest.update(_line(*fields, sha256_text(task.prompt), sha256_text(task.ground_truth)))
     for repo in sorted(files):
         for file in files[repo]:

@@ -18,6 +18,9 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.core.files import folder_beside, is_device, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.dataset.commits import LEVEL as COMMITS
+from repoeval_bench.dataset.commits import TABLE as COMMIT_TABLE
+from repoeval_bench.dataset.commits import parse_commits
 from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import EXTENSIONS, TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source
@@ -45,7 +48,7 @@ class InstalledSet:
     @property
     def task_file(self) -> Path:
         """The task set's task file."""
-        return self.root / "tasks" / self.task_set.task_file
+        return self.root / "tasks" / (COMMIT_TABLE if self.task_set.level == COMMITS else self.task_set.task_file)
 
     @property
     def tree(self) -> Path:
@@ -64,6 +67,8 @@ class InstalledSet:
             if is_device(path):
                 raise DatasetError(f"the task file {path} is a pipe or a device; name another source with --source")
             raw = path.read_bytes()
+        if self.task_set.level == COMMITS:
+            return parse_commits(raw, path.name)
         return parse_tasks(raw, name=path.name, level=self.task_set.level)
 
     @property

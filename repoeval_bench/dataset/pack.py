@@ -3,6 +3,7 @@
     pack.yaml                                        sources, rules, seed, counts
     tasks/function_level_completion_2k_context_code.test.jsonl
     tasks/function_level_completion_2k_context_code.test.uses.tsv   which definitions its tasks use, where resolved
+    tasks/commits.jsonl                              instead of both: the questions of a history
     repositories/REPOSITORY/...                      the files, byte for byte
     repositories/.sha256                             their hashes
 
@@ -148,8 +149,13 @@ class Pack:
         return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=ENDINGS, missing=missing, whole=whole)
 
     def task_set(self, level: str, context: str, tokenizer: str) -> TaskSet:
-        """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused."""
+        """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused.
+
+        In a pack of one level, the usual level is that one.
+        """
         own = self.content
+        if level == DEFAULT.level and level not in own.levels and len(own.levels) == 1:
+            (level,) = own.levels
         for name, requested, usual, mine in (
             ("context", context, DEFAULT.context, own.context),
             ("tokenizer", tokenizer, DEFAULT.tokenizer, own.tokenizer),

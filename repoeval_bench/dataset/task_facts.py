@@ -19,6 +19,26 @@ FACTS = {
 }
 """Facts of a task; None where the language is not known, or the task is not in a function."""
 
+COMMIT_FACTS = {
+    "age_days": "days from the base, whose tree is searched, to the commit that asks",
+    "words": "words of the question",
+    "lines_changed": "lines that the commit removed and added",
+    "is_insertion": "whether the commit removed nothing, so that the gold is at the line before",
+}
+"""Facts of a task of protocol `commits`, beside the others."""
+
+
+def commit_facts(task: Task) -> dict[str, Fact]:
+    """The facts of a question of a history; see `COMMIT_FACTS`."""
+    change = task.change
+    assert change is not None
+    return {
+        "age_days": change.age_days,
+        "words": len(task.prompt.split()),
+        "lines_changed": change.lines_changed,
+        "is_insertion": change.is_insertion,
+    }
+
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
     """Return task_id -> fact -> value, for every task; see `FACTS`."""

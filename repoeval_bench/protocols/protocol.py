@@ -20,8 +20,11 @@ Gold = Literal[
     "uses:resolved",
     "uses:imported",
     "places",
+    "lines",
+    "exact",
+    "definitions",
 ]
-Tasks = Literal["completion", "docstring", "tests", "prose", "questions"]
+Tasks = Literal["completion", "docstring", "tests", "prose", "commits", "questions"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
@@ -29,6 +32,9 @@ Scope = Literal["repository", "pooled"]
 
 BASELINE = "fixed:max_nws=1500"
 """The chunker whose chunks are the documents of protocol `linemap`."""
+
+COMMIT_GOLDS = ("lines", "exact", "definitions")
+"""The golds of protocol `commits`, the deciding one first."""
 
 CHOICES: Mapping[str, tuple[str, ...] | None] = {
     "query": None,
@@ -59,7 +65,7 @@ class Protocol:
     renames the
     protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
     queries are: completion tasks, own questions, or one for every documented function, test, or paragraph that links
-    code. A question's gold are its `places`.
+    code; those of `commits` are in the data. A question's gold are its `places`, which `commits` calls `lines`.
     """
 
     name: str
@@ -98,6 +104,8 @@ class Protocol:
             == "tests",
             "an experiment: of 30 questions that were read, 21 are about what their paragraph links, and few documents "
             "hold most": self.tasks == "prose",
+            "a commit's subject is written after the work, and its lines are those that one author changed; others may "
+            "answer as well": self.tasks == "commits",
             "the places are those that the questions' author knew; others may answer as well": self.tasks
             == "questions",
             "at function level trlx and betty are left out": self.repositories == "six",
@@ -150,10 +158,13 @@ class Protocol:
 
     def check(self) -> None:
         """Raise a UsageError if all gold is excluded, or a choice is made twice."""
-        if (self.tasks == "completion") == (self.gold == "places"):
+        questions = {"commits": COMMIT_GOLDS}.get(self.tasks, ("places",))
+        if (self.gold in questions) == (self.tasks == "completion") or (self.gold in COMMIT_GOLDS) != (
+            self.tasks == "commits"
+        ):
             raise UsageError(
-                f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: questions have gold "
-                "places, and completion tasks another"
+                f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: commits have gold "
+                f"{', '.join(COMMIT_GOLDS)}, other questions places, and completion tasks another"
             )
         if (self.query == NAMED) > (self.tasks in ("tests", "prose")):
             raise UsageError(

@@ -101,11 +101,14 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """Return the task's gold: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n), or what it uses.
 
-    A question's gold is its `places`. Lines that are blanked for the query (exclusion=body) cannot be gold and are left
-    out.
+    A question's gold is its `places`, or another gold of its commit. Lines that are blanked for the query
+    (exclusion=body) cannot be gold and are left out.
     """
-    if protocol.gold == "places":
+    if protocol.gold in ("places", "lines"):
         return task.places
+    if protocol.gold in ("exact", "definitions"):
+        assert task.change is not None
+        return task.change.exact if protocol.gold == "exact" else task.change.definitions
     if protocol.of_definitions:
         return join(location for gold in definitions_of(task) for location in gold)
     spans = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}

@@ -78,6 +78,17 @@ _PROTOCOLS = (
         tasks="tests",
     ),
     Protocol(
+        name="commits",
+        query="full",
+        gold="lines",
+        relevance="overlap",
+        repositories="all",
+        headline="micro",
+        users="code search: query the subject of a later commit, gold the lines that it changed in the tree before, "
+        "with five lines around; a pack of `data build CHECKOUT --commits` has them",
+        tasks="commits",
+    ),
+    Protocol(
         name="prose",
         query="full",
         gold="places",

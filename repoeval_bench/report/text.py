@@ -161,7 +161,7 @@ def cluster_count(number: int, clustered_by: str) -> str:
 
 def flipped_units(clustered_by: str) -> str:
     """Return what tests flip the signs of: `files`, `groups of files`, `groups of one conversation`."""
-    return plural(clustered_by) if clustered_by in {"file", GROUP} else f"groups of one {clustered_by}"
+    return plural(clustered_by) if clustered_by in {"file", "source file", GROUP} else f"groups of one {clustered_by}"
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ChunkError, DatasetError
+from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
@@ -117,13 +117,19 @@ def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...],
 
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     """Return the inputs that all chunkers share; `selected` is the result of `select`."""
-    from repoeval_bench.dataset.task_facts import task_facts  # ten grammars, which stored runs do not need
+    from repoeval_bench.dataset.task_facts import (
+        commit_facts,
+        task_facts,
+    )  # ten grammars, which stored runs do not need
 
     queries = make_queries(selected.tasks, protocol.query)
     facts = task_facts(selected)
     if protocol.of_definitions:
         for task in selected.tasks:
             facts[task.task_id] |= uses_facts(task)
+    if protocol.tasks == "commits":
+        for task in selected.tasks:
+            facts[task.task_id] |= commit_facts(task)
     gold = {task.task_id: gold_of(task, protocol) for task in selected.tasks}
     return Inputs(
         benchmark=selected,
@@ -209,6 +215,17 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
         from repoeval_bench.dataset.prose import questions_of_prose
 
         return questions_of_prose(selected, named=protocol.query == NAMED)
+    asks_commits = any(task.change for task in benchmark.tasks[:1])
+    if protocol.tasks == "commits" and not asks_commits:
+        raise NoDataError(
+            f"protocol {protocol.name} asks the commits of a history, and {benchmark.name} has none; build a pack with "
+            "`repoeval-bench data build CHECKOUT --commits`"
+        )
+    if protocol.tasks == "completion" and asks_commits:
+        raise UsageError(
+            f"protocol {protocol.name} completes code, and {benchmark.name} has questions of commits; choose protocol "
+            "commits"
+        )
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
     if protocol.of_definitions and selected.tasks:

@@ -22,6 +22,7 @@ from repoeval_bench.core.files import git_blob_id
 if TYPE_CHECKING:
     from dulwich.ignore import Pattern
     from dulwich.object_format import ObjectFormat
+    from dulwich.object_store import DiskObjectStore
 
 MAX_TEXT = 1 << 20
 """Bytes of a `.gitignore` or of another small file of a checkout."""
@@ -90,8 +91,8 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     from dulwich.index import ConflictedIndexEntry, Index
 
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
-    control, common = _folders(top)
-    commit = _commit(control, common)
+    control, common = control_folders(top)
+    commit = head_commit(control, common)
     index = Index(control / "index", object_format=_object_format(commit))
     tracked: set[str] = set()
     submodules: set[str] = set()
@@ -105,19 +106,20 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     if prefix and not tracked and rules.skip_folder(prefix.rstrip("/")):
         return None
     known = frozenset(path for path in paths if path in tracked or not rules.skip_file(prefix + path))
-    return Checkout(commit, common.resolve(), dict(_committed(common / "objects", commit, prefix)), known)
+    return Checkout(commit, common.resolve(), dict(_committed(common, commit, prefix)), known)
 
 
 _GITLINK = 0o160000
 """Mode of a submodule in an index."""
 
 
-def _folders(top: Path) -> tuple[Path, Path]:
+def control_folders(top: Path) -> tuple[Path, Path]:
     """Return the folder of a worktree's own state and the folder that all worktrees share, with every file checked.
 
-    A `.git` file (of a linked worktree or a submodule) is followed wherever it points, as git does.
+    A `.git` file (of a linked worktree or a submodule) is followed wherever it points, as git does. A folder without
+    `.git` is a bare repository.
     """
-    control = top / ".git"
+    control = top / ".git" if os.path.lexists(top / ".git") else top
     if not control.is_dir():
         name = _text(control).strip()
         if not name.startswith("gitdir: "):
@@ -174,7 +176,8 @@ def _text(path: Path) -> str:
     return os.fsdecode(raw)
 
 
-def _commit(control: Path, common: Path) -> str:
+def head_commit(control: Path, common: Path) -> str:
+    """Return the id of the commit that is checked out, "" before the first."""
     from dulwich.refs import HEADREF, DiskRefsContainer
 
     _, commit = DiskRefsContainer(common, control).follow(HEADREF)
@@ -191,14 +194,21 @@ def _object_format(commit: str) -> ObjectFormat:
     return SHA256 if len(commit) == 64 else SHA1
 
 
-def _committed(objects: Path, commit: str, prefix: str) -> Iterator[tuple[str, str]]:
+def open_objects(common: Path, commit: str) -> DiskObjectStore:
+    """Open the objects of a checkout, whose ids are as long as this commit's; nothing is fetched. Close it after."""
+    from dulwich.object_store import DiskObjectStore
+
+    return DiskObjectStore(common / "objects", object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT)
+
+
+def _committed(common: Path, commit: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield path and blob id of each regular file of a commit below a prefix."""
-    from dulwich.object_store import DiskObjectStore, iter_tree_contents
+    from dulwich.object_store import iter_tree_contents
     from dulwich.objects import Commit, ObjectID, Tree
 
     if not commit:
         return
-    store = DiskObjectStore(objects, object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT)
+    store = open_objects(common, commit)
     try:
         head = store[ObjectID(commit.encode())]
         if not isinstance(head, Commit):

@@ -210,11 +210,11 @@ class _Building:
         return PackFile(
             schema=1,
             name=self._request.name or sources[0].repository + (f"_and_{others}_more" if others else ""),
-            tool=_version("repoeval-bench"),
+            tool=installed_version("repoeval-bench"),
             seed=self._request.seed,
             context=CONTEXT,
             tokenizer=TOKENIZER,
-            languages={name: _version(LANGUAGES[name].package) for name in languages},
+            languages={name: installed_version(LANGUAGES[name].package) for name in languages},
             levels={FUNCTION.name: level},
             sources=sources,
             rules=f"{RULES_VERSION}: docs/packs.md",
@@ -258,7 +258,7 @@ def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
     return f"the sources give no task: {cause}; {way_out}"
 
 
-def _version(package: str) -> str:
+def installed_version(package: str) -> str:
     """`package version`, or `package` where it is not installed."""
     try:
         return f"{package} {version(package)}"

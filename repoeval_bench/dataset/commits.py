@@ -1,0 +1,120 @@
+"""The table of a history's questions in a pack: one JSON row for each commit that asks, with three golds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
+from repoeval_bench.core.places import Gold, Place
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.validation import Count, Line
+
+LEVEL = "commits"
+"""The level of tasks that are questions of a history."""
+TABLE = "commits.jsonl"
+"""The name of the table, in a pack's folder of tasks."""
+
+_Ends = tuple[Line, Line]
+
+
+class _Row(BaseModel):
+    """A question: the window's repository, the path in its tree, and spans of lines (0-based, half-open) by gold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task_id: str
+    repo: str
+    path: str
+    query: str
+    lines: Annotated[list[_Ends], Field(min_length=1)]
+    exact: Annotated[list[_Ends], Field(min_length=1)]
+    definitions: Annotated[list[_Ends], Field(min_length=1)]
+    commit: str
+    date: str
+    subject: str
+    author: Annotated[int, Field(ge=1)]
+    file: str
+    age_days: Count
+    lines_changed: Count
+    is_insertion: bool
+
+    def task(self) -> Task:
+        gold = self._gold(self.lines)
+        return Task(
+            task_id=self.task_id,
+            repo=self.repo,
+            path=self.path,
+            prompt=self.query,
+            ground_truth="",
+            body=gold[0].lines,
+            context_start=gold[0].lines.start,
+            level=LEVEL,
+            places=gold,
+            change=AskedCommit(
+                commit=self.commit,
+                date=self.date,
+                subject=self.subject,
+                author=self.author,
+                file=self.file,
+                age_days=self.age_days,
+                lines_changed=self.lines_changed,
+                is_insertion=self.is_insertion,
+                exact=self._gold(self.exact),
+                definitions=self._gold(self.definitions),
+            ),
+        )
+
+    def _gold(self, spans: Iterable[_Ends]) -> Gold:
+        return tuple(Place(f"{self.repo}/{self.path}", LineSpan(start, end)) for start, end in spans)
+
+
+def dump_commits(tasks: Iterable[Task]) -> bytes:
+    """The table of these questions; `parse_commits` gives the same tasks back."""
+    rows = []
+    for task in tasks:
+        change = task.change
+        assert change is not None
+        row = _Row(
+            task_id=task.task_id,
+            repo=task.repo,
+            path=task.path,
+            query=task.prompt,
+            lines=_ends(task.places),
+            exact=_ends(change.exact),
+            definitions=_ends(change.definitions),
+            commit=change.commit,
+            date=change.date,
+            subject=change.subject,
+            author=change.author,
+            file=change.file,
+            age_days=change.age_days,
+            lines_changed=change.lines_changed,
+            is_insertion=change.is_insertion,
+        )
+        rows.append(json.dumps(row.model_dump()) + "\n")
+    return "".join(rows).encode()
+
+
+def parse_commits(raw: bytes, name: str) -> tuple[Task, ...]:
+    """The questions of a table, in its order; a DatasetError lists each bad row as `name:line: field: problem`."""
+    tasks: list[Task] = []
+    problems: list[str] = []
+    for number, row in parse_rows(raw, _Row):
+        if isinstance(row, JsonFaultError):
+            problems += (f"{name}:{number}: {fault}" for fault in row.faults)
+        else:
+            tasks.append(row.task())
+    if problems or not tasks:
+        raise DatasetError("\n  ".join([f"{name} is not a table of commits; build the pack again", *problems]))
+    return tuple(tasks)
+
+
+def _ends(gold: Gold) -> list[_Ends]:
+    return [(location.lines.start, location.lines.end) for location in gold]

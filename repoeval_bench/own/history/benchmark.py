@@ -1,0 +1,138 @@
+"""The questions of a history as a benchmark, in memory or as a pack: each window is a repository of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.archives import ArchiveEntry
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.build.code import CodeFile, Gathered, gather
+from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
+from repoeval_bench.dataset.build.origin import Origin
+from repoeval_bench.dataset.build.pack import RULES_VERSION, installed_version
+from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER
+from repoeval_bench.dataset.commits import LEVEL, TABLE, dump_commits
+from repoeval_bench.dataset.install import HASHES
+from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
+from repoeval_bench.dataset.summary import licence_of
+from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions
+from repoeval_bench.own.history.repository import History, MissingObjectError, history_of
+
+
+def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -> Benchmark:
+    """The windows as a benchmark that protocol `commits` scores, with the files that are searched.
+
+    NoDataError: the history asks nothing.
+    """
+    _check(history, questions)
+    tasks = questions.tasks
+    files = {
+        window.name: tuple(taken.file for taken in _taken(history, window, Gathered()) if taken.file and taken.language)
+        for window in questions.windows
+    }
+    return Benchmark(
+        name=f"history-{name or history.name}-{LEVEL}-{CONTEXT}-{TOKENIZER}",
+        fingerprint=fingerprint(tasks, files),
+        level=LEVEL,
+        tasks=tasks,
+        files=files,
+        source="history",
+        whole_tasks=len(tasks),
+        whole_repos=len(files),
+    )
+
+
+def build_history_pack(folder: str, out: Path | str, options: CommitOptions, name: str = "") -> Pack:
+    """Build a pack of the questions of a checkout's history, in the folder `out`, which must not exist or be empty.
+
+    Notices name every window and say how far the history reaches. NoDataError: it asks nothing; nothing is written.
+    """
+    target = new_target(out, "pack")
+    with history_of(folder) as history:
+        questions = commit_questions(history, options)
+        _check(history, questions)
+        for note in questions.notes:
+            NOTICES.info(f"note: {note}")
+        with new_folder(target) as root:
+            content = _write(history, questions, root, name)
+    NOTICES.info(questions.summary)
+    if len(questions.tasks) < FEWEST_TASKS:
+        NOTICES.info(
+            f"note: {count(len(questions.tasks), 'question')}: fewer than {FEWEST_TASKS} are too few to choose a "
+            "chunker by"
+        )
+    return Pack(target, content)
+
+
+def _write(history: History, questions: CommitQuestions, root: Path, name: str) -> PackFile:
+    hashes: list[str] = []
+    sources = []
+    for window in questions.windows:
+        gathered = Gathered()
+        folder = root / TREE / window.name
+        for taken in _taken(history, window, gathered):
+            write_plain(folder / taken.path, taken.raw)
+            hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {window.name}/{taken.path}\n")
+        facts = {"commit": window.base.id, "date": window.base.day}
+        sources.append(
+            PackSource(
+                repository=window.name,
+                kind="git",
+                licence=licence_of(folder),
+                files=dict(sorted(gathered.files.items())),
+                lines=dict(sorted(gathered.lines.items())),
+                left_out=gathered.counts,
+                **facts,
+            )
+        )
+        NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
+    write_plain(root / TREE / HASHES, "".join(sorted(hashes)).encode())
+    write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))
+    languages = sorted({language for source in sources for language in source.files})
+    content = PackFile(
+        schema=1,
+        name=name or f"{history.name}-commits",
+        tool=installed_version("repoeval-bench"),
+        seed=0,
+        context=CONTEXT,
+        tokenizer=TOKENIZER,
+        languages={language: installed_version(LANGUAGES[language].package) for language in languages},
+        levels={LEVEL: PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)},
+        sources=sources,
+        rules=f"{RULES_VERSION}: docs/packs.md",
+    )
+    write_plain(root / MANIFEST, dump_manifest(content))
+    return content
+
+
+def _check(history: History, questions: CommitQuestions) -> None:
+    if not questions.windows:
+        reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
+        raise NoDataError(
+            f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name "
+            "a repository with more history, or an earlier --since"
+        )
+
+
+def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[CodeFile]:
+    """The files of a base by the rules of packs, sorted by path."""
+    blobs = history.files(window.base.tree)
+
+    def entries() -> Iterator[ArchiveEntry]:
+        for path, blob in sorted(blobs.items()):
+            try:
+                raw = history.blob(blob)
+            except MissingObjectError:
+                continue
+            yield ArchiveEntry(path, len(raw), partial(bytes, raw))
+
+    origin = Origin(name=window.name, facts={}, paths=blobs.keys(), entries=entries)
+    return gather(origin, (), gathered)

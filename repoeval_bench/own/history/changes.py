@@ -1,0 +1,245 @@
+"""One commit's change to one file of code: the lines that it touched, by definition, or why it asks nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+from repoeval_bench.core.definitions import Definition, read_definitions
+from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.languages import Language, language_of
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import segments
+from repoeval_bench.dataset.build.code import MAX_BYTES, is_test, name_reason, text_reason
+from repoeval_bench.dataset.trees import decode
+
+if TYPE_CHECKING:
+    from repoeval_bench.own.history.repository import FileChange, History
+
+MOST_LINES, MOST_DEFINITIONS = 60, 3
+"""Lines that a commit removes and adds, and definitions that it touches, at most."""
+
+MOST_PAIRS = 400
+"""Pairs of a removed and an added file of one commit whose texts are compared, to find renames."""
+
+REASONS = {
+    "not here": "a shallow or partial clone lacks the parent, a tree or a file",
+    "no code": "no file of code that is read has changed",
+    "only tests": "all code that has changed is a test",
+    "only new or removed files": "no file of code, tests apart, is there before and after",
+    "several files": "more than one file of code, tests apart",
+    "not read": "the file is generated, minified, above 1 MiB or not UTF-8",
+    "too many lines": f"more than {MOST_LINES} lines are removed and added",
+    "only comments": "nothing but comments, docstrings or blanks has changed",
+    "too many definitions": f"more than {MOST_DEFINITIONS} definitions have changed",
+    "outside of definitions": "the lines that have changed are in no definition that was there before",
+}
+"""Reason -> the changes that it leaves out, in the order of the checks."""
+
+
+class Rename(NamedTuple):
+    """A file that a commit changed, and perhaps moved: its path before and after, and the ids of its content."""
+
+    old: str
+    new: str
+    before: str
+    after: str
+
+
+class ChangedLine(NamedTuple):
+    """A line of the file before the change, without blanks at its end, and the qualified name of its definition."""
+
+    definition: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion."""
+
+    path: str
+    lines: tuple[ChangedLine, ...]
+    n_changed: int
+    is_insertion: bool
+
+
+def renames_of(history: History, changed: Sequence[FileChange]) -> list[Rename]:
+    """The files of code that a commit moved: the same content, or at least half of the lines, at another path."""
+    gone = {change.path: change.before for change in changed if change.after is None and change.before}
+    new = {change.path: change.after for change in changed if change.before is None and change.after}
+    renames: list[Rename] = []
+
+    def pair(old: str, path: str) -> None:
+        renames.append(Rename(old, path, gone.pop(old) or "", new.pop(path) or ""))
+
+    by_content: dict[str, list[str]] = {}
+    for path, blob in gone.items():
+        by_content.setdefault(blob, []).append(path)
+    for path, blob in list(new.items()):
+        if same := by_content.get(blob):
+            pair(same.pop(), path)
+    code = [[path for path in paths if name_reason(path) is None] for paths in (gone, new)]
+    pairs = [(old, path) for old in code[0] for path in code[1] if language_of(old) == language_of(path)]
+    pairs.sort(key=lambda pair: PurePosixPath(pair[0]).name != PurePosixPath(pair[1]).name)
+    for old, path in pairs[:MOST_PAIRS]:
+        if old in gone and path in new and _is_alike(history.blob(gone[old]), history.blob(new[path])):
+            pair(old, path)
+    return renames
+
+
+def _is_alike(a: bytes, b: bytes) -> bool:
+    """Return whether two files share half of the lines of the longer one."""
+    lines = [Counter(filter(None, map(bytes.strip, raw.split(b"\n")))) for raw in (a, b)]
+    return 2 * (lines[0] & lines[1]).total() >= max(1, *(counted.total() for counted in lines))
+
+
+def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> Rename | str:
+    """The one file of code that was changed and is no test; else the reason why there is none."""
+    moved = {rename.new: rename for rename in renames}
+    left = {rename.old for rename in moved.values()}
+    code = [change for change in changed if name_reason(change.path) is None and change.path not in left]
+    if not code:
+        return "no code"
+    own = [change for change in code if not is_test(change.path)]
+    if not own:
+        return "only tests"
+    there = [moved[change.path] for change in own if change.path in moved]
+    there += [
+        Rename(change.path, change.path, change.before, change.after)
+        for change in own
+        if change.before and change.after
+    ]
+    edited = [rename for rename in there if rename.before != rename.after]
+    if not edited:
+        return "only new or removed files"
+    return edited[0] if len(edited) + len(own) - len(there) == 1 else "several files"
+
+
+def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> ChangedFile | str:
+    """Compare two versions of a file; the reason where the change asks nothing."""
+    versions = [read_source(raw, name) for raw, name in ((before, path), (after, new_path or path))]
+    if None in versions:
+        return "not read"
+    (old, language), (new, new_language) = (version for version in versions if version)
+    hunks = line_diff(old.text, new.text, MOST_LINES)
+    if hunks is None:
+        return "too many lines"
+    removed = [line for hunk, _ in hunks for line in hunk]
+    added = [line for _, hunk in hunks for line in hunk]
+    rows = old.text.splitlines()
+    before_defs = read_definitions(old, language, tuple(sorted({*removed, *_above(rows, hunks)})))
+    after_defs = read_definitions(new, new_language, tuple(added))
+    old_code, new_code = _code(old, language, removed, before_defs), _code(new, new_language, added, after_defs)
+    if "".join(old_code.values()) == "".join(new_code.values()):
+        return "only comments"
+    touched = {*innermost(old, removed, before_defs).values(), *innermost(new, added, after_defs).values()} - {""}
+    if len(touched) > MOST_DEFINITIONS:
+        return "too many definitions"
+    replaced = [line for line in removed if re.search(r"\w", old_code[line])]
+    names = innermost(old, replaced, before_defs) or _insertions(old, new, hunks, before_defs, after_defs)
+    lines = tuple(ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name)
+    if not lines:
+        return "outside of definitions"
+    return ChangedFile(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=not replaced)
+
+
+Hunk = tuple[LineSpan, LineSpan]
+"""Lines of the text before, and the lines of the text after that replace them; one of both may be empty."""
+
+
+def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
+    """The lines in which two texts differ; None if more than `most` are removed and added."""
+    old, new = before.splitlines(), after.splitlines()
+    start, shortest = 0, min(len(old), len(new))
+    while start < shortest and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
+    # Cheaper than a comparison: lines that one text has more often than the other.
+    counted = Counter(old), Counter(new)
+    if (counted[0] - counted[1]).total() + (counted[1] - counted[0]).total() > most:
+        return None
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    hunks = [
+        (LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for tag, i, j, k, m in blocks if tag != "equal"
+    ]
+    return hunks if sum(len(a) + len(b) for a, b in hunks) <= most else None
+
+
+@lru_cache(maxsize=16)
+def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language] | None:
+    """A file of code as it is searched; None if it would not be."""
+    if len(raw) > MAX_BYTES:
+        return None
+    try:
+        text = decode(raw)
+    except UnicodeDecodeError:
+        return None
+    language = language_of(path, text)
+    if language is None or not language.installed or text_reason(language, text):
+        return None
+    return SourceFile("", path, text), language
+
+
+def _code(file: SourceFile, language: Language, lines: Sequence[int], defined: Iterable[Definition]) -> dict[int, str]:
+    """Line -> its text without comments, docstrings and blanks."""
+    rows = {line: list(file.line_text(LineSpan(line, line + 1))) for line in lines}
+    for definition in defined:
+        for line in definition.doc.lines if definition.doc and not definition.doc.followed else ():
+            if line in rows:
+                rows[line] = []
+    # A language whose comments end with their line has none where the mark is missing.
+    has_comments = language.line_comment != "#" or any("#" in row for row in rows.values())
+    span = LineSpan(min(lines), max(lines) + 1) if lines else LineSpan(0, 0)
+    for parsed in segments(file, language) if lines and has_comments else ():
+        for match in parsed.matches(GRAMMARS[language.name].comments, span):
+            for node in (node for nodes in match.values() for node in nodes):
+                if rows.keys().isdisjoint(parsed.span(node)):
+                    continue
+                chars = parsed.chars(node)
+                for line in rows.keys() & {*file.lines_of(chars)}:
+                    start = file.chars_of(LineSpan(line, line)).start
+                    first, last = max(chars.start - start, 0), max(chars.end - start, 0)
+                    rows[line][first:last] = " " * len(rows[line][first:last])
+    return {line: "".join("".join(row).split()) for line, row in rows.items()}
+
+
+def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definition]) -> dict[int, str]:
+    """Line -> qualified name of the innermost definition, "" outside of all; blank lines are left out."""
+    names = {line: "" for line in lines if file.line_text(LineSpan(line, line + 1)).strip()}
+    for definition in defined:  # inner ones come after those around them
+        for line in names:
+            if definition.lines.start <= line < definition.lines.end:
+                names[line] = definition.qualified
+    return names
+
+
+def _above(rows: Sequence[str], hunks: Iterable[Hunk]) -> list[int]:
+    """The last line with text before each of the hunks that has one."""
+    lines = (next((line for line in range(old.start - 1, -1, -1) if rows[line].strip()), None) for old, _ in hunks)
+    return [line for line in lines if line is not None]
+
+
+def _insertions(
+    old: SourceFile, new: SourceFile, hunks: Iterable[Hunk], before: Sequence[Definition], after: Sequence[Definition]
+) -> dict[int, str]:
+    """Line before an insertion -> the definition that the insertion is in, if both are in one that was there before.
+
+    A new function after another one is not in it, so that no line answers for it.
+    """
+    rows = old.text.splitlines()
+    return {
+        line: name
+        for hunk in hunks
+        for line, name in innermost(old, _above(rows, [hunk]), before).items()
+        if name and {*innermost(new, hunk[1], after).values()} == {name}
+    }

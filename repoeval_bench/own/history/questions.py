@@ -1,0 +1,464 @@
+"""Questions of protocol `commits`: windows of a history, each a base tree with the commits after it as questions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.build.code import name_reason
+from repoeval_bench.dataset.commits import LEVEL
+from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.own.history import changes, subjects
+from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of
+from repoeval_bench.own.history.gold import FoundGold, find_gold
+from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
+from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
+
+YEARS = 5
+"""Years before the newest commit from which questions come by default."""
+
+_YEAR, _DAY = 365 * 86_400 + 21_600, 86_400
+LONGEST = 2 * 365 * 86_400
+"""Seconds after which a window ends, if it has enough questions: the longer, the more of the gold is gone."""
+
+_BATCH = 256
+"""Commits of the first-parent chain whose changes are read together."""
+
+NOT_HERE, FIRST = "not here", "only new or removed files"
+
+MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
+    "merges",
+    "same subject",
+    "gold gone in the base",
+    "most of a file",
+    "most of a window",
+    "older than the windows",
+)
+
+REASONS = {
+    MERGE: "a merge: the commits that it brings are asked themselves",
+    **subjects.REASONS,
+    **changes.REASONS,
+    SAME: "a newer question has the same words",
+    GONE: "none of the changed lines is in the base, at exactly one place of its definition",
+    OF_FILE: "the file has the most questions that one may have",
+    OF_WINDOW: "the window has the most questions that one may have",
+    OLDER: "too few are left before the oldest base for a window of their own",
+}
+"""Reason -> the commits that ask nothing, in the order of the checks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitOptions:
+    """Limits of the questions of a history; the defaults are those of the protocol.
+
+    `since` is a date or a commit (id, branch, tag): only later commits ask. By default, five years before the newest
+    one. `newest` is the number of questions that the newest base leaves behind it, `per_window` the most of an older
+    one, `per_file` the most of a file in all windows, `most` the number after which no older window is opened.
+    """
+
+    since: str = ""
+    windows: int = 10
+    newest: int = 60
+    per_window: int = 300
+    per_file: int = 30
+    most: int = 1500
+
+    def check(self) -> None:
+        """A UsageError with every number that is below 1."""
+        wrong = [
+            f"{name} {value} leaves no question; give a whole number from 1"
+            for name in ("windows", "newest", "per_window", "per_file", "most")
+            if (value := getattr(self, name)) < 1
+        ]
+        if wrong:
+            raise UsageError(all_mistakes(wrong))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A base commit whose tree is searched, as the repository `name`, and the tasks that later commits ask of it."""
+
+    name: str
+    base: Commit
+    tasks: tuple[Task, ...]
+
+
+def _effective(numbers: Counter[Any]) -> float:
+    return numbers.total() ** 2 / sum(number**2 for number in numbers.values()) if numbers else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitQuestions:
+    """The windows of a history, newest first, and the commits that ask nothing, by reason.
+
+    `seen` counts the commits after the oldest base: each is a question, or counted in `left_out`. `notes` say how far
+    the history reaches.
+    """
+
+    windows: tuple[Window, ...]
+    seen: int
+    left_out: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """Their number, and those of files and authors; the effective number is 1 / the sum of squared shares."""
+        commits = [task.change for task in self.tasks if task.change]
+        files, authors = Counter(one.file for one in commits), Counter(one.author for one in commits)
+        insertions = sum(one.is_insertion for one in commits)
+        return (
+            f"{count(len(commits), 'question')} of {count(self.seen, 'commit')}, {insertions} of them insertions; "
+            f"{count(len(files), 'file')} (effective number {_effective(files):.1f}) and "
+            f"{count(len(authors), 'author')} ({_effective(authors):.1f})"
+        )
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The questions of all windows, newest first."""
+        return tuple(task for window in self.windows for task in window.tasks)
+
+
+class _Group(NamedTuple):
+    """A commit of the first-parent chain with what it brings, newest first; `base` is the chain's next commit."""
+
+    commits: tuple[Commit, ...]
+    base: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A commit with a question about one file, whose newest path is `file`.
+
+    `order` is the commit's place in the history, newest first.
+    """
+
+    commit: Commit
+    order: int
+    subject: str
+    touched: Rename
+    file: str
+
+
+class _Question(NamedTuple):
+    """A candidate whose change can be looked for in a base."""
+
+    candidate: _Candidate
+    change: ChangedFile
+
+
+class _Match(NamedTuple):
+    """A question whose gold is in a base, there at `path`."""
+
+    question: _Question
+    path: str
+    gold: FoundGold
+
+
+class _Draft(NamedTuple):
+    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it."""
+
+    base: Commit
+    pending: list[_Question]
+    matches: list[_Match]
+
+
+def commit_questions(history: History, options: CommitOptions | None = None) -> CommitQuestions:
+    """Make the questions that the commits of a history ask of the trees before them.
+
+    A history without a question gives no window. UsageError: a limit or `since` is wrong.
+    """
+    options = options or CommitOptions()
+    options.check()
+    since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
+    log = list(history.log(since))
+    reading = _Reading(history, options)
+    drafts = reading.drafts(_groups(history, log))
+    windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
+    notes = []
+    if ends := sum(map(history.is_end, log)):
+        notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}")
+    if missing := reading.left_out[NOT_HERE]:
+        notes.append(f"{count(missing, 'commit')} cannot be read, as this clone lacks objects; nothing is fetched")
+    left_out = {reason: reading.left_out[reason] for reason in REASONS if reading.left_out[reason]}
+    return CommitQuestions(windows=windows, seen=reading.seen, left_out=left_out, notes=tuple(notes))
+
+
+def _groups(history: History, log: Sequence[Commit]) -> list[_Group]:
+    """The first-parent chain, newest first, each commit with those that are in it and in no older one of the chain."""
+    by_id = {commit.id: commit for commit in log}
+    chain: list[Commit] = []
+    commit = by_id.get(history.head)
+    while commit:
+        chain.append(commit)
+        commit = by_id.get(commit.parents[0]) if commit.parents else None
+    owner: dict[str, int] = {}
+    for number in range(len(chain) - 1, -1, -1):
+        stack = [chain[number].id]
+        while stack:
+            commit_id = stack.pop()
+            if commit_id in by_id and commit_id not in owner:
+                owner[commit_id] = number
+                stack += by_id[commit_id].parents
+    members: dict[int, list[Commit]] = defaultdict(list)
+    for commit in log:
+        members[owner[commit.id]].append(commit)
+    return [
+        _Group(tuple(members[number]), commit.parents[0] if commit.parents else None)
+        for number, commit in enumerate(chain)
+    ]
+
+
+class _Reading:
+    """One pass over a history, newest first: `seen` commits, those `left_out` by reason, and the files that moved."""
+
+    def __init__(self, history: History, options: CommitOptions) -> None:
+        self.history, self.options = history, options
+        self.seen = 0
+        self.left_out: Counter[str] = Counter()
+        self._moves: list[tuple[int, str, str]] = []
+        self._newest_path: dict[str, str] = {}
+        self._questions: set[str] = set()
+        self._order = 0
+        self._known: defaultdict[tuple[str, str], dict[str, FoundGold | None]] = defaultdict(dict)
+
+    def drafts(self, groups: Iterable[_Group]) -> list[_Draft]:
+        """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
+        drafts: list[_Draft] = []
+        pending: list[_Question] = []
+        need, base = self.options.newest, None
+        begun = self.history.commit(self.history.head).time
+        for group, questions in self._answerable(groups):
+            self.seen += len(group.commits)
+            if (older := self._base(group)) is None:  # the first commit, or the end of a shallow clone
+                self.left_out[OLDER] += len(questions)
+                break
+            base = older
+            pending += questions
+            is_long = begun - base.time > LONGEST
+            if len(pending) < (FEWEST_TASKS if is_long else need):
+                continue
+            draft = self._draft(base, pending)
+            usable = _usable([*drafts, draft], self.options.per_file)
+            if not drafts and not is_long and usable < self.options.newest:
+                need = len(pending) + self.options.newest - usable
+                continue
+            drafts.append(draft)
+            begun = base.time
+            pending, need = [], self.options.per_window
+            if usable >= self.options.most or len(drafts) == self.options.windows:
+                break
+        if pending and base is not None:
+            longer = self._draft(base, [*(drafts[-1].pending if drafts else ()), *pending])
+            if not drafts:
+                drafts.append(longer)
+            elif len(pending) >= FEWEST_TASKS:
+                drafts.append(self._draft(base, pending))
+            elif len(longer.matches) > len(drafts[-1].matches):  # the last window takes what is too little for another
+                drafts[-1] = longer
+            else:
+                self.left_out[OLDER] += len(pending)
+        self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) for draft in drafts)
+        return drafts
+
+    def _base(self, group: _Group) -> Commit | None:
+        try:
+            base = self.history.commit(group.base) if group.base else None
+            if base:
+                self.history.find(base.tree, "")  # reads the root
+        except MissingObjectError:
+            return None
+        return base
+
+    def _answerable(self, groups: Iterable[_Group]) -> Iterator[tuple[_Group, list[_Question]]]:
+        """Yield each group with its questions. Changes are read in batches by file, so that few trees are parsed."""
+        remaining = iter(groups)
+        while batch := list(islice(remaining, _BATCH)):
+            candidates = {commit.id: self._candidate(commit) for group in batch for commit in group.commits}
+            by_file = sorted(
+                (candidate for candidate in candidates.values() if isinstance(candidate, _Candidate)),
+                key=lambda candidate: (candidate.touched.old, candidate.order),
+            )
+            read = {candidate.commit.id: self._change(candidate) for candidate in by_file}
+            for group in batch:
+                questions = []
+                for commit in group.commits:
+                    candidate = candidates[commit.id]
+                    result = candidate if isinstance(candidate, str) else read[commit.id]
+                    if isinstance(result, _Question) and (words := question_of(result.candidate.subject).casefold()):
+                        result = SAME if words in self._questions else result
+                        self._questions.add(words)
+                    if isinstance(result, str):
+                        self.left_out[result] += 1
+                    else:
+                        questions.append(result)
+                yield group, questions
+
+    def _candidate(self, commit: Commit) -> _Candidate | str:
+        """The file that a commit changed, if its subject asks something; else the reason why it is left out.
+
+        Files that a commit moved are noted in any case.
+        """
+        order, self._order = self._order, self._order + 1
+        if len(commit.parents) != 1:
+            return MERGE if commit.parents else NOT_HERE if self.history.is_end(commit) else FIRST
+        try:
+            changed = self.history.changes(self.history.commit(commit.parents[0]).tree, commit.tree)
+            renames = renames_of(self.history, changed)
+        except MissingObjectError:
+            return NOT_HERE
+        for rename in renames:
+            self._moves.append((order, rename.old, rename.new))
+            self._newest_path[rename.old] = self._newest_path.get(rename.new, rename.new)
+        subject = subject_of(commit.message)
+        if reason := refusal(subject, commit.author):
+            return reason
+        touched = one_file(changed, renames)
+        if isinstance(touched, str):
+            return touched
+        file = self._newest_path.get(touched.new, touched.new)
+        return _Candidate(commit=commit, order=order, subject=subject, touched=touched, file=file)
+
+    def _change(self, candidate: _Candidate) -> _Question | str:
+        old, new, *blobs = candidate.touched
+        try:
+            before, after = map(self.history.blob, blobs)
+        except MissingObjectError:
+            return NOT_HERE
+        change = read_change(before, after, old, new)
+        return change if isinstance(change, str) else _Question(candidate, change)
+
+    def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
+        """Look for the gold of the pending questions in the tree of a base."""
+        blobs = self.history.files(base.tree)
+        by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
+        for question in pending:
+            if (path := self._path_in(blobs, question)) is not None:
+                by_path[path][question.candidate.commit.id] = question.change
+        golds: dict[str, tuple[str, FoundGold]] = {}
+        for path, of_path in by_path.items():
+            if name_reason(path, blobs) is None:
+                of_version = self._golds(blobs[path], path, of_path)
+                golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
+        with_gold = [
+            _Match(question, *golds[question.candidate.commit.id])
+            for question in pending
+            if question.candidate.commit.id in golds
+        ]
+        return _Draft(base, pending, with_gold)
+
+    def _golds(self, blob: str, path: str, of_path: dict[str, ChangedFile]) -> dict[str, FoundGold]:
+        """The gold of changes in one version of a file; most bases that are tried have the same version."""
+        known = self._known[blob, path]
+        if new := {commit_id: change for commit_id, change in of_path.items() if commit_id not in known}:
+            try:
+                golds = find_gold(self.history.blob(blob), path, new)
+            except MissingObjectError:
+                golds = {}
+            known |= {commit_id: golds.get(commit_id) for commit_id in new}
+        return {commit_id: gold for commit_id in of_path if (gold := known[commit_id])}
+
+    def _path_in(self, blobs: Collection[str], question: _Question) -> str | None:
+        """The path in a base of the file that was changed later: the same, or one that it was moved from."""
+        path = question.candidate.touched.old
+        for order, old, new in self._moves:
+            if path in blobs:
+                break
+            if order > question.candidate.order and new == path:
+                path = old
+        return path if path in blobs else None
+
+
+def _usable(drafts: Iterable[_Draft], per_file: int) -> int:
+    """Count the questions that are left with so many of each file at most."""
+    of_file = Counter(match.question.candidate.file for draft in drafts for match in draft.matches)
+    return sum(min(number, per_file) for number in of_file.values())
+
+
+def _within_limits(drafts: Sequence[_Draft], options: CommitOptions, left_out: Counter[str]) -> list[_Draft]:
+    """Leave out what is over the limits of windows and files, and count it.
+
+    Of a file the newest window keeps all that it may; the rest is spread evenly over the older windows.
+    """
+    kept: list[list[_Match]] = []
+    by_file: dict[str, list[_Match]] = defaultdict(list)
+    for number, draft in enumerate(drafts):
+        most = options.per_window if number else max(options.per_window, options.newest)
+        left_out[OF_WINDOW] += max(0, len(draft.matches) - most)
+        kept.append(draft.matches[:most])
+        for match in kept[-1]:
+            by_file[match.question.candidate.file].append(match)
+    newest = {match.question.candidate.commit.id for match in kept[0]} if kept else set()
+    chosen: set[str] = set()
+    for of_file in by_file.values():
+        ids = [match.question.candidate.commit.id for match in of_file]
+        first = [commit_id for commit_id in ids if commit_id in newest][: options.per_file]
+        older = [commit_id for commit_id in ids if commit_id not in newest]
+        room = min(options.per_file - len(first), len(older))
+        chosen.update(first, (older[i * len(older) // room] for i in range(room)))
+    left_out[OF_FILE] += sum(map(len, kept)) - len(chosen)
+    return [
+        draft._replace(matches=[match for match in of_draft if match.question.candidate.commit.id in chosen])
+        for draft, of_draft in zip(drafts, kept, strict=True)
+    ]
+
+
+def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
+    windows: list[Window] = []
+    authors: dict[str, int] = {}
+    for draft in drafts:
+        if not draft.matches:
+            continue
+        own = month = f"{name}@{draft.base.day[:7]}"
+        number = 2
+        while own in {window.name for window in windows}:
+            own, number = f"{month}_{number}", number + 1
+        tasks = [
+            _task(own, draft.base, match, authors.setdefault(match.question.candidate.commit.author, len(authors) + 1))
+            for match in draft.matches
+        ]
+        windows.append(Window(name=own, base=draft.base, tasks=tuple(tasks)))
+    return tuple(windows)
+
+
+def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
+    candidate, change = match.question
+    commit = candidate.commit
+    golds = [_gold(f"{repo}/{match.path}", spans) for spans in match.gold]
+    first = golds[0][0].lines
+    return Task(
+        task_id=f"{repo}/{commit.id[:12]}",
+        repo=repo,
+        path=match.path,
+        prompt=question_of(candidate.subject),
+        ground_truth="",
+        body=first,
+        context_start=first.start,
+        level=LEVEL,
+        places=golds[0],
+        change=AskedCommit(
+            commit=commit.id,
+            date=commit.day,
+            subject=candidate.subject,
+            author=author,
+            file=candidate.file,
+            age_days=max(0, commit.time - base.time) // _DAY,
+            lines_changed=change.n_changed,
+            is_insertion=change.is_insertion,
+            exact=golds[1],
+            definitions=golds[2],
+        ),
+    )
+
+
+def _gold(file: str, spans: Iterable[LineSpan]) -> Gold:
+    return join(Place(file, span) for span in spans)

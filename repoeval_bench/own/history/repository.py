@@ -1,0 +1,260 @@
+"""A repository's history, read from its objects: commits, changed paths and files. Nothing configured runs.
+
+git is not started and nothing is fetched, so a shallow or partial clone is read as far as its objects reach.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.dataset.build.checkout import (
+    UnreadableCheckoutError,
+    control_folders,
+    head_commit,
+    open_objects,
+)
+from repoeval_bench.dataset.build.origin import repository_name
+
+if TYPE_CHECKING:
+    from dulwich.object_store import DiskObjectStore
+
+MAX_COMMITS = 50_000
+"""Commits that are read at most, newest first: five years of nearly every repository."""
+
+_CACHED_TREES, _CACHED_BLOBS = 20_000, 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit: ids of itself, its parents and its tree; its time in seconds, its author, and its message."""
+
+    id: str
+    parents: tuple[str, ...]
+    tree: str
+    time: int
+    author: str
+    message: str
+
+    @property
+    def day(self) -> str:
+        """The day of its time, in UTC: `2024-03-01`."""
+        return datetime.fromtimestamp(self.time, UTC).date().isoformat()
+
+
+class FileChange(NamedTuple):
+    """A path at which two trees differ: the ids of its content before and after, None where it is no file."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class MissingObjectError(Exception):
+    """A shallow or partial clone lacks an object."""
+
+
+class History:
+    """A repository that is open for reading; close it, or use it in a `with` block.
+
+    `prefix` is the folder of the repository whose files are read, "" for all of them.
+    """
+
+    def __init__(self, name: str, head: str, prefix: str, common: Path, store: DiskObjectStore) -> None:
+        """Read the objects of a store; `common` is the folder of its references."""
+        self.name, self.head, self.prefix = name, head, prefix
+        self._common, self._store = common, store
+        self._id_bytes = len(head) // 2
+        self._shallow = _shallow(common)
+        self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
+        self.blob = lru_cache(_CACHED_BLOBS)(self._read_blob)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+    def commit(self, commit_id: str) -> Commit:
+        """Read a commit; MissingObjectError if it is not here."""
+        from dulwich.objects import Commit as Parsed
+
+        parsed = Parsed.from_string(self._raw(commit_id, "commit"))
+        parents = () if commit_id in self._shallow else tuple(parent.decode() for parent in parsed.parents)
+        return Commit(
+            id=commit_id,
+            parents=parents,
+            tree=parsed.tree.decode(),
+            time=parsed.commit_time,
+            author=parsed.author.decode("utf-8", "replace"),
+            message=parsed.message.decode("utf-8", "replace"),
+        )
+
+    def is_end(self, commit: Commit) -> bool:
+        """Return whether a shallow clone ends at this commit, so that its parents are not known."""
+        return commit.id in self._shallow
+
+    def log(self, since: int = 0) -> Iterator[Commit]:
+        """Yield the commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`."""
+        queue: list[tuple[int, str, Commit]] = []
+        seen = set()
+
+        def push(commit_id: str) -> None:
+            if commit_id in seen:
+                return
+            seen.add(commit_id)
+            try:
+                commit = self.commit(commit_id)
+            except MissingObjectError:
+                return
+            if commit.time >= since:
+                heappush(queue, (-commit.time, commit_id, commit))
+
+        push(self.head)
+        for _ in range(MAX_COMMITS):
+            if not queue:
+                return
+            _, _, commit = heappop(queue)
+            yield commit
+            for parent in commit.parents:
+                push(parent)
+
+    def changes(self, before: str | None, after: str) -> list[FileChange]:
+        """The files that differ between two root trees (None: the empty one), without links and submodules."""
+        return list(self._changes(self._root(before) if before else None, self._root(after), ""))
+
+    def files(self, tree: str) -> dict[str, str]:
+        """Path -> id of the content, of the regular files of a root tree."""
+        return {path: after for path, _, after in self.changes(None, tree) if after}
+
+    def find(self, tree: str, path: str) -> str | None:
+        """The id of the content of a file in a root tree; None if the tree has no such file."""
+        here = self._root(tree)
+        *folders, name = path.split("/")
+        for folder in folders:
+            mode, here = self._entries(here).get(folder, (0, None)) if here else (0, None)
+            here = here if stat.S_ISDIR(mode) else None
+        mode, blob = self._entries(here).get(name, (0, None)) if here else (0, None)
+        return blob if stat.S_ISREG(mode) else None
+
+    def time_of(self, text: str) -> int:
+        """The time of a date (`2024-03-01`), or of a commit by its id, branch or tag; else a UsageError."""
+        try:
+            day = date.fromisoformat(text)
+        except ValueError:
+            return self.commit(self._named(text)).time
+        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+
+    def _named(self, text: str) -> str:
+        from dulwich.refs import DiskRefsContainer
+
+        refs = DiskRefsContainer(self._common)
+        for prefix in ("", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"):
+            try:
+                _, commit_id = refs.follow(f"{prefix}{text}".encode())  # type: ignore[arg-type]
+            except (KeyError, ValueError):
+                commit_id = None
+            if commit_id and (peeled := self._peeled(commit_id.decode())):
+                return peeled
+        if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
+            ids = {found.decode() for found in self._store.iter_prefix(text.encode())}
+            if len(commits := {peeled for found in ids if (peeled := self._peeled(found))}) == 1:
+                return commits.pop()
+        raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id or a tag")
+
+    def _peeled(self, object_id: str) -> str | None:
+        """The commit that a commit's or tag's id names."""
+        kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+        while kind == 4:  # a tag, whose first line is `object ID`
+            object_id = raw[7 : 7 + 2 * self._id_bytes].decode()
+            kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+        return object_id if kind == 1 else None
+
+    def _root(self, tree: str) -> str | None:
+        """The tree of `prefix` in a root tree."""
+        here: str | None = tree
+        for folder in filter(None, self.prefix.split("/")):
+            mode, here = self._entries(here).get(folder, (0, None)) if here else (0, None)
+            here = here if stat.S_ISDIR(mode) else None
+        return here
+
+    def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
+        if before == after:  # most subtrees: neither is read
+            return
+        old, new = ({} if tree is None else self._entries(tree) for tree in (before, after))
+        for name in sorted(old.keys() | new.keys()):
+            was, now = old.get(name, (0, None)), new.get(name, (0, None))
+            if was == now:
+                continue
+            old_tree, new_tree = (tree if stat.S_ISDIR(mode) else None for mode, tree in (was, now))
+            yield from self._changes(old_tree, new_tree, f"{prefix}{name}/")
+            old_file, new_file = (blob if stat.S_ISREG(mode) else None for mode, blob in (was, now))
+            if old_file != new_file:
+                yield FileChange(prefix + name, old_file, new_file)
+
+    def _read_tree(self, tree: str) -> dict[str, tuple[int, str]]:
+        from dulwich.objects import parse_tree
+
+        raw = self._raw(tree, "tree")
+        entries = parse_tree(raw, sha_len=self._id_bytes)
+        return {os.fsdecode(name): (mode, entry.decode()) for name, mode, entry in entries}
+
+    def _read_blob(self, blob: str) -> bytes:
+        """The content of a file; MissingObjectError if it is not here."""
+        return self._raw(blob, "blob")
+
+    def _raw(self, object_id: str, kind: str) -> bytes:
+        try:
+            number, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+        except KeyError as error:
+            raise MissingObjectError(object_id) from error
+        except Exception as error:  # a broken file can fail anywhere in the library
+            raise UnreadableCheckoutError("its .git is broken or incomplete") from error
+        if number != {"commit": 1, "tree": 2, "blob": 3}[kind]:
+            raise UnreadableCheckoutError(f"{object_id} is not a {kind}")
+        return raw
+
+
+def _shallow(common: Path) -> frozenset[str]:
+    """The commits whose parents a shallow clone lacks."""
+    try:
+        return frozenset((common / "shallow").read_text("ascii").split())
+    except FileNotFoundError:
+        return frozenset()
+
+
+@contextmanager
+def history_of(folder: Path | str) -> Iterator[History]:
+    """Open the history of a checkout, a folder in one, or a bare repository.
+
+    NoDataError: the folder is in no repository, or has no commit. DatasetError: its objects cannot be read.
+    """
+    root = Path(folder).expanduser().resolve()
+    top = next((above for above in (root, *root.parents) if os.path.lexists(above / ".git")), None)
+    if top is None and (root / "HEAD").is_file() and (root / "objects").is_dir():
+        top = root
+    if top is None:
+        raise NoDataError(f"{folder} is not in a git repository; name a checkout or a bare repository")
+    try:
+        control, common = control_folders(top)
+        head = head_commit(control, common)
+        if not head:
+            raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
+        prefix = "" if root == top else root.relative_to(top).as_posix()
+        name = repository_name((root.parent if root.name == ".git" else root).name.removesuffix(".git"))
+        with History(name, head, prefix, common, open_objects(common, head)) as history:
+            yield history
+    except UnreadableCheckoutError as error:
+        raise DatasetError(f"the history of {folder} cannot be read: {error}; clone it again") from error
+    except OSError as error:
+        reason = error.strerror or "a file"
+        raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error

@@ -1,0 +1,121 @@
+"""A commit's subject as a question, or the reason why it asks nothing. The list of chores is data: `chores.yaml`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+LEAST = 4
+"""Words that a question has at least."""
+
+FEW_WORDS, NO_OBJECT, BOT = "fewer than four words", "no object", "bots"
+
+REASONS = {
+    "bots": "a program is the author: dependency updates and similar",
+    "reverts": "the commit undoes another",
+    "release": "versions, releases, dependencies, changelogs and licences",
+    "documents": "documentation, comments, examples and typos",
+    "layout": "formatting, white space and linters",
+    "typing": "type annotations and f-strings",
+    "ci": "tests, builds and continuous integration",
+    "upkeep": "clean-up, renames, refactoring and other upkeep",
+    "by its prefix": "a conventional prefix says that it is a chore: `chore:`, `DOC:`, `[ci]` …",
+    FEW_WORDS: "fewer than four words are left without links, numbers of issues and prefixes",
+    NO_OBJECT: "it names nothing in particular: `handle more cases`",
+}
+"""Reason -> the subjects that it leaves out, in the order of the checks."""
+
+_LINK = re.compile(r"<?https?://\S+>?")
+_ISSUE = re.compile(
+    r"\s*[(\[]?(?:(?:(?:(?:close|fix|resolve|see|ref|reference|re|part of|address)(?:s|d|es|ed)?:?\s*)?"
+    r"(?:\w[\w.-]*/[\w.-]+)?(?:#|\bgh-)\d+|\b(?:issue|bug|pr|ticket|pull request)s? #?\d+)(?:,? (?:and )?)?)+[)\]]?:?",
+    re.IGNORECASE,
+)
+_TICKET = re.compile(
+    r"^\s*\[?(?!UTF|SHA|ISO|RFC|CVE|MD|PEP|HTTP)[A-Z][A-Z0-9]+-\d+\]?[:\s-]+|\s*[(\[][A-Z][A-Z0-9]+-\d+[)\]]"
+)
+_CONVENTIONAL = re.compile(r"^(?P<type>[a-z][\w-]*)(?P<scope>\([^()]*\))?(?P<bang>!)?:\s+", re.IGNORECASE)
+_TYPES = frozenset({"feat", "feature", "fix", "bugfix", "hotfix", "perf", "enh", "bug", "api", "new", "add", "dep"})
+_BRACKETED = re.compile(r"^\[(?P<type>[\w -]+)\]\s*")
+_PULL = re.compile(r"^merge (?:pull|merge) request\b|^merged? (?:in )?.*\bpull request #\d+", re.IGNORECASE)
+_PART = re.compile(r"^[\w./*,{} -]{1,40}:\s+")
+"""The part of the code that a subject concerns: `net/http: `; what follows it is the subject."""
+_TRAILING = re.compile(r"[\s.:;,!-]+$")
+
+
+def subject_of(message: str) -> str:
+    """The first line of a message; of a merged pull request its title, which is the first line of the body.
+
+    A title that was cut off with `…` goes on in the body.
+    """
+    first, *rest = [line for line in message.strip().splitlines() if line.strip()] or [""]
+    if _PULL.match(first) and rest:
+        first, rest = rest[0], rest[1:]
+    first = first.strip()
+    if first.endswith(("…", "...")) and rest and rest[0].lstrip().startswith(("…", "...")):
+        first = first.rstrip("….") + rest[0].strip().lstrip("….")
+    return " ".join(first.split())
+
+
+def question_of(subject: str) -> str:
+    """The subject without links, numbers of issues and a conventional prefix."""
+    text = _TICKET.sub("", _LINK.sub("", subject))
+    text = _ISSUE.sub("", text)
+    text = _BRACKETED.sub("", text)
+    if (prefix := _CONVENTIONAL.match(text)) and _is_type(prefix):
+        text = text[prefix.end() :]
+    return _TRAILING.sub("", " ".join(text.split()))
+
+
+def refusal(subject: str, author: str) -> str | None:
+    """Return why a subject asks nothing, a key of `REASONS`; None if it is a question."""
+    chores = _chores()
+    if any(pattern.search(author) for pattern in chores["bots"]):
+        return BOT
+    kinds = [match for match in (_BRACKETED.match(subject), _CONVENTIONAL.match(subject)) if match]
+    if any(match["type"].lower() in chores["prefixes"] for match in kinds):
+        return "reverts" if subject.lower().startswith("revert") else "by its prefix"
+    question = question_of(subject)
+    part = _PART.match(question)
+    if part and not chores["prefixes"].isdisjoint(re.split(r"[^a-z]+", part[0].lower())):
+        return "by its prefix"
+    texts = [question, question[part.end() :]] if part else [question]
+    for reason in REASONS:
+        if reason not in (BOT, FEW_WORDS, NO_OBJECT, "by its prefix") and any(
+            pattern.search(text) for pattern in chores[reason] for text in texts
+        ):
+            return reason
+    words = [word for word in question.split() if any(char.isalpha() for char in word)]
+    if len(words) < LEAST:
+        return FEW_WORDS
+    return None if _has_object(question) else NO_OBJECT
+
+
+def _is_type(prefix: re.Match[str]) -> bool:
+    """Return whether a prefix is a type of commit, and not the part of the code that it concerns."""
+    kind = prefix["type"].lower()
+    return bool(prefix["scope"]) or kind in _TYPES or kind in _chores()["prefixes"]
+
+
+def _has_object(question: str) -> bool:
+    """Return whether a word names something in particular."""
+    empty = _chores()["empty_words"]
+    return any(len(word) > 1 and word.lower() not in empty for word in re.findall(r"[^\W\d]\w*", question))
+
+
+_WORDS = ("prefixes", "empty_words")
+
+
+@cache
+def _chores() -> dict[str, Any]:
+    import yaml
+
+    content: dict[str, str] = yaml.safe_load((files(__package__) / "chores.yaml").read_text("utf-8"))
+    return {
+        key: frozenset(text.split())
+        if key in _WORDS
+        else [re.compile(pattern, re.IGNORECASE) for pattern in text.splitlines()]
+        for key, text in content.items()
+    }
