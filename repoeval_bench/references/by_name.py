@@ -172,7 +172,7 @@ class ByName(VisibleNames):
             matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
         elif use.is_member or use.receiver:
             matches, reason = self._looked_up(path, lines, use)
-        elif use.binds or use.local:
+        elif use.binds or use.local or (use.nested and all(lines.contains(inner.lines) for _, inner in use.nested)):
             # A key is a name of its object's type; a plain name is bound here, or a local function.
             meant = () if use.binds and use.kind == "identifier" else use.typed or ()
             if not use.binds and not rules.scripted:
