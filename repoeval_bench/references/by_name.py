@@ -16,7 +16,7 @@ from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import KINDS, CodeDefinition
-from repoeval_bench.references.language_rules import NOWHERE, LanguageRules
+from repoeval_bench.references.language_rules import NOWHERE
 from repoeval_bench.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.references.script_places import ScriptPlaces
 from repoeval_bench.references.static_nodes import called_with
@@ -40,11 +40,12 @@ long, and tree-sitter searches for each parent from the root."""
 class _Use:
     """A use of a name, with its position and its receiver ("" if it has none).
 
-    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local.
-    `nested`: the definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that types lead to in
-    JavaScript and TypeScript; None if they lead to something that is no definition of the repository, such as a key of
-    an object. In the other languages `is_member`: the name has a receiver, written or implied, and `members` are those
-    of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its call.
+    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local. `nested`: the
+    definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that
+    types lead to in JavaScript and TypeScript; None if they lead to something that is no definition of the repository,
+    such as a key of an object. In the other languages `is_member`: the name has a receiver, written or implied, and
+    `members` are those of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its
+    call.
     """
 
     name: str
