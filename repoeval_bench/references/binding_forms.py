@@ -8,8 +8,9 @@ before and after a token; `=word` for a name that no node writes. Scopes: `aroun
 `inside` the node itself, `function` the nearest function, and `label` none: such a name means no definition and binds
 none. Places: `start` of the scope, after the `name`, the `end` of the node, or the end of a field.
 
-The other words: `type` for names of types alone, `both` for types that are also values, `any` for values whose names
-may look like those of types, `method` for names that only a call means, and `if:token` for nodes that have this token, this field, or a child of this kind.
+The other words: `type` for names of types alone, `both` for types that are also values, `any` for values whose nodes
+may be those of types, `method` for names that only a call means, and `if:token` for nodes that have this token, this
+field, or a child of this kind.
 """
 
 from __future__ import annotations
@@ -47,11 +48,15 @@ UNKNOWN = Form("", "around", "start", "both")
 class BindingForms:
     """The forms in which a language binds local names.
 
-    `names` are the nodes that are names. `scopes`: bindings around them end there; `functions` are those that a form
-    with the scope `function` means, and `outer` those whose bindings are definitions. `sealed` hide the locals around
-    them, and `passes` bind what is inside them in the scope around them. `within`: node of a pattern -> the parts of it that bind; others bind in all their parts. `refers` are
-    `kind.field` in which a name refers to a definition. `closed` is a scope -> its parts without its bindings:
-    fields, or kinds of children.
+    - `names`: the nodes that are names;
+    - `binds`: node -> its forms;
+    - `scopes`: nodes at which bindings inside them end; `functions` are those that a form means by `function`, and
+      `outer` those whose bindings are definitions;
+    - `sealed`: scopes that hide the locals around them;
+    - `passes`: scopes of their own forms alone: other bindings inside them hold in the scope around them;
+    - `closed`: scope -> its parts without its bindings, which are fields or kinds of children;
+    - `within`: node of a pattern -> the parts of it that bind; all parts of any other node do;
+    - `refers`: `node.field` in which a name refers to a definition.
     """
 
     names: frozenset[str]
@@ -65,9 +70,15 @@ class BindingForms:
     passes: frozenset[str] = frozenset()
     closed: Mapping[str, tuple[str, ...]]
 
-    def declares(self, kind: str, field: str | None) -> bool:
-        """Return whether a field of a node that no table knows declares a name."""
-        return field in _DECLARING and f"{kind}.{field}" not in self.refers
+    def declared(self, node: Node) -> Iterator[Node]:
+        """Yield the names in the fields in which a node that no table knows declares them."""
+        if node.type in self.within:
+            return
+        for index, inner in enumerate(node.named_children):
+            if inner.type in self.names and not inner.child_count:
+                field = node.field_name_for_named_child(index)
+                if field in _DECLARING and f"{node.type}.{field}" not in self.refers:
+                    yield inner
 
     def forms(self, node: Node) -> Iterator[tuple[Form, Node]]:
         """Yield (form, name) of the names that a node binds by the table of its language."""

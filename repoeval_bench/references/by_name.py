@@ -39,11 +39,12 @@ long, and tree-sitter searches for each parent from the root."""
 class _Use:
     """A use of a name, with its position and its receiver ("" if it has none).
 
-    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local.
-    `nested`: the definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that types lead to in
-    JavaScript and TypeScript; None if they lead to something that is no definition of the repository, such as a key of
-    an object. In the other languages `is_member`: the name has a receiver, written or implied, and `members` are those
-    of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its call.
+    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local. `nested`: the
+    definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that
+    types lead to in JavaScript and TypeScript; None if they lead to something that is no definition of the repository,
+    such as a key of an object. In the other languages `is_member`: the name has a receiver, written or implied, and
+    `members` are those of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its
+    call.
     """
 
     name: str
@@ -171,7 +172,7 @@ class ByName(VisibleNames):
             matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
         elif use.is_member or use.receiver:
             matches, reason = self._looked_up(path, lines, use)
-        elif use.binds or use.local:
+        elif use.binds or use.local or (use.nested and all(lines.contains(inner.lines) for _, inner in use.nested)):
             # A key is a name of its object's type; a plain name is bound here, or a local function.
             meant = () if use.binds and use.kind == "identifier" else use.typed or ()
             if not use.binds and not rules.scripted:

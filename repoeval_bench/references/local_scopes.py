@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from repoeval_bench.references.binding_forms import UNKNOWN, BindingForms, Form
-from repoeval_bench.references.steps import Steps
 from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.references.language_rules import LanguageRules
+    from repoeval_bench.references.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,39 +136,48 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     outer = root.type in forms.outer and (parent is None or parent.type not in rules.nodes.creations)
     hidden = outer and not rules.implicit_members and parent is not None
     scope = _Scope(outer, hidden, root.type in forms.sealed, forms.closed.get(root.type, ()))
-
-    def add(node: Node, form: Form, name: Node) -> None:
-        text = form.parts[1:] if form.parts.startswith("=") else text_of(name)
-        scope.here.add(name.start_byte)
-        if form.scope == "label" or text == "_":
-            return
-        place = node.child_by_field_name(form.since) if form.since not in ("start", "name", "end") else node
-        since = 0 if form.since == "start" else name.end_byte if form.since == "name" or not place else place.end_byte
-        scope.bindings[text].append(Bound(name, node, form, since, outer))
-
-    for form, name in forms.forms(root) if root.type in forms.binds else ():
-        if form.scope == "inside" and not rules.refers(root, name):
-            add(root, form, name)
-    stack = [(root, False)] if root.type not in forms.passes else []  # (node, whether it is in an inner scope)
-    while stack:
-        node, deep = stack.pop()
-        kind = node.type
-        known = kind in forms.binds
-        if node != root:
-            for form, name in forms.forms(node) if known else ():
-                to_function = form.scope == "function" and root.type in forms.functions
-                if (to_function or (form.scope in ("around", "label") and not deep)) and not rules.refers(node, name):
-                    add(node, form, name)
-            if kind in forms.scopes and kind not in forms.passes and not rules.opens(node):
-                if root.type not in forms.functions or kind in forms.functions:
-                    continue
-                deep = True
-        unknown = not (deep or known or kind in forms.within)
-        for index, inner in enumerate(node.named_children):
-            if inner.child_count:
-                stack.append((inner, deep))
-            elif unknown and inner.type in forms.names and forms.declares(kind, node.field_name_for_named_child(index)):
-                add(node, UNKNOWN, inner)
+    for node, form, name in _bound_in(root, forms, rules):
+        if form == UNKNOWN or not rules.refers(node, name):
+            _add(scope, node, form, name)
     for bound in scope.bindings.values():
         bound.sort(key=lambda binding: (binding.since, binding.name.start_byte))
     return scope
+
+
+def _add(scope: _Scope, node: Node, form: Form, name: Node) -> None:
+    text = form.parts[1:] if form.parts.startswith("=") else text_of(name)
+    scope.here.add(name.start_byte)
+    if form.scope == "label" or text == "_":
+        return
+    place = node.child_by_field_name(form.since) if form.since not in ("start", "name", "end") else node
+    since = 0 if form.since == "start" else name.end_byte if form.since == "name" or not place else place.end_byte
+    scope.bindings[text].append(Bound(name, node, form, since, scope.outer))
+
+
+def _bound_in(root: Node, forms: BindingForms, rules: LanguageRules) -> Iterator[tuple[Node, Form, Node]]:
+    """Yield (node, form, name) of each name that is bound in a scope."""
+    is_function = root.type in forms.functions
+    if root.type in forms.binds:
+        yield from ((root, form, name) for form, name in forms.forms(root) if form.scope == "inside")
+    elif root.type not in forms.passes:
+        yield from ((root, UNKNOWN, name) for name in forms.declared(root))
+    stack = [*_inner(root, deep=False)] if root.type not in forms.passes else []
+    while stack:
+        node, deep = stack.pop()
+        kind = node.type
+        if kind in forms.binds:
+            for form, name in forms.forms(node):
+                if is_function if form.scope == "function" else form.scope != "inside" and not deep:
+                    yield node, form, name
+        elif not deep:
+            yield from ((node, UNKNOWN, name) for name in forms.declared(node))
+        if kind in forms.scopes and kind not in forms.passes and not rules.opens(node):
+            if not is_function or kind in forms.functions:
+                continue
+            deep = True
+        stack += _inner(node, deep=deep)
+
+
+def _inner(node: Node, *, deep: bool) -> Iterator[tuple[Node, bool]]:
+    """Yield the nodes in a node that have parts, each with `deep`: whether it is in an inner scope."""
+    return ((inner, deep) for inner in node.named_children if inner.child_count)

@@ -41,7 +41,7 @@ class StaticPlaces(StaticTypes):
         matches = self.members(owner, text_of(node))
         return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
-    def _owner(self, path: str, node: Node) -> Value | None:
+    def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
         """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
 
         `_NO_OWNER` if it is looked up in nothing.

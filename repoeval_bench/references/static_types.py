@@ -119,7 +119,7 @@ class StaticTypes(ABC):
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one branch a kind of expression
         kind = node.type
         if text_of(node) in self._names.rules(path).self_names:
             return self.around(path, node)

@@ -53,9 +53,9 @@ def receiver_of(node: Node) -> Node | None:
     if parent.type == "scoped_type_identifier" and parent.child_by_field_name("name") is None:  # of Java: `Outer.Inner`
         first = parent.named_children[0]
         return first if first.id != node.id else None
-    if parent.type == "qualified_identifier" and parent.parent is not None and parent.parent.type == parent.type:
-        if parent.child_by_field_name("scope") == node:  # of C++: `a::B::c` is `a::` and `B::c`
-            return parent.parent.child_by_field_name("scope")
+    outer = parent.parent
+    if parent.type == "qualified_identifier" and outer is not None and parent.child_by_field_name("scope") == node:
+        return outer.child_by_field_name("scope") if outer.type == parent.type else None  # of C++: `a::` and `B::c`
     if parent.type == "method_reference":  # of Java
         first = parent.named_children[0]
         return first if first.id != node.id else None

@@ -123,3 +123,8 @@ def test_a_line_that_is_nested_as_deeply_as_it_is_long_is_read_by_name():
     result = uses(files, "b.ts", 1, 2)
     assert result.names == 602
     assert names(result) == {"far"}
+
+
+def test_a_var_of_the_module_has_its_type():
+    files = {"a.ts": "interface Box { lid: number }\ndeclare var box: Box;\nfunction f() {\n  return box.lid;\n}\n"}
+    assert names(uses(files, "a.ts", 3, 4)) == {"box", "Box.lid"}

@@ -81,7 +81,6 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
         for taken in _taken(history, window, gathered):
             write_plain(folder / taken.path, taken.raw)
             hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {window.name}/{taken.path}\n")
-        facts = {"commit": window.base.id, "date": window.base.day}
         sources.append(
             PackSource(
                 repository=window.name,
@@ -90,7 +89,8 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
                 files=dict(sorted(gathered.files.items())),
                 lines=dict(sorted(gathered.lines.items())),
                 left_out=gathered.counts,
-                **facts,
+                commit=window.base.id,
+                date=window.base.day,
             )
         )
         NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")

@@ -100,7 +100,7 @@ class C(LanguageRules):
         return _SCOPED.search(enumeration) is None
 
     def space_of(self, node: Node) -> str:
-        """Return the space of a name: of `struct a` and `a::b`, `a` is a type or a namespace, whatever else it names."""
+        """Return the space of a name: in `struct a` and `a::b` it means no value."""
         if node.type == "namespace_identifier":
             return "type"
         tagged = node.parent is not None and node.parent.type.endswith("_specifier")

@@ -96,10 +96,8 @@ class Go(LanguageRules):
                 parts = match["module"].split("/")
                 own = re.sub(r"^v\d+$", parts[-2] if parts[1:] else "", parts[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
-                if in_module:
-                    folder = _of_module(modules, match["module"])
-                else:
-                    folder = _of_name(files, path, parts, own)
+                here = match["module"]
+                folder = _of_module(modules, here) if in_module else _of_name(files, path, parts, own)
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 alias = (match["alias"] or "").strip()
                 yield Import(alias or own, None, package if folder is not None else ())

@@ -65,7 +65,7 @@ class JavaScript(LanguageRules):
         functions="""
             function_declaration function_expression function_signature generator_function
             generator_function_declaration arrow_function method_definition method_signature
-            abstract_method_signature function_type class_static_block
+            abstract_method_signature function_type class_static_block program
         """,
         outer="program",
         within="""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+_DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
 _PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
@@ -101,7 +102,7 @@ class Rust(LanguageRules):
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
             for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
-                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(parts[0])}\b", text):  # a type of this file
+                if (parts[0], False) in _declared(files, path):  # a type of this file
                     parts = ("self", *parts)  # noqa: PLW2901
                 outer, original = _module(files, path, parts[:-1]), parts[-1]
                 if original == "self":
@@ -129,10 +130,9 @@ class Rust(LanguageRules):
         """Return whether a path begins in these files: `serde_json::Error` does not."""
         outer = names.bare(path, NOWHERE, parts[-2])[0]
         known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
-        module = rf"\bmod\s+{re.escape(parts[0])}\b"
         # A crate's name is lower case; any other may be a type parameter.
         here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
-        return bool(here or re.search(module, names.text(path)))
+        return bool(here or (parts[0], True) in _declared(names.imports, path))
 
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
@@ -222,7 +222,7 @@ def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = 
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
         parts, first = ("self", *parts), "self"
     here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
-    if here is None and whole and re.search(rf"\bmod\s+{re.escape(first)}\s*\{{", files.files[path].text):
+    if here is None and whole and (first, True) in _declared(files, path):
         here, parts = own, ("self", *parts)
     if here is None:
         return ()
@@ -233,10 +233,18 @@ def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = 
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
         if source := next((file for file in tries if file in files.files), None):
-            text = files.files[source].text
-            inside = all(re.search(rf"\bmod\s+{re.escape(part)}\s*\{{", text) for part in rest[end:])
+            inside = all((part, True) in _declared(files, source) for part in rest[end:])
             return (source,) if inside or not whole else ()
     return ()
+
+
+def _declared(files: Imports, path: str) -> frozenset[tuple[str, bool]]:
+    """Return (name, whether it is a module) of the modules and types that a file declares."""
+
+    def read() -> frozenset[tuple[str, bool]]:
+        return frozenset((name, word == "mod") for word, name in _DECLARED.findall(files.files[path].text))
+
+    return files.once(("rust: declared", path), read)
 
 
 def _crates(files: Imports) -> Mapping[str, str]:
