@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
@@ -81,6 +82,7 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
         for taken in _taken(history, window, gathered):
             write_plain(folder / taken.path, taken.raw)
             hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {window.name}/{taken.path}\n")
+        facts: dict[str, Any] = {"commit": window.base.id, "date": window.base.day}
         sources.append(
             PackSource(
                 repository=window.name,
@@ -89,8 +91,7 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
                 files=dict(sorted(gathered.files.items())),
                 lines=dict(sorted(gathered.lines.items())),
                 left_out=gathered.counts,
-                commit=window.base.id,
-                date=window.base.day,
+                **facts,
             )
         )
         NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
