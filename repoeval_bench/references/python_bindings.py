@@ -33,7 +33,7 @@ def read_module(file: SourceFile) -> Module | None:
     """Return a file's scopes with their bindings; None if its code is nested too deeply, or without the grammar."""
     try:
         tree = PythonTree(file)
-        module = Module(file, tree.module, tree.colons, tree.error)
+        module = Module(file=file, tree=tree.module, colons=tree.colons, error=tree.error)
         scope = Scope(kind="module", name="", parent=None, node=None, module=module)
         module.scopes[tree.module] = scope
         Binder(module).bind_all(tree.module.body, scope)

@@ -75,7 +75,7 @@ class Scope:
         return f"{self.name}." if self.name else ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Module:
     """The scopes of a file; `scopes` is a node that opens a scope -> that scope. See `PythonTree` for the others."""
 

@@ -56,17 +56,17 @@ class PythonTree:
                 opened.pop()
             if len(opened) == 1:
                 break
-        made = opened[0][0][1]
-        return made if isinstance(made, list) else []
+        built = opened[0][0][1]
+        return built if isinstance(built, list) else []
 
     def _made(self, node: Node, parts: list[tuple[str, Any]]) -> Any:
         if not node.is_named:
             return node.type
         inside = _Inside(self, node, parts)
-        made = _MAKERS.get(node.type, _other)(inside)
-        if isinstance(made, ast.AST) and not hasattr(made, "lineno"):
-            inside.place(made)
-        return made
+        built = _MAKERS.get(node.type, _other)(inside)
+        if isinstance(built, ast.AST) and not hasattr(built, "lineno"):
+            inside.place(built)
+        return built
 
     def text(self, node: Node) -> str:
         """Return the text of a syntax node."""
@@ -76,17 +76,17 @@ class PythonTree:
         """Return the line of a byte, counted from 1."""
         return bisect_right(self._parsed.line_bytes, byte)
 
-    def place(self, made: Any, node: Node, last: Any = None) -> Any:
+    def place(self, built: Any, node: Node, last: Any = None) -> Any:
         """Set the position of what was made of a syntax node. A statement with blocks ends with the last one in it."""
         starts, end = self._parsed.line_bytes, node.end_byte
-        made.lineno = self.line(node.start_byte)
-        made.col_offset = node.start_byte - starts[made.lineno - 1]
+        built.lineno = self.line(node.start_byte)
+        built.col_offset = node.start_byte - starts[built.lineno - 1]
         if last is not None:
-            made.end_lineno, made.end_col_offset = last.end_lineno, last.end_col_offset
+            built.end_lineno, built.end_col_offset = last.end_lineno, last.end_col_offset
         else:
-            made.end_lineno = self.line(max(node.start_byte, end - 1))
-            made.end_col_offset = end - starts[made.end_lineno - 1]
-        return made
+            built.end_lineno = self.line(max(node.start_byte, end - 1))
+            built.end_col_offset = end - starts[built.end_lineno - 1]
+        return built
 
 
 def expression_of(text: str) -> ast.expr | None:
@@ -106,7 +106,7 @@ def _first_error(parsed: Parsed) -> int | None:
 
 
 class _Inside:
-    """What the children of a syntax node became: each with its field, or with its kind where it has no field.
+    """The nodes that the children of a syntax node became, each with its field, or its kind where it has no field.
 
     A token is its text, a block or a list of arguments a list.
     """
@@ -119,10 +119,10 @@ class _Inside:
         """The text of the node."""
         return self.tree.text(self.node)
 
-    def place(self, made: Any) -> Any:
+    def place(self, built: Any) -> Any:
         """Set the position of what was made of the node."""
-        block = self.block() if isinstance(made, _BLOCKED) else []
-        return self.tree.place(made, self.node, block[-1] if block else None)
+        block = self.block() if isinstance(built, _BLOCKED) else []
+        return self.tree.place(built, self.node, block[-1] if block else None)
 
     def values(self, *fields: str) -> Iterator[Any]:
         """Yield what is in some fields, or in all; of lists, what is in them."""
@@ -141,8 +141,8 @@ class _Inside:
 
     def one(self, *fields: str) -> Any:
         """Return the expression in some fields, or in all; a placeholder where an error left none."""
-        found = self.maybe(*fields)
-        return self.place(ast.Constant(value=...)) if found is None else found
+        expression = self.maybe(*fields)
+        return self.place(ast.Constant(value=...)) if expression is None else expression
 
     def name(self, *fields: str) -> str:
         """Return the name in a field; empty where an error left none."""
@@ -210,8 +210,8 @@ def _imported(inside: _Inside) -> list[ast.alias]:
     for node in inside.node.children_by_field_name("name"):
         name, alias = node.child_by_field_name("name") or node, node.child_by_field_name("alias")
         dotted = "".join(inside.tree.text(name).split())
-        made = ast.alias(name=dotted, asname=inside.tree.text(alias) if alias else None)
-        names.append(inside.tree.place(made, node))
+        built = ast.alias(name=dotted, asname=inside.tree.text(alias) if alias else None)
+        names.append(inside.tree.place(built, node))
     return names
 
 
@@ -249,7 +249,7 @@ def _handler(inside: _Inside) -> Any:
 
 def _function(inside: _Inside) -> Any:
     (parameters,) = inside.of(ast.arguments) or [_parameters(_Inside(inside.tree, inside.node, []))]
-    made = ast.FunctionDef(
+    built = ast.FunctionDef(
         name=inside.name("name"),
         args=parameters,
         body=inside.body("body"),
@@ -257,28 +257,28 @@ def _function(inside: _Inside) -> Any:
         returns=inside.maybe("return_type"),
         type_comment=None,
     )
-    return _headed(inside, made)
+    return _headed(inside, built)
 
 
 def _class(inside: _Inside) -> Any:
     given = [*inside.values("superclasses")]
-    made = ast.ClassDef(
+    built = ast.ClassDef(
         name=inside.name("name"),
         bases=[base for base in given if isinstance(base, ast.expr)],
         keywords=[word for word in given if isinstance(word, ast.keyword)],
         body=inside.body("body"),
         decorator_list=[],
     )
-    return _headed(inside, made)
+    return _headed(inside, built)
 
 
-def _headed(inside: _Inside, made: ast.FunctionDef | ast.ClassDef) -> Any:
+def _headed(inside: _Inside, built: ast.FunctionDef | ast.ClassDef) -> Any:
     """A def or class without its type parameters, whose colon is noted."""
     if types := inside.all("type_parameters"):
-        _WithoutTypes(types).visit(made)
+        _WithoutTypes(types).visit(built)
     colons = (child.start_byte for child in reversed(inside.node.children) if child.type == ":")
-    inside.tree.colons[made] = inside.tree.line(next(colons, inside.node.start_byte)) - 1
-    return made
+    inside.tree.colons[built] = inside.tree.line(next(colons, inside.node.start_byte)) - 1
+    return built
 
 
 def _decorated(inside: _Inside) -> Any:
@@ -295,7 +295,7 @@ def _parameter(inside: _Inside) -> Any:
 
 
 def _parameters(inside: _Inside) -> Any:
-    made = ast.arguments(posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
+    built = ast.arguments(posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
     named = False
     for kind, value in inside.parts:
         written, annotation, default = value if isinstance(value, tuple) else (value, None, None)
@@ -306,16 +306,16 @@ def _parameters(inside: _Inside) -> Any:
                 continue
             argument = ast.copy_location(ast.arg(arg=inner.id, annotation=annotation), inner)
             if isinstance(written, ast.Starred):
-                made.vararg = argument
+                built.vararg = argument
             elif isinstance(written, ast.keyword):
-                made.kwarg = argument
+                built.kwarg = argument
             elif named:
-                made.kwonlyargs.append(argument)
-                made.kw_defaults.append(default)
+                built.kwonlyargs.append(argument)
+                built.kw_defaults.append(default)
             else:
-                made.args.append(argument)
-                made.defaults += [default] if default else []
-    return made
+                built.args.append(argument)
+                built.defaults += [default] if default else []
+    return built
 
 
 def _type_alias(inside: _Inside) -> Any:
@@ -404,8 +404,8 @@ def _conditional(inside: _Inside) -> Any:
     parts = [*inside.all(), *([bound.context_expr] if bound else [])]
     if len(parts) != 3:
         return _other(inside)
-    made = inside.place(ast.IfExp(test=parts[1], body=parts[0], orelse=parts[2]))
-    return ast.withitem(context_expr=made, optional_vars=bound.optional_vars) if bound else made
+    built = inside.place(ast.IfExp(test=parts[1], body=parts[0], orelse=parts[2]))
+    return ast.withitem(context_expr=built, optional_vars=bound.optional_vars) if bound else built
 
 
 def _dictionary(inside: _Inside) -> Any:

@@ -725,9 +725,9 @@ ILLEGIBLE = {
 @pytest.mark.parametrize("case", ILLEGIBLE)
 def test_what_a_grammar_cannot_parse_hides_no_definition(case: str) -> None:
     language, text, expected = ILLEGIBLE[case]
-    found = [item for item in defined(language, text) if item.form != "macro"]
-    assert [f"{item.kind} {item.qualified}" for item in found] == expected
-    assert not any(item.broken for item in found)
+    read = [item for item in defined(language, text) if item.form != "macro"]
+    assert [f"{item.kind} {item.qualified}" for item in read] == expected
+    assert not any(item.broken for item in read)
 
 
 @pytest.mark.parametrize(

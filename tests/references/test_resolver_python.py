@@ -432,7 +432,7 @@ def test_names_and_bindings_are_those_of_the_running_python(path):
     """In code that the oldest supported Python knows."""
     file = SourceFile("r", "a.py", path.read_text("utf-8"))
     tree = ast.parse(file.text)
-    by_python = Module(file, tree, {}, None)
+    by_python = Module(file=file, tree=tree, colons={}, error=None)
     by_python.scopes[tree] = top = Scope(kind="module", name="", parent=None, node=None, module=by_python)
     Binder(by_python).bind_all(tree.body, top)
     assert facts(read_module(file)) == facts(by_python)
