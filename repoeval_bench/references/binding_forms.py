@@ -29,7 +29,7 @@ _DECLARING = frozenset({"name", "declarator", "pattern", "parameter", "parameter
 """Fields in which a node declares a name, if no table says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """A way in which a kind of node binds names: a line of a table."""
 
@@ -40,7 +40,7 @@ class Form:
     needs: str = ""
 
 
-UNKNOWN = Form("", "around", "start", "both")
+UNKNOWN = Form(parts="", scope="around", since="start", space="both")
 """A node that no table knows binds what it declares: a reference that is not sure is none."""
 
 
@@ -126,7 +126,7 @@ def binding_forms(
         needs = next((word[3:] for word in others if word.startswith("if:")), "")
         space = next((word for word in others if word in ("type", "both", "any", "method")), "value")
         for kind in kinds.split("|"):
-            forms[kind] += (Form(parts, scope, since, space, needs),)  # type: ignore[arg-type]
+            forms[kind] += (Form(parts=parts, scope=scope, since=since, space=space, needs=needs),)  # type: ignore[arg-type]
     inside = {kind for kind, lines in forms.items() if any(form.scope == "inside" for form in lines)}
     parts_within: dict[str, tuple[str, ...]] = {}
     for line in within.strip().splitlines():

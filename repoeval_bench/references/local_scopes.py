@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from repoeval_bench.references.steps import Steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
     """A binding: the node of its name, the node that binds it, and its form.
 
@@ -31,7 +31,7 @@ class Bound:
     outer: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Scope:
     """The bindings of a scope by name, and the bytes at which names are bound or are labels.
 
@@ -69,20 +69,20 @@ class LocalScopes:
 
     def at(self, rules: LanguageRules, node: Node, name: str) -> tuple[Sequence[Bound], bool]:
         """Return the same, and whether the node binds a name or is a label."""
-        wanted, start = rules.space_of(node), node.start_byte
+        space, start = rules.space_of(node), node.start_byte
         sealed = binds = False  # sealed: only the definitions of blocks are seen
         for scope, holder, inner in self._around(rules, node):
             binds = binds or start in scope.here
-            if name in scope.bindings and not scope.hidden and wanted != "method":
-                found = [
+            if name in scope.bindings and not scope.hidden and space != "method":
+                holding = [
                     bound
                     for bound in scope.bindings[name]
                     if bound.since <= start
-                    and _sees(wanted, bound.form.space)
+                    and _sees(space, bound.form.space)
                     and not (sealed and (scope.sealed or bound.form.since != "start"))
                 ]
-                if found and not (scope.closed and _is_closed(scope, holder, inner)):
-                    return [bound for bound in found if bound.since == found[-1].since], binds
+                if holding and not (scope.closed and _is_closed(scope, holder, inner)):
+                    return [bound for bound in holding if bound.since == holding[-1].since], binds
             sealed = sealed or scope.sealed
         return (), binds
 
@@ -97,27 +97,27 @@ class LocalScopes:
 
     def _around(self, rules: LanguageRules, node: Node) -> Iterator[tuple[_Scope, Node, Node]]:
         """Yield (scope, its node, the child of that node above the name) of each scope around a node, inside out."""
-        found = (node, node) if node.type in rules.forms.scopes else self._above(rules, node)
-        while found is not None:
+        nearest = (node, node) if node.type in rules.forms.scopes else self._above(rules, node)
+        while nearest is not None:
             self._steps.take()
-            yield self._scope(rules, found[0]), *found
-            found = self._above(rules, found[0])
+            yield self._scope(rules, nearest[0]), *nearest
+            nearest = self._above(rules, nearest[0])
 
     def _above(self, rules: LanguageRules, node: Node) -> tuple[Node, Node] | None:
         """Return the nearest scope above a node, and its child above the node, searched for once for each node."""
         passed: list[Node] = []
-        inner, found = node, None
+        inner, nearest = node, None
         while inner not in self._nearest:
             passed.append(inner)
             above = self._parent(inner)
             if above is None or (above.type in rules.forms.scopes and not rules.opens(above)):
-                found = (above, inner) if above is not None else None
+                nearest = (above, inner) if above is not None else None
                 break
             inner = above
         else:
-            found = self._nearest[inner]
-        self._nearest.update(dict.fromkeys(passed, found))
-        return found
+            nearest = self._nearest[inner]
+        self._nearest.update(dict.fromkeys(passed, nearest))
+        return nearest
 
 
 def _is_closed(scope: _Scope, holder: Node, inner: Node) -> bool:
@@ -125,8 +125,8 @@ def _is_closed(scope: _Scope, holder: Node, inner: Node) -> bool:
     return inner.type in scope.closed or any(holder.child_by_field_name(part) == inner for part in scope.closed)
 
 
-def _sees(wanted: str, space: str) -> bool:
-    return space != "method" and (wanted == "any" or space in (wanted, "both"))
+def _sees(looked_in: str, space: str) -> bool:
+    return space != "method" and (looked_in == "any" or space in (looked_in, "both"))
 
 
 def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
@@ -135,7 +135,7 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     # A class without a name has no definitions.
     outer = root.type in forms.outer and (parent is None or parent.type not in rules.nodes.creations)
     hidden = outer and not rules.implicit_members and parent is not None
-    scope = _Scope(outer, hidden, root.type in forms.sealed, forms.closed.get(root.type, ()))
+    scope = _Scope(outer=outer, hidden=hidden, sealed=root.type in forms.sealed, closed=forms.closed.get(root.type, ()))
     for node, form, name in _bound_in(root, forms, rules):
         if form == UNKNOWN or not rules.refers(node, name):
             _add(scope, node, form, name)
@@ -151,7 +151,7 @@ def _add(scope: _Scope, node: Node, form: Form, name: Node) -> None:
         return
     place = node.child_by_field_name(form.since) if form.since not in ("start", "name", "end") else node
     since = 0 if form.since == "start" else name.end_byte if form.since == "name" or not place else place.end_byte
-    scope.bindings[text].append(Bound(name, node, form, since, scope.outer))
+    scope.bindings[text].append(Bound(name=name, node=node, form=form, since=since, outer=scope.outer))
 
 
 def _bound_in(root: Node, forms: BindingForms, rules: LanguageRules) -> Iterator[tuple[Node, Form, Node]]:

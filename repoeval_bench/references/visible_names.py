@@ -178,16 +178,16 @@ class VisibleNames(FileDefinitions):
     ) -> list[tuple[str, Definition]]:
         """Return the definitions that are in the namespace which these parts name in a file."""
         namespaces = self._namespaces(self.rules(path))
-        wanted = namespaces.plain(parts)
+        namespace = namespaces.plain(parts)
 
         def is_inside(file: str, parsed: Definition) -> bool:
-            if namespaces.plain(self._trees.namespaces(file, parsed.lines))[-len(wanted) :] == wanted:
+            if namespaces.plain(self._trees.namespaces(file, parsed.lines))[-len(namespace) :] == namespace:
                 return True
             # The tree of a file with an error may lack its namespaces.
-            opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{wanted[-1]}\b"
+            opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{namespace[-1]}\b"
             return self._trees.of(file).root.has_error and re.search(opened, self.text(file)) is not None
 
-        return [located for located in matches if not wanted or is_inside(*located)]
+        return [located for located in matches if not namespace or is_inside(*located)]
 
     def of_module(
         self, path: str, parts: Sequence[str], name: str

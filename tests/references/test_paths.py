@@ -174,5 +174,5 @@ def test_a_namespace_that_a_macro_opens_is_not_asked_for():
 
 def used(files, path, first, last):
     """Return the names of the definitions that lines use, without their classes."""
-    found = (item for item in uses(files, path, first, last).used if item.tier == "imported")
-    return {item.definition.name.rpartition(".")[2] for item in found}
+    imported = (item for item in uses(files, path, first, last).used if item.tier == "imported")
+    return {item.definition.name.rpartition(".")[2] for item in imported}

@@ -368,8 +368,8 @@ def test_a_type_of_a_module_of_rust_is_found_there():
     shapes = "pub struct Round { r: i32 }\nimpl Round {\n    pub fn turn(&self) -> i32 { 1 }\n"
     shapes += "    pub fn make() -> Round { Round { r: 1 } }\n}\n"
     text = "mod shapes;\nstruct Round { own: i32 }\nfn f(a: shapes::Round, b: crate::shapes::Round) {\n{}\n}\n"
-    made = "let c = shapes::Round::make();"
-    for line, expected in (("a.turn();", "turn"), ("b.turn();", "turn"), (made, "make Round")):
+    call = "let c = shapes::Round::make();"
+    for line, expected in (("a.turn();", "turn"), ("b.turn();", "turn"), (call, "make Round")):
         method, *types = expected.split()
         files = {"src/lib.rs": text.replace("{}", line), "src/shapes.rs": shapes}
         assert names(uses(files, "src/lib.rs", 3, 4)) == {f"Round.{method}", *types}

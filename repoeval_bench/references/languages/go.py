@@ -119,14 +119,14 @@ def _modules(files: Imports) -> Sequence[tuple[str, str]]:
     """Return (module, folder) of each go.mod, and of each local folder that one replaces a module by, longest first."""
 
     def read() -> Sequence[tuple[str, str]]:
-        found = []
+        modules = []
         for path, file in files.others.items():
             folder, _, name = path.rpartition("/")
             if name == "go.mod" and (module := _MODULE.search(file.text)):
-                found.append((module[1], folder))
+                modules.append((module[1], folder))
                 replaced = _REPLACED.findall(file.text)
-                found += [(old, posixpath.normpath(posixpath.join(folder, new)).lstrip(".")) for old, new in replaced]
-        return sorted(found, key=lambda pair: len(pair[0]), reverse=True)
+                modules += [(old, posixpath.normpath(posixpath.join(folder, new)).lstrip(".")) for old, new in replaced]
+        return sorted(modules, key=lambda pair: len(pair[0]), reverse=True)
 
     return files.once("go: modules", read)
 

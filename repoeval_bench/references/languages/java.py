@@ -67,7 +67,10 @@ class Java(LanguageRules):
             array_type|integral_type|floating_point_type|boolean_type|modifiers
         """,
         refers="scoped_identifier.name method_invocation.name annotation.name marker_annotation.name",
-        closed="if_statement.alternative try_with_resources_statement.catch_clause try_with_resources_statement.finally_clause",
+        closed="""
+            if_statement.alternative try_with_resources_statement.catch_clause
+            try_with_resources_statement.finally_clause
+        """,
     )
     self_names: ClassVar = frozenset({"this", "super"})
     super_names: ClassVar = frozenset({"super"})

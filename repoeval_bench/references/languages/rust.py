@@ -161,7 +161,7 @@ class Rust(LanguageRules):
     def of_module(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the definitions of a name in the module at a path from the crate, this module or an imported one on."""
+        """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
         start = path
         if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
             if imported.original is not None or not imported.files or not parts[1:]:
@@ -175,8 +175,8 @@ class Rust(LanguageRules):
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of that name in the module at a path, else the members of the type there."""
-        if (found := self.of_module(names, path, parts, name)) is not None:
-            return found
+        if (matched := self.of_module(names, path, parts, name)) is not None:
+            return matched
         if not parts[1:]:
             return None
         classes, reason = names.types(path, parts)
