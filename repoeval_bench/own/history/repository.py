@@ -166,8 +166,8 @@ class History:
             if commit_id and (peeled := self._peeled(commit_id.decode())):
                 return peeled
         if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
-            ids = {found.decode() for found in self._store.iter_prefix(text.encode())}
-            if len(commits := {peeled for found in ids if (peeled := self._peeled(found))}) == 1:
+            ids = {one.decode() for one in self._store.iter_prefix(text.encode())}
+            if len(commits := {peeled for one in ids if (peeled := self._peeled(one))}) == 1:
                 return commits.pop()
         raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id or a tag")
 

@@ -254,10 +254,10 @@ def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story,
 def test_loaded_questions_are_those_that_were_made(story, tmp_path):
     succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
     with history_of(story.folder) as history:
-        made = commit_questions(history)
-        benchmark = benchmark_of(history, made)
+        expected = commit_questions(history)
+        benchmark = benchmark_of(history, expected)
     loaded = load_benchmark(tmp_path / "pack")
-    assert loaded.tasks == made.tasks
+    assert loaded.tasks == expected.tasks
     assert loaded.fingerprint == benchmark.fingerprint
     assert {repo: [file.text for file in files] for repo, files in loaded.files.items()} == {
         repo: [file.text for file in files] for repo, files in benchmark.files.items()
