@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from repoeval_bench.core.errors import NoDataError, UsageError
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
@@ -197,6 +197,26 @@ def test_the_configuration_is_not_opened(tmp_path):
     os.mkfifo(story.folder / "config")
     with history_of(story.folder) as history:
         assert commit_questions(history).windows
+
+
+def test_a_broken_object_ends_in_a_sentence(tmp_path):
+    story = write(tmp_path / "broken.git")
+    with history_of(story.folder) as history:
+        tree = history.commit(story.ids[-3]).tree
+    file = story.folder / "objects" / tree[:2] / tree[2:]
+    file.chmod(0o644)
+    file.write_bytes(b"no object")
+    with history_of(story.folder) as history, pytest.raises(DatasetError, match="clone it again"):
+        commit_questions(history)
+
+
+def test_a_folder_of_a_checkout_has_its_own_questions(story):
+    """What changes beside the folder is no change of it."""
+    with history_of(story.folder) as history:
+        history.prefix = "web"
+        questions = commit_questions(history)
+        assert {task.path for task in questions.tasks} == {"view.ts"}
+        assert history.files(history.commit(history.head).tree).keys() == {"view.ts"}
 
 
 def test_a_folder_without_history_is_refused(tmp_path):
