@@ -143,7 +143,8 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     if len(touched) > MOST_DEFINITIONS:
         return "too many definitions"
     replaced = [line for line in removed if re.search(r"\w", old_code[line])]
-    names = innermost(old, replaced, before_defs) or _insertions(old, new, hunks, before_defs, after_defs)
+    inserted = [hunk for hunk in hunks if any(new_code[line] for line in hunk[1])]
+    names = innermost(old, replaced, before_defs) or _insertions(old, new, inserted, before_defs, after_defs)
     lines = tuple(ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name)
     if not lines:
         return "outside of definitions"

@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.build.checkout import (
+    MAX_FILES,
     UnreadableCheckoutError,
     control_folders,
     head_commit,
     open_objects,
 )
+from repoeval_bench.dataset.build.code import MAX_DEPTH
 from repoeval_bench.dataset.build.origin import repository_name
 
 if TYPE_CHECKING:
@@ -130,7 +133,10 @@ class History:
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
-        return list(self._changes(self._root(before) if before else None, self._root(after), ""))
+        changed = self._changes(self._root(before) if before else None, self._root(after), "")
+        if len(differing := list(islice(changed, MAX_FILES + 1))) > MAX_FILES:
+            raise self._broken(after)
+        return differing
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
@@ -166,8 +172,8 @@ class History:
             if commit_id and (peeled := self._peeled(commit_id.decode())):
                 return peeled
         if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
-            ids = {found.decode() for found in self._store.iter_prefix(text.encode())}
-            if len(commits := {peeled for found in ids if (peeled := self._peeled(found))}) == 1:
+            ids = {one.decode() for one in self._store.iter_prefix(text.encode())}
+            if len(commits := {peeled for one in ids if (peeled := self._peeled(one))}) == 1:
                 return commits.pop()
         raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id or a tag")
 
@@ -188,7 +194,7 @@ class History:
         return here
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
-        if before == after:  # most subtrees: neither is read
+        if before == after or prefix.count("/") > MAX_DEPTH:  # most subtrees are equal, and neither is read
             return
         old, new = ({} if tree is None else self._entries(tree) for tree in (before, after))
         for name in sorted(old.keys() | new.keys()):
@@ -218,10 +224,15 @@ class History:
         except KeyError as error:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library
-            raise UnreadableCheckoutError("its .git is broken or incomplete") from error
+            raise self._broken(object_id) from error
         if number != {"commit": 1, "tree": 2, "blob": 3}[kind]:
-            raise UnreadableCheckoutError(f"{object_id} is not a {kind}")
+            raise self._broken(object_id)
         return raw
+
+    def _broken(self, object_id: str) -> DatasetError:
+        return DatasetError(
+            f"the history of {self.name} cannot be read: its object {object_id} is broken; clone it again"
+        )
 
 
 def _shallow(common: Path) -> frozenset[str]:
@@ -247,14 +258,14 @@ def history_of(folder: Path | str) -> Iterator[History]:
     try:
         control, common = control_folders(top)
         head = head_commit(control, common)
-        if not head:
-            raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
-        prefix = "" if root == top else root.relative_to(top).as_posix()
-        name = repository_name((root.parent if root.name == ".git" else root).name.removesuffix(".git"))
-        with History(name, head, prefix, common, open_objects(common, head)) as history:
-            yield history
     except UnreadableCheckoutError as error:
         raise DatasetError(f"the history of {folder} cannot be read: {error}; clone it again") from error
     except OSError as error:
         reason = error.strerror or "a file"
         raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error
+    if not head:
+        raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
+    prefix = "" if root == top else root.relative_to(top).as_posix()
+    name = repository_name((root.parent if root.name == ".git" else root).name.removesuffix(".git"))
+    with History(name, head, prefix, common, open_objects(common, head)) as history:
+        yield history

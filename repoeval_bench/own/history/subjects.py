@@ -62,7 +62,7 @@ def subject_of(message: str) -> str:
 def question_of(subject: str) -> str:
     """The subject without links, numbers of issues and a conventional prefix."""
     text = _TICKET.sub("", _LINK.sub("", subject))
-    text = _ISSUE.sub("", text)
+    text = re.sub(r"^\s*(?:issue|bug)\s+", "", _ISSUE.sub("", text)) if _ISSUE.search(text) else text
     text = _BRACKETED.sub("", text)
     if (prefix := _CONVENTIONAL.match(text)) and _is_type(prefix):
         text = text[prefix.end() :]

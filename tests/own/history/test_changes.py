@@ -58,6 +58,15 @@ def test_comments_and_blanks_ask_nothing(path, kind):
     assert changed(path, text, text.replace(old, new[kind])) == "only comments"
 
 
+def test_an_insertion_of_a_comment_is_no_gold():
+    text = FILES["a.go"]
+    first, other = line(text, "Tax2"), line(text, "Total2")
+    both = changed(
+        "a.go", text, text.replace(first, first + "// why\n").replace(other, other + other.replace("2", "9"))
+    )
+    assert [row.text for row in both.lines] == [other.rstrip()]
+
+
 def test_docstrings_ask_nothing_and_are_no_gold():
     text = 'def tax(order):\n    """The tax."""\n    rate = order.rate\n    return rate\n'
     assert changed("a.py", text, text.replace("The tax", "Its tax")) == "only comments"

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from repoeval_bench.core.errors import NoDataError, UsageError
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
@@ -199,6 +199,26 @@ def test_the_configuration_is_not_opened(tmp_path):
         assert commit_questions(history).windows
 
 
+def test_a_broken_object_ends_in_a_sentence(tmp_path):
+    story = write(tmp_path / "broken.git")
+    with history_of(story.folder) as history:
+        tree = history.commit(story.ids[-3]).tree
+    file = story.folder / "objects" / tree[:2] / tree[2:]
+    file.chmod(0o644)
+    file.write_bytes(b"no object")
+    with history_of(story.folder) as history, pytest.raises(DatasetError, match="clone it again"):
+        commit_questions(history)
+
+
+def test_a_folder_of_a_checkout_has_its_own_questions(story):
+    """What changes beside the folder is no change of it."""
+    with history_of(story.folder) as history:
+        history.prefix = "web"
+        questions = commit_questions(history)
+        assert {task.path for task in questions.tasks} == {"view.ts"}
+        assert history.files(history.commit(history.head).tree).keys() == {"view.ts"}
+
+
 def test_a_folder_without_history_is_refused(tmp_path):
     with pytest.raises(NoDataError, match="is not in a git repository"), history_of(tmp_path):
         pass
@@ -254,10 +274,10 @@ def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story,
 def test_loaded_questions_are_those_that_were_made(story, tmp_path):
     succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
     with history_of(story.folder) as history:
-        made = commit_questions(history)
-        benchmark = benchmark_of(history, made)
+        expected = commit_questions(history)
+        benchmark = benchmark_of(history, expected)
     loaded = load_benchmark(tmp_path / "pack")
-    assert loaded.tasks == made.tasks
+    assert loaded.tasks == expected.tasks
     assert loaded.fingerprint == benchmark.fingerprint
     assert {repo: [file.text for file in files] for repo, files in loaded.files.items()} == {
         repo: [file.text for file in files] for repo, files in benchmark.files.items()

@@ -23,8 +23,14 @@ REFUSED = {
         "Run the linter over all sources",
         "Remove trailing blanks at ends of rows",
         "Fix code style in price.go",
+        "Silence a warning about price conversions",
     ],
-    "typing": ["Add type hints to the cart", "Use f-strings in the order module", "http: type the header argument"],
+    "typing": [
+        "Add type hints to the cart",
+        "Use f-strings in the order module",
+        "http: type the header argument",
+        "Add missing const qualifier to price",
+    ],
     "ci": ["Run GitHub Actions on Windows too", "Add tests for empty carts here", "Fix flaky test of the queue"],
     "upkeep": [
         "Refactor the price of an order",
@@ -33,6 +39,7 @@ REFUSED = {
         "Remove unused code from the parser",
         "Minor fixes to the order module",
         "Extract method for the tax rate",
+        "Make the order consistent in price",
     ],
     "by its prefix": [
         "chore: tidy the price of orders",
@@ -71,6 +78,7 @@ def test_every_reason_has_an_example():
         ("feat!: show the total with tax", "show the total with tax"),
         ("net/http: close the body of a redirect", "net/http: close the body of a redirect"),
         ("Fixes #12: show the total with tax", "show the total with tax"),
+        ("Issue #12: show the total with tax", "show the total with tax"),
         ("Show the total with tax, closes #12 and #13", "Show the total with tax"),
         ("SHOP-12: Show the total with tax.", "Show the total with tax"),
         ("UTF-8 names of files are kept", "UTF-8 names of files are kept"),
