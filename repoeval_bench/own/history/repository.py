@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.build.checkout import (
-    MAX_FILES,
     UnreadableCheckoutError,
     control_folders,
     head_commit,
@@ -30,6 +29,9 @@ from repoeval_bench.dataset.build.origin import repository_name
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
+
+MAX_FILES = 2_000_000
+"""Files in which two trees may differ. A few trees that hold each other's copies can name any number."""
 
 MAX_COMMITS = 50_000
 """Commits that are read at most, newest first: five years of nearly every repository."""
