@@ -1,4 +1,4 @@
-"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for three scripts.
 
 Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are cached beside it in
 a file of NumPy.
@@ -37,10 +37,21 @@ CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 
 @dataclass(frozen=True)
 class Repository:
-    """One repository's scores less each query's mean over the candidates, a cluster for each file."""
+    """One repository's scores less each query's mean over the candidates, (n_queries, k), and each query's file."""
 
     name: str
-    sample: Sample
+    scores: FloatArray
+    files: NDArray[np.str_]
+
+    @property
+    def sample(self) -> Sample:
+        """All queries, a cluster for each file."""
+        return Sample.micro(self.scores, self.files.tolist())
+
+    def of_files(self, files: Sequence[str]) -> Repository:
+        """Return the queries of these files."""
+        index = np.isin(self.files, list(files))
+        return Repository(self.name, self.scores[index], self.files[index])
 
 
 @dataclass(frozen=True)
@@ -75,11 +86,8 @@ def read_questions(folder: Path) -> list[Question]:
         protocol, retriever = name.split("/")
         relative = table - table.mean(axis=1, keepdims=True)
         members = [np.flatnonzero(repositories == repository) for repository in dict.fromkeys(repositories.tolist())]
-        samples = [
-            Repository(str(repositories[index[0]]), Sample.micro(relative[index], files[index].tolist()))
-            for index in members
-        ]
-        results.append(Question(protocol, retriever, tuple(samples), tuple(sizes.tolist())))
+        of_all = [Repository(str(repositories[index[0]]), relative[index], files[index]) for index in members]
+        results.append(Question(protocol, retriever, tuple(of_all), tuple(sizes.tolist())))
     return results
 
 
@@ -124,7 +132,7 @@ def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
 
 
 def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
-    """Return means weighted by 1 / (tau^2 + s^2); tau is estimated unless it is given."""
+    """Return means weighted by 1 / (tau^2 + s^2); without tau it is estimated, leaving out each repository in turn."""
     own, errors = errors_of(samples, noise)
     tau = tau_around_others([(own, errors)]) if tau is None else tau
     weights = 1 / (tau**2 + errors)
@@ -144,30 +152,25 @@ def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
     """
 
     def excess(tau: float) -> float:
-        ratios: list[float] = []
+        ratios = []
         for own, errors in sets:
             weights = 1 / (tau**2 + errors)
-            total, summed = weights.sum(), weights @ own
-            for mean, error, weight in zip(own, errors, weights, strict=True):
-                others = (summed - weight * mean) / (total - weight)
-                expected = (len(mean) - 1) * (tau**2 + error + 1 / (total - weight))
-                ratios.append(float(((mean - others) ** 2).sum() / expected))
-        return float(np.mean(ratios)) - 1
-
-    return _root_of(excess)
-
-
-def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
-    """Return the same tau around given means: each set has its means, s^2 and the expected mean."""
-
-    def excess(tau: float) -> float:
-        ratios = [
-            ((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * (tau**2 + errors))
-            for own, errors, expected in sets
-        ]
+            more = weights.sum() - weights
+            others = (weights @ own - weights[:, None] * own) / more[:, None]
+            ratios.append(_ratios(own, others, tau**2 + errors + 1 / more))
         return float(np.concatenate(ratios).mean()) - 1
 
     return _root_of(excess)
+
+
+def tau_around(own: FloatArray, errors: FloatArray, expected: FloatArray) -> float:
+    """Return the same tau around a given mean."""
+    return _root_of(lambda tau: float(_ratios(own, expected, tau**2 + errors).mean()) - 1)
+
+
+def _ratios(own: FloatArray, expected: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return each repository's squared distance over its expectation."""
+    return np.asarray(((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * variance))
 
 
 def _root_of(excess: Callable[[float], float]) -> float:

@@ -76,7 +76,7 @@ def main() -> None:
         "search": ("Search", bench_search.rows),
         "cache": (bench_cache.TITLE, bench_cache.rows),
         "metrics": ("Metrics", bench_metrics.rows),
-        "compare": ("Compare, 10,000 draws", bench_compare.rows),
+        "compare": ("Compare, 100,000 flips", bench_compare.rows),
         "chunkers": ("Chunkers", partial(bench_chunkers.rows, source)),
         "packs": ("Packs", bench_packs.rows),
         "uses": ("Protocol uses", partial(bench_eval.uses_rows, source)),

@@ -1,7 +1,9 @@
-"""The time and memory of `compare` on five generated runs: each figure from a process of its own."""
+"""The time and memory of `compare`, and of the choice that the page shows: each figure from a process of its own."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -24,21 +26,35 @@ from repoeval_bench.runs.store import RunFiles, write_folder
 
 RUNS = 5
 SMALL, LARGE = 455, 100_000
+PAGE_RUNS, PAGE_QUERIES, PAGE_FILES = 21, 1_500, 400
+CHOOSE = """
+import sys, time
+sys.path.insert(0, {scripts!r})
+from _bench import memory
+from repoeval_bench import choose, find_run
+runs = [find_run(folder) for folder in sys.argv[1:]]
+for run in runs:
+    run.scores
+before, started = memory("VmHWM"), time.perf_counter()
+choose(runs)
+print(time.perf_counter() - started, memory("VmHWM") - before)
+"""
+"""Prints the seconds of a choice among stored runs, and the bytes above those of the runs."""
 REPOS = 8
 
 
-def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[str]:
-    """Write five runs with every measure that `eval` scores; files of `per_file` queries, or None: no file is known.
+def write_runs(results: Path, n_queries: int, *, n_files: int | None, n_runs: int = RUNS) -> list[str]:
+    """Write runs with every measure that `eval` scores; `n_files` hold the queries, or None: no file is known.
 
     A score is the sum of the ease of its query and file, an advantage of its run, and noise, clipped to 0..1.
     """
     rng = np.random.default_rng(0)
-    n_files = n_queries if per_file is None else n_queries // per_file
-    file = np.arange(n_queries) * n_files // n_queries
-    ease = rng.normal(0.5, 0.2, (n_queries, 1)) + rng.normal(0, 0.1, (n_files, 1))[file]
+    n_clusters = n_files or n_queries
+    file = np.arange(n_queries) * n_clusters // n_queries
+    ease = rng.normal(0.5, 0.2, (n_queries, 1)) + rng.normal(0, 0.1, (n_clusters, 1))[file]
     repos = [f"repo{REPOS * i // n_queries}" for i in range(n_queries)]
     folders = []
-    for run in range(RUNS):
+    for run in range(n_runs):
         table = np.clip(ease + 0.01 * run + rng.normal(0, 0.15, (n_queries, len(EVAL_MEASURES))), 0, 1)
         values = {name: table[:, i].tolist() for i, name in enumerate(EVAL_MEASURES)}
         name = f"run{run}"
@@ -63,7 +79,7 @@ def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[s
             QueryRow(
                 query_id=f"q{i}",
                 repo=repos[i],
-                path=None if per_file is None else f"f{file[i]}.py",
+                path=None if n_files is None else f"f{file[i]}.py",
                 n_relevant=1,
                 facts={},
                 measures={measure: column[i] for measure, column in values.items()},
@@ -90,12 +106,26 @@ def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[s
 def rows(*, large: int = LARGE) -> list[Row]:
     """Every figure with its bar."""
     table = []
-    for n_queries, per_file, seconds in ((SMALL, 4, 3.0), (large, None, 30.0)):
+    for n_queries, n_files, seconds in ((SMALL, SMALL // 4, 3.0), (large, None, 30.0)):
         with tempfile.TemporaryDirectory() as name:
-            took = command("compare", *write_runs(Path(name), n_queries, per_file=per_file), "--json")
+            took = command("compare", *write_runs(Path(name), n_queries, n_files=n_files), "--json")
         gib = took.peak / 2**30
-        kind = "each alone" if per_file is None else f"{n_queries // per_file:,} files"
+        kind = "each alone" if n_files is None else f"{n_files:,} files"
         what = f"{RUNS} runs, {n_queries:,} queries ({kind}), {len(EVAL_MEASURES)} measures"
         table.append(Row(f"{what}: time", took.time, f"< {seconds:g} s", took.wall < seconds))
         table.append(Row(f"{what}: memory", f"{gib:.2f} GiB", "< 1 GiB", gib < 1))
-    return table
+    return [*table, *page_rows()]
+
+
+def page_rows() -> list[Row]:
+    """Return the time and memory of the page's tests: the best of many runs against each other one."""
+    with tempfile.TemporaryDirectory() as name:
+        folders = write_runs(Path(name), PAGE_QUERIES, n_files=PAGE_FILES, n_runs=PAGE_RUNS)
+        program = CHOOSE.format(scripts=str(Path(__file__).parent))
+        done = subprocess.run([sys.executable, "-c", program, *folders], capture_output=True, text=True, check=True)
+    seconds, peak = map(float, done.stdout.split())
+    what = f"choice of {PAGE_RUNS} runs, {PAGE_QUERIES:,} queries in {PAGE_FILES} files"
+    return [
+        Row(f"{what}: time", f"{seconds:.1f} s", "< 5 s", seconds < 5),
+        Row(f"{what}: memory above the runs", f"{peak / 1e6:.0f} MB", "< 300 MB", peak < 300e6),
+    ]

@@ -43,7 +43,7 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
             resolved.update(result.resolved)
             without.update(result.without)
             for task_id in result.unread:
-                print(f"note: {task_id}: its file is not valid Python 3")
+                print(f"note: {task_id}: its file cannot be read")
     tiers = Counter(use.tier for of_task in uses.values() for use in of_task)
     print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")
     print(f"{names} names; resolved: {dict(resolved)}; without a definition: {dict(without)}")

@@ -1,6 +1,6 @@
 r"""Print data/priors.json: the scores that `recommend` expects of its candidates, and how far to trust them.
 
-python scripts/estimate_prior.py FOLDER... > data/priors.json
+python scripts/estimate_prior.py FOLDER... [--unseen FOLDER] > data/priors.json
 
 A FOLDER has the runs of a pack, and the name of the pack, as made by this command:
 
@@ -8,12 +8,16 @@ repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstr
     --out FOLDER
 
 (2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
-reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). All sets of a
-protocol share one tau. With it each repository is as far from the others of its set as expected. For other languages
-the means are those of all sets, and tau is that of each set's repositories around the other sets. If repositories
-differ by less than their noise, tau is 0.005, so that the scores of an unusual repository still count. Runs by the
-bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a
-candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
+reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). Each set and protocol
+has its own tau: with it each repository is as far from the others of its set as expected. It is never below the tau of
+all sets together, because few repositories can agree by chance. For other languages the means are those of all sets,
+and tau is that of the set that is farthest from the others. If repositories differ by less than their noise, tau is
+0.005, so that the scores of an unusual repository still count. Runs by the bundled model are those of
+data/leaderboard/leaderboard.csv. The means are over all data sets there that have a candidate, null without one. There
+tau^2 is BM25's plus the squared difference between two data sets.
+
+--unseen names the runs of scripts/try_bounds.py: its packages show for which languages and protocols the bound of the
+loss holds. Without it no bound is printed anywhere.
 """
 
 from __future__ import annotations
@@ -30,9 +34,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
+from try_bounds import bounds_of, try_packages
 
 from repoeval_bench.analysis.evidence import SIZES
-from repoeval_bench.analysis.reference_sets import OTHER
+from repoeval_bench.analysis.reference_sets import OTHER, ReferenceSets
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
 
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
-LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx", "javascript"), "native-8": ("rust", "c", "cpp")}
+LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx"), "native-8": ("rust", "c", "cpp")}
 PROTOCOLS = ("uses", "docstring", "body")
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 """A list of plain values, which is printed on one line."""
@@ -54,7 +59,8 @@ COMMANDS = (
         f"--tasks {tasks} --out {pack}"
         for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
     ),
-    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",
+    "python scripts/try_bounds.py unseen --make",
+    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 --unseen unseen > data/priors.json",
 )
 
 
@@ -94,6 +100,7 @@ def main() -> None:
     """Print the priors as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
+    parser.add_argument("--unseen", type=Path, help="runs of packages that are in no pack")
     options = parser.parse_args()
     packs = {
         folder.name: {question.protocol: question.repositories for question in read_questions(folder)}
@@ -110,14 +117,19 @@ def main() -> None:
         samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
         noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
         own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
-        tau = tau_around_others(list(own.values()))
-        means = {name: estimate(of_pack, noise[protocol], tau).means for name, of_pack in samples.items()}
-        for name, of_pack in means.items():
-            add(name, protocol, "bm25", tau, rounded(of_pack))
-        around = [(*own[name], np.mean([means[other] for other in means if other != name], axis=0)) for name in means]
-        add(OTHER, protocol, "bm25", tau_around(around), rounded(np.mean(list(means.values()), axis=0)))
+        least = tau_around_others([*own.values()])
+        taus = {name: max(least, tau_around_others([of_pack])) for name, of_pack in own.items()}
+        within = {**taus, OTHER: max(taus.values())}
+        means = {name: estimate(of_pack, noise[protocol], taus[name]).means for name, of_pack in samples.items()}
+        taus[OTHER] = max(
+            tau_around(*own[name], np.mean([mean for other, mean in means.items() if other != name], axis=0))
+            for name in own
+        )
+        means[OTHER] = np.mean([*means.values()], axis=0)
+        for name, tau in taus.items():
+            add(name, protocol, "bm25", tau, rounded(means[name]))
         dense, spread = dense_means(protocol)
-        for name in [*means, OTHER]:
+        for name, tau in within.items():
             add(name, protocol, "dense", float(np.hypot(tau, spread)), dense)
     reference_sets = [
         {
@@ -131,8 +143,16 @@ def main() -> None:
     triangles = {
         name: [rounded(row[: index + 1]) for index, row in enumerate(matrix)] for name, matrix in noise.items()
     }
-    results = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets}
-    print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(results, indent=1)))
+    priors: dict[str, object] = {
+        "commands": COMMANDS,
+        "candidates": CANDIDATES,
+        "noise": triangles,
+        "sets": reference_sets,
+    }
+    if options.unseen:
+        stored = ReferenceSets.model_validate_json(json.dumps(priors))
+        priors["bounds"] = bounds_of(try_packages(options.unseen, stored))
+    print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
 
 
 if __name__ == "__main__":

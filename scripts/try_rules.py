@@ -1,9 +1,9 @@
 """Rules that choose a chunker, tried on files that they did not see, and on truths that are known.
 
-python scripts/try_rules.py FOLDER [--others FOLDER] [--samples N]
+python scripts/try_rules.py FOLDER [--samples N]
 
-A FOLDER has the runs of a pack: see scripts/estimate_prior.py. Each repository in turn is the new one: the prior, tau
-and the noise come from the others. With --others, that folder's repositories are tried, with FOLDER's prior.
+FOLDER has the runs of a pack: see scripts/estimate_prior.py. Each repository in turn is the new one: the prior, tau and
+the noise come from the others. scripts/try_bounds.py tries the printed bound on packages that are in no pack.
 
 Held-out files: a repository's files are halved at random. A rule sees n files of one half, and its choice is scored on
 the other half. "gain" is that score less the score of the prior's best, with its 95 % interval over repositories.
@@ -61,7 +61,7 @@ def cheapest_not_significant(sample: Sample, prior: Prior, tokens: Sequence[floa
     best = highest_mean(sample, prior, tokens)
     others = [i for i in range(len(tokens)) if i != best]
     leads = Sample(sample.sums[:, [best]] - sample.sums[:, others], sample.counts, sample.groups)
-    flipped = flip_signs(*leads.parts(), np.random.default_rng(0), first=2_000, most=2_000)
+    flipped = flip_signs(*leads.parts(), np.random.default_rng(0), flips=2_000, intervals=False)
     close = [i for i, p in zip(others, holm(flipped.p.tolist()), strict=True) if p >= ALPHA]
     return min([best, *close], key=lambda i: tokens[i])
 
@@ -95,11 +95,12 @@ RULES: dict[str, Callable[[Sample, Prior, Sequence[float]], int]] = {
 }
 
 
-def prior_without(question: Question, left_out: str, tau: float | None = None) -> Prior:
+def prior_without(question: Question, left_out: str) -> Prior:
     """Return the prior from the other repositories of a question."""
     others = [repository.sample for repository in question.repositories if repository.name != left_out]
-    result = estimate(others, pooled_noise(others), tau)
-    return Prior(mean=result.means, deviation=np.full(len(NAMES), result.tau), noise=result.noise)
+    result = estimate(others, pooled_noise(others))
+    tau = np.full(len(NAMES), result.tau)
+    return Prior(mean=result.means, deviation=tau, noise=result.noise, is_bounded=True)
 
 
 def of_files(sample: Sample, index: NDArray[np.int64]) -> Sample:
@@ -173,6 +174,7 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
                     result[name, n].append(float(truth.max() - truth[rule(seen, prior, question.sizes)]))
                 choice = decide(shrink(seen, prior, NAMES), rng, DRAWS).choice
                 loss = float(truth.max() - truth[NAMES.index(choice.name)])
+                assert choice.loss_95 is not None
                 stated[n].append((loss, choice.expected_loss, choice.loss_95, choice.probability, loss == 0))
         for key, values in result.items():
             losses[key].append(float(np.mean(values)))
@@ -197,23 +199,14 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
 def main() -> None:
     """Print the tables of every question in a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="runs of the pack that makes the prior")
-    parser.add_argument("--others", type=Path, help="runs of repositories that are not in it")
+    parser.add_argument("folder", type=Path, help="runs of a pack")
     parser.add_argument("--samples", type=int, default=20, help="of each repository and number of files")
     options = parser.parse_args()
     for question in read_questions(options.folder):
         rng = np.random.default_rng(0)
-        if options.others is None:
-            tried = question
-            priors = {repo.name: prior_without(question, repo.name) for repo in question.repositories}
-        else:
-            same = [other for other in read_questions(options.others) if other.protocol == question.protocol]
-            if not same:
-                continue
-            tried = same[0]
-            priors = dict.fromkeys([repo.name for repo in tried.repositories], prior_without(question, ""))
-        held_out(tried, priors, options.samples, rng)
-        known_truth(tried, priors, options.samples, rng)
+        priors = {repository.name: prior_without(question, repository.name) for repository in question.repositories}
+        held_out(question, priors, options.samples, rng)
+        known_truth(question, priors, options.samples, rng)
 
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ _SHOWN = 5
 
 
 def run_names(runs: Sequence[RunView]) -> list[str]:
-    """A name for each run: what differs between them (chunker, embedder, retriever), else its id or folder."""
+    """A name for each run: its label, else what differs (chunker, embedder, retriever), else its id or folder."""
     differing = [part for part in PARTS if len({getattr(run.metrics, part) for run in runs}) > 1]
-    names = [" · ".join(_named(part, getattr(run.metrics, part)) for part in differing or PARTS[:1]) for run in runs]
+    names = [
+        run.label or " · ".join(_named(part, getattr(run.metrics, part)) for part in differing or PARTS[:1])
+        for run in runs
+    ]
     if len(set(names)) < len(runs):
-        names = [run.run_id for run in runs]
+        names = [run.label or run.run_id for run in runs]
     return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,24 +16,26 @@ from repoeval_bench.analysis.shrinkage import (
     Decision,
     Posterior,
     Prior,
+    RankedCandidate,
     combine,
     decide,
+    from_prior,
     restricted_to,
     shrink,
     with_unmeasured,
 )
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.chunkers.registry import of_size, snippet_of
+from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.runs.query_scores import QueryScores, together
+from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.reference_sets import ReferenceSets
-    from repoeval_bench.core.parts import Snippet
-    from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
 
@@ -40,6 +43,13 @@ SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
 
 BASELINE = "fixed"
+
+PURPOSES: Mapping[str, tuple[str, ...]] = {
+    "both": ("uses", "docstring"),
+    "completion": ("uses",),
+    "search": ("docstring",),
+}
+"""Purpose of the chunks -> the protocols that test it, which all count the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +66,23 @@ class SizedChunker:
         return self.name if self.size is None else f"{self.name} at {self.size:,}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+DEFAULT = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
+"""The chunker to use where nothing can be measured: its chunks average about as many characters as those of `fixed`."""
+
+
+class Evidence(Record):
     """The scores of the candidates under one protocol and retriever; candidates are named by their labels.
 
     `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is the size
     of the first `READ` chunks for a query, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
-    chunks that the embedding model does not read whole; None by a retriever without a model. `better` and `worse` are
-    the candidates that differ significantly from the choice, adjusted over all pairs of runs.
+    chunks that the embedding model does not read whole; None by a retriever without a model. `runs` are the ids of the
+    runs. `own_weight` is the share of the candidates' own scores in the decision, and other repositories have the rest.
+    `better` and `worse` are the candidates that differ significantly from the choice, adjusted over all pairs of runs.
     """
 
-    request: RunRequest
+    protocol: str
+    retriever: str
+    embedder: str
     measure: str
     over: Headline
     clustered_by: str
@@ -76,55 +92,80 @@ class Evidence:
     means: Mapping[str, float]
     tokens: Mapping[str, float | None]
     cut: Mapping[str, float | None]
-    runs: Mapping[str, RunView]
-    posterior: Posterior
+    runs: Mapping[str, str]
+    own_weight: float
     better: frozenset[str] = frozenset()
     worse: frozenset[str] = frozenset()
 
-    @property
-    def protocol(self) -> str:
-        """The protocol's name."""
-        return self.request.protocol
-
-    @property
-    def retriever(self) -> str:
-        """The retriever's spec."""
-        return self.request.retriever
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """A candidate in another framework: the Python to paste, and whether its chunks were measured on this code."""
+class Measured:
+    """Evidence with what it was computed from: the request, the runs in the order of the labels, and the posterior."""
+
+    evidence: Evidence
+    request: RunRequest
+    runs: tuple[RunView, ...]
+    posterior: Posterior
+
+
+class Default(Record):
+    """The shipped default, and what choosing it is expected to lose on repositories like these, by BM25.
+
+    `repositories` is the number of those that show it, `language` what they are written in, "" for any.
+    """
 
     label: str
+    language: str
+    repositories: int
+    expected_loss: float
+    loss_95: float | None
+
+
+class Setup(Record):
+    """A candidate in another framework: the Python to paste for files in a language.
+
+    `measured` tells if its chunks were measured on this code.
+    """
+
+    label: str
+    language: str
     snippet: Snippet
     expected_loss: float
-    loss_95: float
+    loss_95: float | None
     measured: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Recommendation:
-    """A candidate to use, what it costs if another is better, and the evidence.
+class Recommendation(Record):
+    """A candidate to use, what it costs if another is better, and the evidence: all that an answer is printed from.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `by_retriever` has what each retriever alone would choose. `candidates` maps labels to candidates. `setups` has one
-    for each framework, that of the choice first. `language` is that of most of the code. `few` has the number of
-    queries of each protocol that has too few to decide. `skipped` has a line for everything else that was not run,
-    `n_failed` the number of runs that failed.
+    Then `default` has what other repositories show of the shipped default. `by_retriever` has what each retriever alone
+    would choose. `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
+    choice first. `files` counts those of each language, and `languages` has the shares of the code, the largest first.
+    `unread` has the kinds of code that are not read, with their numbers of files. `few` has the number of queries of
+    each protocol that has too few to decide. `skipped` has a line for everything else that was not run, `n_failed` the
+    number of runs that failed. `runs` are the ids of all runs.
     """
 
     data: str
-    language: str
-    evidence: tuple[Evidence, ...]
-    decision: Decision | None
-    by_retriever: Mapping[str, str]
-    candidates: Mapping[str, SizedChunker]
-    setups: tuple[Setup, ...]
-    few: Mapping[str, int]
-    skipped: tuple[str, ...]
-    n_failed: int
-    runs: tuple[RunView, ...]
+    files: Mapping[str, int]
+    languages: Mapping[str, float]
+    unread: Mapping[str, int] = {}
+    evidence: tuple[Evidence, ...] = ()
+    decision: Decision | None = None
+    default: Default | None = None
+    by_retriever: Mapping[str, str] = {}
+    candidates: Mapping[str, SizedChunker] = {}
+    setups: tuple[Setup, ...] = ()
+    few: Mapping[str, int] = {}
+    skipped: tuple[str, ...] = ()
+    n_failed: int = 0
+    runs: tuple[str, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """The language of most of the code."""
+        return next(iter(self.languages))
 
     @property
     def choice(self) -> SizedChunker | None:
@@ -134,13 +175,19 @@ class Recommendation:
     @property
     def relies_on_others(self) -> bool:
         """True where the scores of other repositories weigh more than those of these files."""
-        own = [weight for evidence in self.evidence for weight in evidence.posterior.weight]
-        return bool(sum(own) < 0.5 * len(own))
+        own = [evidence.own_weight for evidence in self.evidence]
+        return sum(own) < 0.5 * len(own)
 
     def mean(self, label: str, protocol: str | None = None) -> float:
         """Return a candidate's score, the mean over the evidence, or over that of one protocol."""
         scores = [evidence.means[label] for evidence in self.evidence if protocol in (None, evidence.protocol)]
         return sum(scores) / len(scores)
+
+    def expected(self, label: str) -> float:
+        """Return a candidate's score after it was weighed with other repositories, on the scale of `mean`."""
+        assert self.decision is not None
+        names = [one.name for one in self.decision.candidates]
+        return sum(map(self.mean, names)) / len(names) + self.decision.candidate(label).score
 
     def tokens(self, label: str) -> float | None:
         """Return the tokens of a candidate's first `READ` chunks for a query, the mean over the evidence."""
@@ -157,7 +204,7 @@ def evidence_of(
     tokens_per_nws: float,
     language: str,
     reference_sets: ReferenceSets,
-) -> Evidence:
+) -> Measured:
     """Return the evidence of one protocol and retriever from its `finished` runs, each with its candidate."""
     runs = [run for _, run in finished]
     labels = [candidate.label for candidate, _ in finished]
@@ -165,8 +212,11 @@ def evidence_of(
     sample, scores = _sample(runs)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
     prior = _prior(reference_sets, language, request, [candidate for candidate, _ in finished])
-    return Evidence(
-        request=request,
+    posterior = shrink(sample, prior, labels, costs)
+    evidence = Evidence(
+        protocol=request.protocol,
+        retriever=request.retriever,
+        embedder=request.embedder,
         measure=measure,
         over=over,
         clustered_by=scores.cluster_kind,
@@ -176,9 +226,10 @@ def evidence_of(
         means={label: run.metrics.over(over)[measure] for label, run in zip(labels, runs, strict=True)},
         tokens=dict(zip(labels, costs, strict=True)),
         cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
-        runs=dict(zip(labels, runs, strict=True)),
-        posterior=shrink(sample, prior, labels, costs),
+        runs={label: run.run_id for label, run in zip(labels, runs, strict=True)},
+        own_weight=float(posterior.weight.mean()),
     )
+    return Measured(evidence=evidence, request=request, runs=tuple(runs), posterior=posterior)
 
 
 def provisional_choice(
@@ -222,50 +273,71 @@ def _cut_share(run: RunView) -> float | None:
 
 
 def conclude(
-    data: str,
-    language: str,
-    evidence: Sequence[Evidence],
+    measured: Sequence[Measured],
     *,
     reference_sets: ReferenceSets,
     candidates: Mapping[str, SizedChunker],
-    skipped: Sequence[str],
-    n_failed: int,
-    runs: Sequence[RunView],
+    languages: Mapping[str, float],
+    **facts: Any,
 ) -> Recommendation:
     """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
 
     Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing.
+    `languages` are those of the code with their shares, `facts` further fields of the recommendation.
     """
-    enough = [question for question in evidence if question.n_queries >= FEWEST_TASKS]
-    few = {question.protocol: question.n_queries for question in evidence if question not in enough}
-    decision: Decision | None = None
-    by_retriever: dict[str, str] = {}
-    setups: tuple[Setup, ...] = ()
-    all_candidates = dict(candidates)
-    if enough:
-        posterior = combine([(question.protocol, question.posterior) for question in enough])
-        decision = decide(posterior, _rng())
-        for retriever in dict.fromkeys(question.retriever for question in enough):
-            own = combine(
-                [(question.protocol, question.posterior) for question in enough if question.retriever == retriever]
-            )
-            by_retriever[retriever] = decide(own, _rng()).choice.name
-        others = _unmeasured(candidates)
-        all_candidates |= {candidate.label: candidate for candidate in others}
-        setups = _setups(decision, posterior, language, enough, all_candidates, others, reference_sets=reference_sets)
-        enough = [_with_tests(question, decision.choice.name) for question in enough]
+    enough = [one for one in measured if one.evidence.n_queries >= FEWEST_TASKS]
+    few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
+    if not enough:
+        return with_default(reference_sets, languages=languages, few=few, **facts)
+    posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
+    decision = decide(posterior, _rng())
+    by_retriever = {}
+    for retriever in dict.fromkeys(one.evidence.retriever for one in enough):
+        own = [(one.evidence.protocol, one.posterior) for one in enough if one.evidence.retriever == retriever]
+        by_retriever[retriever] = decide(combine(own), _rng()).choice.name
+    others = _unmeasured(candidates)
+    all_candidates = {**candidates, **{candidate.label: candidate for candidate in others}}
+    prior = partial(_prior, reference_sets, next(iter(languages)))
+    ranked = _ranked(decision, posterior, enough, all_candidates, others, prior)
     return Recommendation(
-        data=data,
-        language=language,
-        evidence=tuple(enough),
+        languages=languages,
+        evidence=tuple(_with_tests(one, decision.choice.name) for one in enough),
         decision=decision,
         by_retriever=by_retriever,
         candidates=all_candidates,
-        setups=setups,
+        setups=_setups(ranked, all_candidates, languages),
         few=few,
-        skipped=tuple(skipped),
-        n_failed=n_failed,
-        runs=tuple(runs),
+        **facts,
+    )
+
+
+def with_default(reference_sets: ReferenceSets, *, languages: Mapping[str, float], **facts: Any) -> Recommendation:
+    """Return the shipped default, where nothing can be measured, with what it loses on other repositories."""
+    language = next(iter(languages))
+    of_language = reference_sets.of_language(language)
+    names = [SizedChunker(name=name, size=size, spec="") for name, size in reference_sets.candidates]
+    labels = [candidate.label for candidate in names]
+    expected = []
+    for protocol in dict.fromkeys(question.protocol for question in of_language.questions):
+        if protocol in PURPOSES["both"]:
+            prior = _prior(reference_sets, language, RunRequest(protocol=protocol, retriever="bm25"), names)
+            expected.append((protocol, from_prior(prior, labels)))
+    decision = decide(combine(expected), _rng())
+    candidates = {candidate.label: candidate for candidate in [DEFAULT, *_unmeasured({DEFAULT.label: DEFAULT})]}
+    loss, *others = (decision.candidate(label) for label in candidates)
+    others.sort(key=lambda one: one.expected_loss)
+    return Recommendation(
+        languages=languages,
+        default=Default(
+            label=DEFAULT.label,
+            language=language if language in of_language.languages else "",
+            repositories=of_language.repositories,
+            expected_loss=loss.expected_loss,
+            loss_95=loss.loss_95,
+        ),
+        candidates=candidates,
+        setups=_setups([(one, False) for one in (loss, *others)], candidates, languages),
+        **facts,
     )
 
 
@@ -273,16 +345,17 @@ def _rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
-def _with_tests(evidence: Evidence, choice: str) -> Evidence:
-    """Add the candidates that are significantly better or worse than the choice, adjusted over all pairs."""
-    runs, labels = [*evidence.runs.values()], [*evidence.runs]
-    scores = together([run.scores for run in runs])
-    pairs = leads_of(runs, scores, labels, labels.index(choice), measure=evidence.measure)
+def _with_tests(measured: Measured, choice: str) -> Evidence:
+    """Return the evidence with the candidates that are significantly better or worse than the choice."""
+    evidence, labels = measured.evidence, [*measured.evidence.runs]
+    scores = together([run.scores for run in measured.runs])
+    pairs = leads_of(measured.runs, scores, labels, labels.index(choice), measure=evidence.measure)
     outcome = {pair.treatment: pair.verdict.outcome for pair in pairs}
-    return replace(
-        evidence,
-        better=frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
-        worse=frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+    return evidence.model_copy(
+        update={
+            "better": frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
+            "worse": frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+        }
     )
 
 
@@ -297,40 +370,45 @@ def _unmeasured(candidates: Mapping[str, SizedChunker]) -> list[SizedChunker]:
     return unmeasured
 
 
-def _setups(
+def _ranked(
     decision: Decision,
     posterior: Posterior,
-    language: str,
-    evidence: Sequence[Evidence],
+    measured: Sequence[Measured],
     candidates: Mapping[str, SizedChunker],
     unmeasured: Sequence[SizedChunker],
-    *,
-    reference_sets: ReferenceSets,
-) -> tuple[Setup, ...]:
-    """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
+    prior_of: Callable[[RunRequest, Sequence[SizedChunker]], Prior],
+) -> list[tuple[RankedCandidate, bool]]:
+    """Return all candidates, and if each was measured: the choice first, then those with the least expected loss."""
     ranked = [(one, True) for one in decision.candidates]
-    measured = [candidates[name] for name in posterior.names]
+    known = [candidates[name] for name in posterior.names]
     for candidate in unmeasured:
         parts = []
-        for question in evidence:
-            prior = _prior(reference_sets, language, question.request, [*measured, candidate])
-            parts.append(
-                (
-                    question.protocol,
-                    with_unmeasured(restricted_to(question.posterior, posterior.names), prior, candidate.label),
-                )
-            )
+        for one in measured:
+            prior = prior_of(one.request, [*known, candidate])
+            own = restricted_to(one.posterior, posterior.names)
+            parts.append((one.evidence.protocol, with_unmeasured(own, prior, candidate.label)))
         ranked.append((decide(combine(parts), _rng()).candidate(candidate.label), False))
-    ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
-    setups: dict[str, Setup] = {}
-    for one, is_measured in ranked:
-        snippet = snippet_of(candidates[one.name].spec, language)
-        if snippet.framework not in setups:
-            setups[snippet.framework] = Setup(
-                label=one.name,
-                snippet=snippet,
-                expected_loss=one.expected_loss,
-                loss_95=one.loss_95,
-                measured=is_measured,
-            )
-    return tuple(setups.values())
+    return sorted(ranked, key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
+
+
+def _setups(
+    ranked: Sequence[tuple[RankedCandidate, bool]], candidates: Mapping[str, SizedChunker], languages: Iterable[str]
+) -> tuple[Setup, ...]:
+    """Return a setup of the first candidate of each framework, for each language that needs a line of its own."""
+    setups: dict[str, dict[Snippet, Setup]] = {}
+    for language in languages:
+        seen = set()
+        for one, is_measured in ranked:
+            snippet = snippet_of(candidates[one.name].spec, language)
+            if snippet.framework not in seen:
+                seen.add(snippet.framework)
+                setup = Setup(
+                    label=one.name,
+                    language=language,
+                    snippet=snippet,
+                    expected_loss=one.expected_loss,
+                    loss_95=one.loss_95,
+                    measured=is_measured,
+                )
+                setups.setdefault(snippet.framework, {}).setdefault(snippet, setup)
+    return tuple(setup for of_framework in setups.values() for setup in of_framework.values())

@@ -5,8 +5,9 @@ A gate file is checked as a whole, so that all mistakes are reported at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -124,7 +125,7 @@ class GateResult:
 
     `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency).
     `judged` (`lower end` or `measured`) must reach `limit`, or not pass it. `warning` says that the interval has few
-    clusters; else it is empty.
+    clusters, or that queries are missing; else it is empty.
     """
 
     name: str
@@ -148,13 +149,34 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     """
     if baseline is not None:
         check_comparable([(baseline, run)])
-    return check_gates(
+    results = check_gates(
         config,
         run.scores,
         None if baseline is None else baseline.scores,
         headline=run.metrics.headline,
         latency=run.timings.by_step() if config.latency else {},
     )
+    # The results of latencies come last, and may be more than their limits.
+    limits = zip_longest(results, config.gates)
+    return [
+        replace(result, warning="; ".join(_partial(result, limit, run, baseline)))
+        for result, limit in limits
+        if result is not None
+    ]
+
+
+def _partial(result: GateResult, limit: ScoreGate | None, run: RunView, baseline: RunView | None) -> Iterator[str]:
+    """Yield the result's warning, and what it says nothing about: queries without a time, or not in a log."""
+    if result.warning:
+        yield result.warning
+    n_queries = run.counts.queries
+    if limit is None:
+        if result.n_queries < n_queries:
+            yield f"only {result.n_queries} of {count(n_queries, 'query')} have a time"
+        return
+    for name, of_run in (("the run's", run), ("the baseline's", baseline if limit.max_drop is not None else None)):
+        if of_run is not None and (lost := of_run.counts.queries_not_in_log):
+            yield f"{lost} of {count(n_queries, 'query')} are not in {name} log and score 0"
 
 
 def check_gates(

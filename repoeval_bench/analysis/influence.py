@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.pair_verdicts import Carrier
+from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome
 from repoeval_bench.analysis.records import Influence
-from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_columns
+from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs, most_p, strict_null
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
+
+_LIMIT = (ALPHA, ALPHA)
+"""The limit of a test without a cluster, which Monte-Carlo error alone blurs."""
 
 _DIGITS = 12
 """Pulls are compared at this number of digits: a sum's rounding error must not break a tie."""
@@ -80,14 +83,13 @@ def _by_repository(
     names = [*dict.fromkeys(scores.repos)]
     without, tests = [], []
     significant = np.flatnonzero(np.array(factors) > 0)
-    limits = ALPHA / np.array(factors)[significant]
     for repository in names:
         rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
         sample = Sample.of(differences[rows], clusters, repos, over)
         without.append(sample.mean())
         if significant.size:
-            tests.append(flip_columns(sample.parts()[0][:, significant], rng(), limits))
+            tests.append(_tests(_strict_parts(sample)[:, significant], np.array(factors)[significant].tolist(), rng()))
     low, high = np.min(without, axis=0), np.max(without, axis=0)
     pull = (whole - without) * np.sign(whole)
     positions = {column: index for index, column in enumerate(significant.tolist())}
@@ -95,7 +97,7 @@ def _by_repository(
         strongest_influence(
             float(low[i]),
             float(high[i]),
-            [(name, float(pull[row, i]), float(tests[row][positions[i]])) for row, name in enumerate(names)]
+            [(name, float(pull[row, i]), tests[row][positions[i]]) for row, name in enumerate(names)]
             if i in positions
             else (),
             factor,
@@ -121,32 +123,57 @@ def influence(
     mean = float(sample.mean()[0])
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
-    limits = np.full(len(strongest), ALPHA / factor)
-    parts = [_parts_without(sample, i) for i in strongest]
-    tests = flip_columns(np.column_stack(parts), rng(), limits) if strongest else ()
-    without_each = [(names[i], float(pull[i]), float(p)) for i, p in zip(strongest, tests, strict=True)]
+    parts = [_strict_parts(_without(sample, i)) for i in strongest]
+    tests = _tests(np.column_stack(parts), [factor] * len(parts), rng()) if strongest else ()
+    without_each = [(names[i], float(pull[i]), p) for i, p in zip(strongest, tests, strict=True)]
     return strongest_influence(low, high, without_each, factor)
 
 
+def _tests(parts: FloatArray, factors: Sequence[float], rng: np.random.Generator) -> list[AdjustedP]:
+    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns).
+
+    Signs are flipped where a bound of p does not show that the difference is significant.
+    """
+    bounds = [most_p(column) for column in parts.T]
+    tests = [AdjustedP(bound, 0.0, bound) for bound in bounds]
+    columns = list(zip(tests, factors, strict=True))
+    open_ = [i for i, (test, factor) in enumerate(columns) if test.times(factor).outcome(_LIMIT) is not Outcome.BETTER]
+    if open_:
+        flipped = flip_signs(parts[:, open_], np.zeros(len(parts)), rng, intervals=False)
+        for i, *ends in zip(open_, flipped.p_strict, flipped.least, flipped.most, strict=True):
+            tests[i] = AdjustedP(*map(float, ends))
+    return tests
+
+
 def strongest_influence(
-    low: float, high: float, without_each: Sequence[tuple[str, float, float]], factor: float
+    low: float, high: float, without_each: Sequence[tuple[str, float, AdjustedP]], factor: float
 ) -> Influence:
     """Return the influence of clusters, each with its name, its pull and the p of the test without it.
 
     Of those without which the difference is not significant, the one that pulls hardest is named, then the first by
     name. This order does not depend on drawn flips, as p does.
     """
-    needed = [(-round(pull, _DIGITS), name, p) for name, pull, p in without_each if p * factor >= ALPHA]
-    if not needed:
-        return Influence(low=low, high=high)
-    _, name, p = min(needed)
-    return Influence(low=low, high=high, rests_on=name, p=min(1.0, p * factor))
+    adjusted = [(-round(pull, _DIGITS), name, p.times(factor)) for name, pull, p in without_each]
+    outcomes = {p.outcome(_LIMIT) for _, _, p in adjusted}
+    doubtful = Outcome.BORDERLINE in outcomes
+    if Outcome.NOT_SIGNIFICANT not in outcomes:
+        return Influence(low=low, high=high, doubtful=doubtful)
+    _, name, p = min(
+        (row for row in adjusted if row[2].outcome(_LIMIT) is Outcome.NOT_SIGNIFICANT), key=lambda row: row[:2]
+    )
+    return Influence(low=low, high=high, rests_on=name, p=min(1.0, p.p), doubtful=doubtful)
 
 
-def _parts_without(sample: Sample, cluster: int) -> FloatArray:
+def _strict_parts(sample: Sample) -> FloatArray:
+    """Return what each cluster adds to the difference that the strict test tests, (n_clusters, n_columns)."""
+    parts, weights = sample.parts()
+    return np.asarray(parts - weights[:, None] * strict_null(parts.sum(axis=0), weights))
+
+
+def _without(sample: Sample, cluster: int) -> Sample:
     others = np.arange(sample.n_clusters) != cluster
     _, groups = np.unique(sample.groups[others], return_inverse=True)
-    return Sample(sample.sums[others], sample.counts[others], groups).parts()[0]
+    return Sample(sample.sums[others], sample.counts[others], groups)
 
 
 def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:

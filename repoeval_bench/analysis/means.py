@@ -36,6 +36,12 @@ class Curve:
         return [low for low, _ in pairs], [high for _, high in pairs]
 
 
+def mean_of_answered(run: RunView, measure: str) -> float:
+    """The mean of a measure over the queries that are in the run's log; the others score 0."""
+    counts = run.metrics.counts
+    return run.metrics.micro[measure] * counts.queries / (counts.queries - counts.queries_not_in_log)
+
+
 def headline_means(run: RunView, measures: Sequence[str]) -> dict[str, tuple[float, Interval]]:
     """Return the stored headline mean of each measure that the run has, with its 95 % interval."""
     scores, stored = run.scores, run.metrics.over(run.metrics.headline)

@@ -7,21 +7,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
-from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS
-
-BORDERLINE = (0.04, 0.0625)
-"""A p (Holm) in here is borderline: the last bits of another processor's scores can move it over 0.05."""
+from repoeval_bench.analysis.sign_flips import ALPHA, BORDERLINE, FEWEST_CLUSTERS
 
 
 class Outcome(StrEnum):
     """The outcome of the test of a pair of runs.
 
-    `CARRIED`: the difference is significant, but not without one file or repository. `EQUAL`: not significant, and the
-    95 % interval lies within the margin that was given. `NOT_TESTED`: a ceiling, which is not a result of a run.
+    `BORDERLINE`: another seed or processor may find the difference significant, or not. `CARRIED`: the difference is
+    significant, but not without one file or repository. `EQUAL`: not significant, and the 95 % interval lies within the
+    margin that was given. `NOT_TESTED`: the measure is a ceiling or counts judgements, so it ranks no run.
     """
 
     BETTER = "better"
     WORSE = "worse"
+    BORDERLINE = "borderline"
     CARRIED = "carried"
     EQUAL = "equal"
     NOT_SIGNIFICANT = "not_significant"
@@ -35,6 +34,29 @@ class Outcome(StrEnum):
     def reversed(self) -> Outcome:
         """The outcome for the other run of the pair."""
         return {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}.get(self, self)
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustedP:
+    """A p that Holm adjusted, and the least and the most that it may be: the p of drawn flips have errors.
+
+    Holm's adjustment grows with each p, so `least` and `most` also cover all ranks that the family may have.
+    """
+
+    p: float
+    least: float
+    most: float
+
+    def outcome(self, band: tuple[float, float] = BORDERLINE) -> Outcome:
+        """Return `BETTER` for significant, whatever the direction, `NOT_SIGNIFICANT`, or `BORDERLINE` in the band."""
+        low, high = band
+        if self.most <= low:
+            return Outcome.BETTER
+        return Outcome.NOT_SIGNIFICANT if self.least >= high else Outcome.BORDERLINE
+
+    def times(self, factor: float) -> Self:
+        """The same with Holm's factor."""
+        return type(self)(self.p * factor, self.least * factor, self.most * factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +76,11 @@ class Carrier:
 class PairVerdict:
     """The verdict on one pair by one measure.
 
-    `borderline`: p (Holm) is so near to 0.05 that another processor may turn it. `within` is the margin, where the 95 %
-    interval lies inside it, whether or not the difference is significant. `carrier` is that of `CARRIED`.
+    `within` is the margin, where the 95 % interval lies inside it, whether or not the difference is significant.
+    `carrier` is that of `CARRIED`.
     """
 
     outcome: Outcome
-    borderline: bool = False
     within: float | None = None
     carrier: Carrier | None = None
 
@@ -70,27 +91,30 @@ class PairVerdict:
 
 def judge(
     difference: float,
-    p: float | None,
+    p: AdjustedP | None,
     *,
     lower: bool,
     within: float | None = None,
     carriers: Sequence[Carrier] = (),
+    doubtful: bool = False,
 ) -> PairVerdict:
     """Judge a mean difference, treatment minus baseline, by its adjusted `p`; None where nothing was tested.
 
     `lower` says that less is better, `within` is the margin where the interval lies inside it. Of `carriers` the first
-    is named.
+    is named. `doubtful`: chance decides if there is one.
     """
     if p is None:
         return PairVerdict(outcome=Outcome.NOT_TESTED)
-    borderline = BORDERLINE[0] < p < BORDERLINE[1] and within is None
-    if p >= ALPHA:
-        outcome = Outcome.NOT_SIGNIFICANT if within is None else Outcome.EQUAL
-        return PairVerdict(outcome=outcome, borderline=borderline, within=within)
-    if carriers:
+    outcome = p.outcome()
+    if outcome is Outcome.BETTER and carriers:
         return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carriers[0])
-    outcome = Outcome.BETTER if (difference > 0) != lower else Outcome.WORSE
-    return PairVerdict(outcome=outcome, borderline=borderline, within=within)
+    if outcome is Outcome.BETTER and doubtful:
+        outcome = Outcome.BORDERLINE
+    if outcome is Outcome.BETTER and (difference > 0) == lower:
+        outcome = Outcome.WORSE
+    if within is not None and not outcome.is_significant:
+        outcome = Outcome.EQUAL
+    return PairVerdict(outcome=outcome, within=within)
 
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:

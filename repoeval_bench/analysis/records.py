@@ -29,21 +29,18 @@ def _negative(ends: Interval) -> Interval:
 class MeanDifference:
     """The difference of one mean (over queries, or over repositories) between two runs, query by query.
 
-    `ci` is the 95 % interval of sign flips over files, `ci_repositories` of sign flips over whole repositories. Each is
-    None if the clusters are too few to bound it. `p` is the sign-flip test's over files, which never contradicts `ci`,
-    and `p_error` its Monte-Carlo standard error. `mde` is the true difference that one test finds with 80 % power,
-    `mde_family` the one that passes Holm in this family. Both are None if the error is unknown.
+    `ci` is the 95 % interval of sign flips over files, None if the clusters are too few to bound it. `p` is the
+    sign-flip test's, which never contradicts `ci`, and `p_error` its Monte-Carlo standard error. `p_strict` is the p of
+    the stricter test that Holm adjusts.
     """
 
     baseline: float
     treatment: float
     difference: float
     ci: Interval
-    ci_repositories: Interval
     p: float
     p_error: float
-    mde: float | None
-    mde_family: float | None
+    p_strict: float
 
     def reversed(self) -> Self:
         """The same of baseline - treatment."""
@@ -53,7 +50,6 @@ class MeanDifference:
             treatment=self.baseline,
             difference=0.0 - self.difference,
             ci=_negative(self.ci),
-            ci_repositories=_negative(self.ci_repositories),
         )
 
 
@@ -62,65 +58,19 @@ class Influence:
     """The weight of single clusters in a verdict: the range of the difference when each is left out in turn.
 
     `rests_on` names the cluster without which the difference is not significant. `p` is the test's p without it,
-    adjusted as the comparison's is. Both are None if there is no such cluster.
+    adjusted as the comparison's is. Both are None if there is no such cluster. `doubtful`: drawn flips leave open
+    whether there is another one.
     """
 
     low: float
     high: float
     rests_on: str | None = None
     p: float | None = None
+    doubtful: bool = False
 
     def reversed(self) -> Self:
         """The same of the opposite difference."""
         return replace(self, low=0.0 - self.high, high=0.0 - self.low)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryEffect:
-    """One repository's difference with its 95 % interval over files; None where its files are too few to bound it."""
-
-    repository: str
-    difference: float
-    ci: Interval
-    n_queries: int
-    n_files: int
-
-    def reversed(self) -> Self:
-        """The same of the opposite difference."""
-        return replace(self, difference=0.0 - self.difference, ci=_negative(self.ci))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRepositories:
-    """The mean difference over repositories as a statement about new ones.
-
-    `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
-    the standard deviation of the true differences between repositories. It is estimated by moments: the variance of the
-    repositories' means less the mean of their squared errors, at least 0. `two_level` is the 95 % interval of the mean
-    over repositories. It has the variance between them and that of files within them (t with n - 1 degrees of freedom).
-    It is never shorter than files alone make it. `prediction` is the 95 % interval of a new repository's true
-    difference. It includes the uncertainty of `deviation`, and is never shorter than `two_level`. These three are None
-    for fewer than three repositories.
-    """
-
-    difference: float
-    ci: Interval
-    p: float
-    deviation: float | None
-    prediction: tuple[float, float] | None
-    two_level: tuple[float, float] | None
-    repositories: tuple[RepositoryEffect, ...]
-
-    def reversed(self) -> Self:
-        """The same of the opposite difference."""
-        return replace(
-            self,
-            difference=0.0 - self.difference,
-            ci=_negative(self.ci),
-            prediction=_negative(self.prediction),
-            two_level=_negative(self.two_level),
-            repositories=tuple(effect.reversed() for effect in self.repositories),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -128,12 +78,12 @@ class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
     `headline` says which mean decides: `p_adjusted` and `verdict` are about that one. The protocol's headline measure
-    is `primary`: its tests are a family of their own, one for each pair of runs. All other measures are secondary and
-    make another family. p is adjusted by Holm within its family; `family` is its number of tests. A ceiling is not a
-    result of a run: it is not tested, and `p_adjusted` is None. `effect_size` is Cohen's d of the paired differences;
-    None where all differ by the same. `effective_clusters` is how many clusters of equal size would give as much
-    evidence. `by_file` and `by_repository` leave each file or repository out. They and `on_new_repositories` are None
-    unless the measure is primary.
+    is `primary`: its tests are a family of their own, one for each pair of runs. All other measures that the runs share
+    are secondary and make another family, asked for or not. The strict p is adjusted by Holm within its family, of
+    `family` tests. A ceiling and a share of judged chunks are not tested, and `p_adjusted` is None.
+    `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
+    many clusters of equal size would give as much evidence. `by_file` and `by_repository` leave each file or repository
+    out. They are None unless the measure is primary.
     """
 
     measure: str
@@ -158,7 +108,6 @@ class Comparison:
     margin: float | None = None
     by_file: Influence | None = None
     by_repository: Influence | None = None
-    on_new_repositories: NewRepositories | None = None
 
     def __repr__(self) -> str:
         ends = "" if self.ci is None else f" [{self.ci[0]:+.4f}, {self.ci[1]:+.4f}]"
@@ -177,12 +126,6 @@ class Comparison:
         """Return whether the treatment's mean is the better one, significantly or not."""
         return self.difference != 0 and (self.difference > 0) != lower_is_better(self.measure)
 
-    @property
-    def few_repositories(self) -> bool:
-        """Return whether the difference is significant over files, but not with repositories as the observations."""
-        ci = self.mean.ci_repositories
-        return self.is_significant and self.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1])
-
     def reversed(self) -> Self:
         """The same pair the other way round: baseline - treatment, with the verdict on the former baseline."""
         return replace(
@@ -197,7 +140,6 @@ class Comparison:
             verdict=self.verdict.reversed(),
             by_file=self.by_file and self.by_file.reversed(),
             by_repository=self.by_repository and self.by_repository.reversed(),
-            on_new_repositories=self.on_new_repositories and self.on_new_repositories.reversed(),
         )
 
     @property

@@ -9,6 +9,7 @@ adds the variance between the parts, so an unknown candidate follows its own sco
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -50,16 +51,28 @@ class ReferenceSet(_Record):
     questions: tuple[ReferenceQuestion, ...]
 
 
+class ShownBound(_Record):
+    """The 95 % bound of the loss held on `held` of so many `packages` of a language, which are in no reference set."""
+
+    language: str
+    protocols: tuple[str, ...]
+    retriever: str
+    held: int
+    packages: int
+
+
 class ReferenceSets(_Record):
     """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
 
-    `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row.
+    `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row. `bounds` are the
+    cases in which the bound of the loss was shown to hold.
     """
 
     commands: tuple[str, ...]
     candidates: tuple[tuple[str, int], ...]
     noise: Mapping[str, tuple[tuple[float, ...], ...]]
     sets: tuple[ReferenceSet, ...]
+    bounds: tuple[ShownBound, ...] = ()
 
     def of_language(self, language: str) -> ReferenceSet:
         """Return the set that has the language, else that of other languages."""
@@ -86,7 +99,16 @@ class ReferenceSets(_Record):
             nothing = (0.0,) * len(self.candidates)
             matches = [near[0].model_copy(update={"means": nothing, "tau": widest})]
         noise = self.noise.get(protocol) or next(iter(self.noise.values()))
-        return prior_of(matches[0], _square(noise), self.candidates, candidates)
+        prior = prior_of(matches[0], _square(noise), self.candidates, candidates)
+        return replace(prior, is_bounded=self._is_bounded(language, protocol, retriever, candidates))
+
+    def _is_bounded(
+        self, language: str, protocol: str, retriever: str, candidates: Sequence[tuple[str, int | None]]
+    ) -> bool:
+        """True where the bound of the loss was shown to hold, which it was for the sets' own chunkers alone."""
+        shown = {(bound.language, name, bound.retriever) for bound in self.bounds for name in bound.protocols}
+        known = {name for name, _ in self.candidates}
+        return (language, protocol, retriever) in shown and known.issuperset(name for name, _ in candidates)
 
 
 def prior_of(

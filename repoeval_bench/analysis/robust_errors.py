@@ -8,26 +8,13 @@ divided by sqrt(1 - its share of its group's queries). The degrees of freedom ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.sign_flips import ALPHA, EXACT_CLUSTERS, FloatArray, fewest_clusters
-from repoeval_bench.analysis.special import special
-
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.analysis.statistics import Sample
-
-
-POWER = 0.8
-
-_FEW_FLIPS = 8
-"""If at most this many flips may be as extreme, quantiles of t promise more power than the sign-flip test has."""
-
-_DATA_SETS = 500
-"""Simulated data sets for that power, whose Monte-Carlo error is then 0.018."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,51 +67,3 @@ def robust_covariance(sample: Sample) -> FloatArray:
 def effective_clusters(sample: Sample) -> float:
     """Return how many clusters of equal weight give as much evidence: 1 / the sum of the mean's squared weights."""
     return float(1 / (sample.weights**2).sum())
-
-
-def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
-    """The true difference that one test finds with 80 % power, for each column.
-
-    (t quantile of 1 - alpha / (2 tests) + that of 0.8) robust errors, alpha = 0.05. `tests` is the size of the family:
-    what passes at alpha / tests passes Holm whatever the others are. With few clusters nearly all of them have to
-    agree, which takes a larger difference: that one is returned. None if the error is unknown or 0, or if the clusters
-    are too few to show any difference in that many tests.
-    """
-    errors = robust_error(sample)
-    if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):
-        return [None] * sample.sums.shape[1]
-    times = float(special().stdtrit(errors.df, 1 - ALPHA / (2 * tests)) + special().stdtrit(errors.df, POWER))
-    if _extreme_flips(sample.n_clusters, tests) <= _FEW_FLIPS:
-        times = max(times, _shown_by_flips(tuple(sample.counts.tolist()), tuple(sample.weights.tolist()), tests))
-    return [times * float(error) if error > 0 else None for error in errors.error]
-
-
-def _extreme_flips(n_clusters: int, tests: int) -> int:
-    """Count how many of the 2^(n - 1) flips, mirror images aside, may be as extreme as what passes at alpha / tests."""
-    return ceil(ALPHA / tests * 2 ** (n_clusters - 1)) - 1 if n_clusters <= EXACT_CLUSTERS else _FEW_FLIPS + 1
-
-
-@cache
-def _shown_by_flips(counts: tuple[float, ...], weights: tuple[float, ...], tests: int) -> float:
-    """The true mean, in standard errors, that the sign-flip test over all flips shows with 80 % power.
-
-    By simulation of clusters of independent normal queries, as the working model of the errors has them.
-    """
-    n = len(counts)
-    share = np.array(weights)[:, None]
-    noise = share / np.sqrt(np.array(counts))[:, None] * np.random.default_rng(n).standard_normal((n, _DATA_SETS))
-    error = float(np.sqrt((share[:, 0] ** 2 / np.array(counts)).sum()))
-    signs = 1 - 2.0 * ((np.arange(2 ** (n - 1))[:, None] >> np.arange(n)) & 1)
-    most = _extreme_flips(n, tests)
-
-    def power(times: float) -> float:
-        sums = np.abs(signs @ (noise + times * error * share))
-        return float(((sums >= sums[0] * (1 - 1e-12)).sum(axis=0) <= most).mean())
-
-    low, high = 0.0, 1.0
-    while power(high) < POWER:
-        low, high = high, 2 * high
-    while high - low > 0.02:
-        middle = (low + high) / 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
-    return high

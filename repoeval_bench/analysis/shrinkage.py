@@ -56,12 +56,13 @@ class Prior:
 
     `mean` is float64 (k,), the expected score of each candidate less that of all. `deviation` (k,) is tau, the standard
     deviation of a repository's own around it. `noise` (k, k) is the covariance of one query's scores around its
-    repository's mean.
+    repository's mean. `is_bounded` is true where a bound of the loss was shown to hold on other repositories.
     """
 
     mean: FloatArray
     deviation: FloatArray
     noise: FloatArray
+    is_bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,7 +71,7 @@ class Posterior:
 
     `own`, `prior` and `score` are float64 (k,), `covariance` (k, k) that of the true scores around `score`. `weight` is
     B of each, (k,); of several combined ones it is the mean. `tokens` is what a query costs that reads the candidate's
-    chunks, None where it is not known.
+    chunks, None where it is not known. `is_bounded` is that of the prior; of several combined ones, of all.
     """
 
     names: tuple[str, ...]
@@ -80,6 +81,7 @@ class Posterior:
     score: FloatArray
     covariance: FloatArray
     weight: FloatArray
+    is_bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ class RankedCandidate:
 
     `deviation` is the standard deviation of its true score around `score`. `to_choice` is the 95 % interval of its true
     score less that of the choice. `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
-    score less its own. `probability` is that of being the best.
+    score less its own; the percentile is None where it was not shown to hold. `probability` is that of being the best.
     """
 
     name: str
@@ -99,7 +101,7 @@ class RankedCandidate:
     deviation: float
     to_choice: tuple[float, float]
     expected_loss: float
-    loss_95: float
+    loss_95: float | None
     probability: float
 
 
@@ -161,6 +163,7 @@ def shrink(
         score=expected + weight * (own - expected),
         covariance=root[:, None] * covariance * root,
         weight=weight,
+        is_bounded=prior.is_bounded,
     )
 
 
@@ -179,11 +182,27 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     return np.asarray(share * own + (1 - share) * expected, dtype=np.float64)
 
 
+def from_prior(prior: Prior, names: Sequence[str]) -> Posterior:
+    """Return what the prior alone says of candidates, in its order: each varies around it by its deviation."""
+    return restricted_to(
+        Posterior(
+            names=tuple(names),
+            tokens=(None,) * len(names),
+            own=prior.mean,
+            prior=prior.mean,
+            score=prior.mean,
+            covariance=np.diag(prior.deviation**2),
+            weight=np.zeros(len(names)),
+        ),
+        names,
+    )
+
+
 def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
     """Add a candidate without own scores: its score is the prior's, and varies by the prior's deviation.
 
-    `prior` is that of the posterior's candidates, in their order, and of this one, the last. Scores stay relative to
-    the mean over the measured candidates.
+    No bound was shown for such a candidate. `prior` is that of the posterior's candidates, in their order, and of this
+    one, the last. Scores stay relative to the mean over the measured candidates.
     """
     index = len(posterior.names)
     expected = prior.mean[index] - prior.mean[:index].mean()
@@ -199,6 +218,7 @@ def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
         score=np.append(posterior.score, expected),
         covariance=covariance,
         weight=np.append(posterior.weight, 0.0),
+        is_bounded=False,
     )
 
 
@@ -249,7 +269,7 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
             deviation=float(np.sqrt(max(0.0, posterior.covariance[i, i]))),
             to_choice=_quantiles(true[:, index] - choice),
             expected_loss=float(losses[:, index].mean()),
-            loss_95=float(np.quantile(losses[:, index], 0.95)),
+            loss_95=float(np.quantile(losses[:, index], 0.95)) if posterior.is_bounded else None,
             probability=float((first[:, index] / first.sum(axis=1)).mean()),
         )
         for index, i in sorted(enumerate(order), key=lambda pair: position(pair[1]))
@@ -276,7 +296,8 @@ def _root(covariance: FloatArray) -> FloatArray:
 def restricted_to(posterior: Posterior, names: Sequence[str]) -> Posterior:
     """Return the posterior of these candidates alone, minus their own mean."""
     index = [posterior.names.index(name) for name in names]
-    return Posterior(
+    return replace(
+        posterior,
         names=tuple(names),
         tokens=tuple(posterior.tokens[i] for i in index),
         own=_centred(posterior.own[index]),
@@ -300,6 +321,7 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
         names=posteriors[0].names,
         tokens=tuple(None if None in row else sum(row) / n for row in costs),
         covariance=covariance,
+        is_bounded=all(array.is_bounded for array in posteriors),
         **{
             name: np.mean([getattr(array, name) for array in posteriors], axis=0)
             for name in ("own", "prior", "score", "weight")

@@ -6,49 +6,49 @@ flip is then as extreme as the observation for all m in an interval. Its two end
 flipped and the mean of the others. So p of "the mean is m" is the share of flips whose interval holds m. The 95 %
 confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such ends typical values).
 
+Real files are few, of unequal size and skewed, and then p is too small. A verdict therefore has a stricter test:
+`p_strict` divides the difference by 1 + `RESERVE` / sqrt(effective clusters) before it is tested. It is also at least
+the p of `unseen_p`. `scripts/simulate_coverage.py` measures how often that errs.
+
 More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster. A
 sum of symmetric differences is symmetric, so the test stays exact. That many bundles decide what all clusters would.
 
-Flips know only the clusters that were seen. If nearly all have one value and a few do not, the share of such clusters
-is uncertain. Then the ends are moved out to the limits of this share.
+Columns are worked on a few at a time, so memory does not grow with their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, floor, log2
-from typing import Self, TypeVar
+from math import ceil, comb, exp, floor, log2, sqrt
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.special import special
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.runs.query_scores import SAME
 
 FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Packed = NDArray[np.uint8]
 """Flipped clusters, one bit each, (n_flips, n_bytes)."""
 
 _T = TypeVar("_T")
-_R = TypeVar("_R")
 
 ALPHA = 0.05
 
-FIRST_FLIPS = 20_000
-"""Flips that every column gets."""
+BORDERLINE = (0.04, 0.0625)
+"""An adjusted p in here decides nothing: the last bits of another processor's scores can move it over 0.05."""
 
-MOST_FLIPS = 1_000_000
-"""Flips after which a column that is zero undecided is reported as it is."""
+FLIPS = 100_000
+"""Flips of a test."""
 
 EXACT_CLUSTERS = 14
 """The most clusters for which all 2^n flips are computed, and nothing is drawn."""
 
-MOST_FLIPPED = 10_000
+MOST_FLIPPED = 2_000
 """Most clusters, or bundles of them, whose signs are flipped."""
 
 FEWEST_CLUSTERS = 6
@@ -57,17 +57,23 @@ FEWEST_CLUSTERS = 6
 FEW_CLUSTERS = 20
 """With fewer clusters an interval gets a warning: single ones decide it, and it holds the truth too seldom."""
 
+RESERVE = 1.5
+"""The strict test divides a difference by 1 + this / sqrt(effective clusters)."""
+
+CERTAIN = 4.0
+"""A p is taken to be within this many Monte-Carlo standard errors of the drawn one."""
+
 _FEW_OTHERS = 10
 """With fewer clusters off the most common value than this, `beyond_seen` moves the ends."""
 
-CERTAIN = 4.0
-"""A verdict is decided once p is this many Monte-Carlo standard errors from the limit."""
+_UNSEEN = 0.25
+"""How far a kind of cluster that was not seen is taken to lie on the other side of 0, in `unseen_p`."""
+
+_MOST_COLUMNS = 32
+"""Columns whose sums are held at once, under every flip."""
 
 _MOST_CELLS = 65_536
 """Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster."""
-
-_MOST_BYTES = 128_000_000
-"""Bytes of packed flips in a block; the table of sums is computed once for each block."""
 
 _TABLE_CELLS = 500_000
 """Sums that are computed and looked up at once; more would leave the processor's cache."""
@@ -78,18 +84,20 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Flipped:
-    """The result of sign flips for each column's mean.
+    """The result of sign flips for each column's mean, each (n_columns,).
 
-    `p` is two-sided, of "the mean is 0". `error` is its Monte-Carlo standard error, 0 if all flips were computed. `low`
-    and `high` are the ends of the 95 % interval, -inf and inf where the clusters are too few to bound it. `n_flips` is
-    how many flips the column got. All are (n_columns,).
+    `p` is two-sided, of "the mean is 0"; `error` is its Monte-Carlo standard error, 0 if all flips were computed. `low`
+    and `high` are the ends of the 95 % interval, -inf and inf where the clusters are too few to bound it. `p_strict` is
+    p of the stricter test that decides verdicts. It lies between `least` and `most`, Monte-Carlo error included.
     """
 
     p: FloatArray
     error: FloatArray
     low: FloatArray
     high: FloatArray
-    n_flips: NDArray[np.int64]
+    p_strict: FloatArray
+    least: FloatArray
+    most: FloatArray
 
 
 def flip_signs(
@@ -98,146 +106,145 @@ def flip_signs(
     rng: np.random.Generator,
     *,
     pairs: NDArray[np.int64] | None = None,
-    undecided: Callable[[FloatArray, FloatArray], BoolArray] | None = None,
-    first: int = FIRST_FLIPS,
-    most: int = MOST_FLIPS,
+    flips: int = FLIPS,
+    intervals: bool = True,
 ) -> Flipped:
-    """Flip the signs of clusters until every column is decided.
+    """Flip the signs of clusters: up to `EXACT_CLUSTERS` of them in every way, else in `flips` ways that are drawn.
 
     `parts` is float64 (n_clusters, n_columns), what each cluster adds to the mean; `weights` (n_clusters,) are the
-    clusters' weights, which sum to 1. `undecided(p, error)` says which columns need more flips, (n_columns,) bools; by
-    default those whose p is within `CERTAIN` errors of 0.05. Every column gets the `first` flips, and an undecided one
-    up to `most`. Columns share their flips, so the other columns change a column's numbers only by how many flips it
-    gets. `pairs` are positions of columns, int64 (n_pairs, 2): the second column minus the first of each pair is
-    flipped instead. A column's sums are added up once for all its pairs.
+    clusters' weights, which sum to 1. With weights of 0 the strict test is the plain one. Columns share their flips, so
+    a column's numbers do not depend on the others. `pairs` are positions of columns, int64 (n_pairs, 2): the second
+    column minus the first of each pair is flipped instead. Without `intervals` their ends are NaN.
     """
-    sample = _Sample(parts, weights, pairs)
     exact = len(parts) <= EXACT_CLUSTERS
-    lows, highs = sample.ends(_all_flips(len(parts)) if exact else _drawn_flips(rng, first, sample.n_flipped))
-    p, error = _p_of(lows, highs)
-    undecided = undecided or near_alpha
-    n_drawn = most if exact else first
-    while n_drawn < most and (open_ := np.flatnonzero(undecided(p, error))).size:
-        more = min(n_drawn, most - n_drawn)
-        ends = sample.columns(open_).ends(_drawn_flips(rng, more, sample.n_flipped))
-        for column, more_lows, more_highs in zip(open_.tolist(), *ends, strict=True):
-            # A column that was decided for a while may be open again: it missed some flips, and gets these.
-            lows[column] = np.concatenate([lows[column], more_lows])
-            highs[column] = np.concatenate([highs[column], more_highs])
-        p[open_], error[open_] = _p_of([lows[column] for column in open_], [highs[column] for column in open_])
-        n_drawn += more
-    low, high = sample.intervals(lows, highs)
-    n_flips = np.array([len(ends) for ends in lows], dtype=np.int64)
-    return Flipped(p=p, error=np.zeros(len(p)) if exact else error, low=low, high=high, n_flips=n_flips)
+    bundled = _bundled(parts)
+    packed = _all_flips(len(parts)) if exact else _drawn_flips(rng, flips, len(bundled))
+    (of_weights,) = _sums(_bundled(weights[:, None]), packed)
+    columns = np.arange(parts.shape[1])[:, None] if pairs is None else pairs
+    results = np.full((5, len(columns)), np.nan)
+    for positions in _groups(columns):
+        used = np.unique(columns[positions])
+        sums = dict(zip(used.tolist(), _sums(bundled[:, used], packed), strict=True))
 
+        def test(position: int, sums: dict[int, FloatArray] = sums) -> None:
+            *first, second = columns[position].tolist()
+            own, flipped = parts[:, second], sums[second]
+            if first:
+                own, flipped = own - parts[:, first[0]], flipped - sums[first[0]]
+            results[:, position] = _test(own, weights, flipped, of_weights, intervals=intervals)
 
-def _p_of(lows: Sequence[FloatArray], highs: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return p of each column and its Monte-Carlo standard error from the ends of its flips, both (n_columns,)."""
-    n = np.array([len(ends) for ends in lows])
-    hits = [np.count_nonzero((low <= 0) & (high >= 0)) for low, high in zip(lows, highs, strict=True)]
-    p = np.array(hits) / n
-    return p, _error_of(p, n)
-
-
-def _error_of(p: FloatArray, n_flips: NDArray[np.int64]) -> FloatArray:
-    """Return the Monte-Carlo standard error of shares of flips, (n_columns,); that of 0 and 1 is not 0."""
-    error: FloatArray = np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)
-    return error
+        _on_cores(test, positions.tolist(), len(positions) * len(packed))
+    p, low, high, strict, bound = results
+    wide = CERTAIN * _errors(strict, len(packed), exact=exact)
+    return Flipped(
+        p=p,
+        error=_errors(p, len(packed), exact=exact),
+        low=low,
+        high=high,
+        p_strict=np.minimum(strict, bound),
+        least=np.clip(np.minimum(strict - wide, bound), 0.0, 1.0),
+        most=np.clip(np.minimum(strict + wide, bound), 0.0, 1.0),
+    )
 
 
 def fewest_clusters(tests: int = 1) -> int:
-    """Return the fewest clusters with which a test can pass Holm: the smallest p of n clusters is 2 / 2^n."""
-    return floor(log2(max(1, tests) / ALPHA)) + 2
+    """Return the fewest clusters with which a test can be significant: the smallest p of n clusters is 2 / 2^n."""
+    return floor(log2(max(1, tests) / BORDERLINE[0])) + 2
 
 
-def near_alpha(p: FloatArray, error: FloatArray) -> BoolArray:
-    """Return which p are too near to 0.05 to be on a sure side of it, (n_columns,)."""
-    return np.abs(p - ALPHA) < CERTAIN * error
+def _test(
+    own: FloatArray, weights: FloatArray, flipped: FloatArray, of_weights: FloatArray, *, intervals: bool
+) -> tuple[float, float, float, float, float]:
+    """Return a column's p, the ends of its interval, its strict p as flips show it, and a bound of that p.
 
-
-def near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]]) -> BoolArray:
-    """Return which p are too near to their limit by Holm to be on a sure side of it, (n_columns,)."""
-    near = np.zeros(len(p), dtype=np.bool_)
-    for family in families:
-        order = sorted(family, key=lambda i: p[i])
-        for step, i in enumerate(order):
-            near[i] = abs(p[i] - ALPHA / (len(order) - step)) < CERTAIN * error[i]
-    return near
-
-
-def flip_pairs(
-    parts: FloatArray,
-    weights: FloatArray,
-    pairs: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    undecided: Callable[[FloatArray, FloatArray], BoolArray] = near_alpha,
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return p of the difference of each pair of columns, and how many flips it got, both (n_pairs,).
-
-    The p are those of `flip_signs` on the differences, without intervals. Sums are added up once for each column of
-    `parts`, float64 (n_clusters, n_columns), and none is stored. `pairs` are positions, int64 (n_pairs, 2).
+    `own` is what each cluster adds to the mean. `flipped` and `of_weights` are the sums of these parts and of the
+    weights under each flip.
     """
-    exact = len(parts) <= EXACT_CLUSTERS
-    differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
-    least = np.abs(differences[:, 0]) - differences[:, 1]
-    hits, n_flips = np.zeros(len(pairs)), np.zeros(len(pairs), dtype=np.int64)
-    open_, n_drawn, first = np.arange(len(pairs)), 0, FIRST_FLIPS
-    while open_.size and (n_drawn == 0 or (n_drawn < MOST_FLIPS and not exact)):
-        more = min(n_drawn or first, MOST_FLIPS - n_drawn)
-        columns, positions = np.unique(pairs[open_], return_inverse=True)
-        sample, (a, b) = _Sample(parts[:, columns], weights), positions.reshape(-1, 2).T
-        for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, sample.n_flipped):
-            for sums in sample.flipped(packed):
-                moved = np.abs(sums[:, b] - sums[:, a])
-                hits[open_] += np.count_nonzero(moved >= least[open_], axis=0)
-        n_drawn += more
-        n_flips[open_] += 2 ** len(parts) if exact else more
-        p = hits / n_flips
-        open_ = np.flatnonzero(undecided(p, _error_of(p, n_flips)))
-    return hits / n_flips, n_flips
+    mean, slack = float(own.sum()), SAME + _SLACK * float(np.abs(own).sum())
+    p = np.count_nonzero(np.abs(flipped) >= abs(mean) - slack) / len(flipped)
+    null = strict_null(mean, weights)
+    tested = mean - null
+    strict = np.count_nonzero(np.abs(flipped - null * of_weights) >= abs(tested) - slack) / len(flipped)
+    low, high = _interval(own, weights, flipped, of_weights, slack) if intervals else (np.nan, np.nan)
+    unseen = unseen_p(own / weights) if weights.all() else 0.0
+    return p, low, high, max(strict, unseen), max(most_p(own - null * weights), unseen)
 
 
-def flip_columns(parts: FloatArray, rng: np.random.Generator, limits: FloatArray) -> FloatArray:
-    """Return p of each column's mean, (n_columns,), flipped until it is on a sure side of the column's limit.
+def strict_null(mean: FloatArray | float, weights: FloatArray) -> FloatArray:
+    """Return what the strict test takes from each mean, so that the divided one is left."""
+    return np.asarray(mean - mean / (1 + RESERVE * sqrt(float(np.square(weights).sum()))))
 
-    A column gets up to `MOST_FLIPS` flips. It gets none if a bound is already below its limit; the bound is then its p.
+
+def _interval(
+    own: FloatArray, weights: FloatArray, flipped: FloatArray, of_weights: FloatArray, slack: float
+) -> tuple[float, float]:
+    """Return the lowest and the highest mean with p of at least 0.05, moved out to what was not seen."""
+    if len(own) > 1 and not own.any():
+        return 0.0, 0.0  # no cluster of several differs by anything: a point, however few they are
+    mean, n = float(own.sum()), len(flipped)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Means of the flipped clusters and of the others; undefined where nothing, or everything, is flipped.
+        ends = (mean - flipped) / (1 - of_weights), (mean + flipped) / (1 + of_weights)
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    whole = np.abs(of_weights) > 1 - _SLACK
+    low[whole], high[whole] = -np.inf, np.inf
+    # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
+    position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
+    lowest = float(np.partition(low, position)[position])
+    highest = float(np.partition(high, n - 1 - position)[n - 1 - position])
+    # An end that differs from 0 by rounding error alone is 0. The last bits depend on the processor.
+    lowest, highest = (0.0 if abs(end) <= slack else round(end, 12) for end in (lowest, highest))
+    least, most = beyond_seen(own / weights)
+    # A difference that the test finds is not moved back to 0.
+    if least < lowest and not least <= 0 < lowest:
+        lowest = round(least, 12)
+    if most > highest and not highest < 0 <= most:
+        highest = round(most, 12)
+    return lowest, highest
+
+
+def most_p(own: FloatArray) -> float:
+    """Return what p of a sum of parts, float64 (n_clusters,), does not pass.
+
     Under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
     """
-    squares = 2 * np.square(parts).sum(axis=0)
-    exponents = np.divide(parts.sum(axis=0) ** 2, squares, out=np.zeros(parts.shape[1]), where=squares > 0)
-    p: FloatArray = 2 * np.exp(-exponents)
-    if (open_ := np.flatnonzero(p >= limits)).size:
-        zero = np.zeros(len(parts))
-        pairs = np.column_stack([np.zeros(open_.size, dtype=np.int64), np.arange(1, open_.size + 1)])
-        p[open_], _ = flip_pairs(
-            np.column_stack([zero, parts[:, open_]]),
-            zero,
-            pairs,
-            rng,
-            undecided=lambda p, error: np.abs(p - limits[open_]) < CERTAIN * error,
-        )
-    return p
+    bundled = _bundled(own)
+    squares = float(np.square(bundled).sum())
+    # More than 0, so that it has a factor to its adjusted p.
+    return min(1.0, max(1e-300, 2 * exp(-(float(own.sum()) ** 2) / (2 * squares)))) if squares > 0 else 1.0
 
 
-def _difference_and_slack(parts: FloatArray, first: int, second: int) -> tuple[float, float]:
-    moved = parts[:, second] - parts[:, first]
-    return float(moved.sum()), SAME + _SLACK * float(np.abs(moved).sum())
+def _errors(p: FloatArray, n_flips: int, *, exact: bool) -> FloatArray:
+    """Return the Monte-Carlo standard errors of shares of flips; those of 0 and 1 are not 0, unless flips are all."""
+    error: FloatArray = np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)
+    return np.zeros_like(error) if exact else error
 
 
-def _all_flips(n: int) -> Iterator[Packed]:
+def _groups(columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield positions of tests that use few columns of sums together; `columns` is int64 (n_tests, 1 or 2)."""
+    used: set[int] = set()
+    group: list[int] = []
+    for position in np.lexsort(columns.T[::-1]).tolist():
+        more = used.union(columns[position].tolist())
+        if group and len(more) > _MOST_COLUMNS:
+            yield np.array(group)
+            group, more = [], {*columns[position].tolist()}
+        group.append(position)
+        used = more
+    if group:
+        yield np.array(group)
+
+
+def _all_flips(n: int) -> Packed:
     """Every subset of the clusters."""
-    yield np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)
+    return np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)
 
 
-def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Iterator[Packed]:
-    """Yield the flip that changes nothing, which is the observation, and then drawn ones."""
-    size = (n + 7) // 8
-    yield np.zeros((1, size), dtype=np.uint8)
-    rows = max(1, _MOST_BYTES // size // 4) * 4  # whole words of the generator, so that blocks do not move the draws
-    for start in range(1, flips, rows):
-        drawn = min(rows, flips - start)
-        yield np.frombuffer(rng.bytes(drawn * size), dtype=np.uint8).reshape(drawn, size)
+def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Packed:
+    """Return the flip that changes nothing, which is the observation, and then drawn ones."""
+    packed = rng.integers(0, 256, (flips, (n + 7) // 8), dtype=np.uint8)
+    packed[0] = 0
+    return packed
 
 
 _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
@@ -251,32 +258,41 @@ def _bundled(of_clusters: FloatArray) -> FloatArray:
     return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
 
 
-def _on_cores(function: Callable[[_T], _R], parts: Sequence[_T], cells: int) -> list[_R]:
-    """Return the result for each part, on all cores: numpy leaves Python's lock to others.
+def _on_cores(function: Callable[[_T], object], items: Iterable[_T], cells: int) -> None:
+    """Call a function for each item, on all cores: numpy leaves Python's lock to others.
 
     `cells` is how many numbers are worked on; few are done before a thread has begun.
     """
-    if cells <= _MOST_CELLS or len(parts) < 2:
-        return [function(part) for part in parts]
+    if cells <= _MOST_CELLS:
+        for item in items:
+            function(item)
+        return
     with ThreadPoolExecutor(usable_cores()) as pool:
-        return [*pool.map(function, parts)]
+        for _ in pool.map(function, items):
+            pass
 
 
-def _typical_ends(ends: tuple[FloatArray, FloatArray]) -> tuple[float, float]:
-    """Return the lowest and the highest mean with p of at least 0.05, from the ends of the flips' intervals."""
-    n = len(ends[0])
-    # Below the mean p grows with m: it reaches 0.05 at the smallest end that enough others do not pass.
-    position = max(ceil(ALPHA * n - _SLACK * n), 1) - 1
-    low, high = np.partition(ends[0], position)[position], np.partition(ends[1], n - 1 - position)[n - 1 - position]
-    # The last bits depend on the processor, and would bring the end of a share above 1.
-    return float(np.round(low, 12)), float(np.round(high, 12))
+def _sums(parts: FloatArray, packed: Packed) -> FloatArray:
+    """Return the sums of each column's parts under each flip, float64 (n_columns, n_flips).
+
+    For eight clusters at a time the sums under all 256 flips are made once and then looked up. Blocks of flips are
+    worked on by all cores; each flip's sum is added up in the order of the clusters, whoever does it.
+    """
+    columns = parts.shape[1]
+    filled = np.pad(parts, ((0, -len(parts) % 8), (0, 0))).reshape(-1, 8, columns)
+    total = np.zeros((len(packed), columns))
+    rows, groups = max(1, _MOST_CELLS // columns), max(1, _TABLE_CELLS // len(_SIGNS) // columns)
+    for first in range(0, len(filled), groups):
+        tables = _SIGNS @ filled[first : first + groups]
+        _on_cores(partial(_add_up, total, packed, tables, first, rows), range(0, len(packed), rows), total.size)
+    return np.ascontiguousarray(total.T)
 
 
-def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, Packed]]) -> None:
-    """Add the flipped clusters to each block's sums, from group `first` on; a table holds a group of eight."""
-    for sums, flips in blocks:
-        for group, table in enumerate(tables, start=first):
-            np.add(sums, np.take(table, flips[:, group], axis=0), out=sums)
+def _add_up(total: FloatArray, packed: Packed, tables: FloatArray, first: int, rows: int, start: int) -> None:
+    """Add the flipped clusters to a block of sums, from group `first` on; a table holds a group of eight."""
+    sums, flips = total[start : start + rows], packed[start : start + rows]
+    for group, table in enumerate(tables, start=first):
+        np.add(sums, np.take(table, flips[:, group], axis=0), out=sums)
 
 
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
@@ -287,12 +303,11 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
     upper end of its 97.5 % interval (Clopper & Pearson 1934). If all have one value, unseen others are taken to score
     0; a value of 0 stays as it is.
     """
-    distinct, sizes = np.unique(np.round(values, 12), return_counts=True)
-    usual, n = distinct[sizes.argmax()], len(values)
-    off = np.repeat(distinct, sizes) - usual
-    if 2 * sizes.max() <= n or np.count_nonzero(off) >= _FEW_OTHERS:
+    usual, off = _usual_and_off(values)
+    if usual is None:
         return np.inf, -np.inf
-    if len(distinct) == 1:
+    n = len(values)
+    if not off.any():
         ends = sorted((usual, usual - _most_of(0, n) * usual))
         return float(ends[0]), float(ends[1])
     below, above = off[off < 0], off[off > 0]
@@ -301,93 +316,42 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def unseen_p(values: FloatArray) -> float:
+    """Return how probable it is, twice over, that clusters which bring the mean to 0 are hardly among those seen.
+
+    As `beyond_seen` does, suppose most clusters have one value, not 0, and fewer than `_FEW_OTHERS` another. The mean
+    is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were seen there.
+    If none was, they are taken to lie `_UNSEEN` beyond 0. The result is twice the probability of so few among n; 0 if
+    the seen ones are enough.
+    """
+    usual, off = _usual_and_off(values)
+    if not usual:
+        return 0.0
+    other = off[off * usual < 0]
+    distance = float(np.abs(other).mean()) if len(other) else _UNSEEN + abs(usual)
+    share = min(1.0, abs(usual) / distance)
+    return min(1.0, 2 * _at_most(len(other), len(values), share))
+
+
+def _usual_and_off(values: FloatArray) -> tuple[float | None, FloatArray]:
+    """Return the value that most clusters have, and how far each is off; None if none has, or many others exist."""
+    rounded = np.round(values, 12)
+    distinct, sizes = np.unique(rounded, return_counts=True)
+    usual = float(distinct[sizes.argmax()])
+    off = rounded - usual
+    if 2 * sizes.max() <= len(values) or np.count_nonzero(off) >= _FEW_OTHERS:
+        return None, off
+    return usual, off
+
+
 def _most_of(n_seen: int, n: int) -> float:
     """The largest share that gives at most `n_seen` of n with a chance of 2.5 %."""
-    return float(special().betaincinv(n_seen + 1, n - n_seen, 1 - ALPHA / 2))
+    low, high = 0.0, 1.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _at_most(n_seen, n, middle) > ALPHA / 2 else (low, middle)
+    return middle
 
 
-class _Sample:
-    """The part that each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,).
-
-    `n_flipped` is how many signs a flip has, one for each cluster or bundle.
-    """
-
-    def __init__(self, parts: FloatArray, weights: FloatArray, pairs: NDArray[np.int64] | None = None) -> None:
-        self._all, self._weights, self._pairs = parts, weights, pairs
-        self._both = np.column_stack([_bundled(parts), _bundled(weights)])
-        self.n_flipped = len(self._both)
-        sums, sizes = parts.sum(axis=0), np.abs(parts).sum(axis=0)
-        self._mean = sums if pairs is None else np.array([self._parts(i).sum() for i in range(len(pairs))])
-        self._slack = SAME + _SLACK * (sizes if pairs is None else sizes[pairs].sum(axis=1))
-        moved = [len(parts) < 2 or bool(self._parts(i).any()) for i in range(len(self._mean))]
-        self._moved = np.array(moved, dtype=np.bool_)  # without a type an array of no column is of floats
-
-    def _parts(self, column: int) -> FloatArray:
-        if self._pairs is None:
-            return np.asarray(self._all[:, column])
-        first, second = self._pairs[column]
-        return np.asarray(self._all[:, second] - self._all[:, first])
-
-    def columns(self, positions: NDArray[np.int64]) -> Self:
-        """The same clusters with these columns only."""
-        return type(self)(np.column_stack([self._parts(column) for column in positions]), self._weights)
-
-    def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
-        blocks = [ends for packed in flips for ends in self._ends_of(packed)]
-        lows, highs = (np.concatenate(ends) for ends in zip(*blocks, strict=True))
-        return [*lows.T], [*highs.T]
-
-    def flipped(self, packed: Packed) -> Iterator[FloatArray]:
-        """Sums over the clusters under each flip, (n_flips, n_columns + 1), the weights' last, in blocks of flips.
-
-        For eight clusters at a time the sums under all 256 flips are made once and then looked up. Blocks are worked
-        on by all cores; each flip's sum is added up in the order of the clusters, whoever does it.
-        """
-        columns = self._both.shape[1]
-        filled = np.pad(self._both, ((0, -len(self._both) % 8), (0, 0))).reshape(-1, 8, columns)
-        rows = max(1, _MOST_CELLS // columns)
-        total = np.zeros((len(packed), columns))
-        blocks = [(total[start : start + rows], packed[start : start + rows]) for start in range(0, len(packed), rows)]
-        groups = max(1, _TABLE_CELLS // len(_SIGNS) // columns)
-
-        shares = [blocks[i :: usable_cores()] for i in range(min(len(blocks), usable_cores()))]
-        for first in range(0, len(filled), groups):
-            _on_cores(partial(_add_up, _SIGNS @ filled[first : first + groups], first), shares, total.size)
-        for sums, _ in blocks:
-            yield sums
-
-    def _ends_of(self, packed: Packed) -> list[tuple[FloatArray, FloatArray]]:
-        """Return the ends of each block of flips."""
-        blocks = [*self.flipped(packed)]
-        return _on_cores(self._ends, blocks, sum(block.size for block in blocks))
-
-    def _ends(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        total, weight = sums[:, :-1], sums[:, -1:]
-        if self._pairs is not None:
-            total = total[:, self._pairs[:, 1]] - total[:, self._pairs[:, 0]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Means of the flipped clusters and of the others; undefined where nothing, or everything, is flipped.
-            ends = [(self._mean - total) / (1 - weight), (self._mean + total) / (1 + weight)]
-        low, high = np.minimum(*ends), np.maximum(*ends)
-        whole = np.abs(weight[:, 0]) > 1 - _SLACK
-        low[whole], high[whole] = -np.inf, np.inf
-        # An end that differs from 0 by rounding error alone is 0.
-        low[np.abs(low) <= self._slack] = 0.0
-        high[np.abs(high) <= self._slack] = 0.0
-        return low, high
-
-    def intervals(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of each column's interval, both (n_columns,), from the ends of its flips."""
-        both = [*zip(lows, highs, strict=True)]
-        low, high = np.array(_on_cores(_typical_ends, both, sum(map(len, lows)))).reshape(-1, 2).T
-        for column in range(len(lows)):
-            least, most = beyond_seen(self._parts(column) / self._weights)
-            # A difference that the test finds is not moved back to 0.
-            if least < low[column] and not least <= 0 < low[column]:
-                low[column] = round(least, 12)
-            if most > high[column] and not high[column] < 0 <= most:
-                high[column] = round(most, 12)
-        # Where no cluster of several differs by anything, the interval is a point, however few they are.
-        low[~self._moved] = high[~self._moved] = 0.0
-        return low, high
+def _at_most(n_seen: int, n: int, share: float) -> float:
+    """The probability that at most `n_seen` of n are of a kind with this share of all."""
+    return sum(comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n_seen + 1))

@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.sign_flips import (
-    FEWEST_CLUSTERS,
-    FIRST_FLIPS,
-    MOST_FLIPS,
-    Flipped,
-    FloatArray,
-    flip_signs,
-)
+from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, Flipped, FloatArray, flip_signs
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -32,6 +25,9 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 SEED = 20_240_601
 """The seed of every interval and test, so that a repeated command gives the same numbers."""
+
+INTERVAL_FLIPS = 20_000
+"""Flips of an interval beside which no test stands."""
 
 _BLOCK = 16
 """Columns that are computed at once where all would take much memory."""
@@ -136,12 +132,12 @@ def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashab
     return sums, np.bincount(index, minlength=len(order)).astype(np.float64)
 
 
-def intervals(sample: Sample, rng: np.random.Generator, *, most: int = FIRST_FLIPS) -> list[Interval]:
+def intervals(sample: Sample, rng: np.random.Generator) -> list[Interval]:
     """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
 
     None where the clusters are too few to bound it: that takes six.
     """
-    return bounded(flip_signs(*sample.parts(), rng, most=most), sample.n_clusters)
+    return bounded(flip_signs(*sample.parts(), rng, flips=INTERVAL_FLIPS), sample.n_clusters)
 
 
 def bounded(flipped: Flipped, n_clusters: int) -> list[Interval]:
@@ -160,23 +156,18 @@ def mean_intervals(
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     """
     sample = Sample.of(values, clusters, groups, over)
-    # As many flips as `compare` makes, so that both agree whether an interval near 0 excludes it.
-    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), most=MOST_FLIPS)
+    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
 
 
-def effect_sizes(values: FloatArray) -> list[float | None]:
-    """Cohen's d of paired differences (n_queries, n_columns): their mean over their standard deviation.
+def effect_size(differences: FloatArray) -> float | None:
+    """Cohen's d of paired differences (n_queries,): their mean over their standard deviation.
 
     0.0 where all are 0; None where the deviation is unknown (one query) or 0 beside a difference.
     """
-    effects: list[float | None] = []
-    for column in values.T:
-        if not column.any():
-            effects.append(0.0)
-            continue
-        deviation = float(column.std(ddof=1)) if len(column) > 1 else 0.0
-        effects.append(float(column.mean()) / deviation if deviation > 1e-12 else None)
-    return effects
+    if not differences.any():
+        return 0.0
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    return float(differences.mean()) / deviation if deviation > 1e-12 else None
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

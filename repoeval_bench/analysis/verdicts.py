@@ -26,7 +26,7 @@ class Result(StrEnum):
     one file or repository. `NOT_SIGNIFICANT`: at least one lead is not significant. `TIED`: the two best have the same
     mean.
     `NOTHING_FOUND`: every run scores 0. `BASELINE`: the runs were compared with one that is not the best, and with no
-    other. `NOT_TESTED`: the measure is a ceiling. `ONE_RUN`: there is nothing to compare.
+    other. `NOT_TESTED`: the measure is not tested. `ONE_RUN`: there is nothing to compare.
     """
 
     WINNER = "winner"
@@ -53,9 +53,8 @@ class Rival:
     """A run compared with the reference: the reference's lead over it, and the test of that lead.
 
     `lead` is above 0 if the reference is better, also where lower values are better. `ci` is its 95 % interval, None if
-    the clusters are too few to bound it. `p` is the sign-flip test's, `p_adjusted` that by Holm in the verdict's
-    family; None where nothing was tested. `verdict` is about the reference: `BETTER` than this run. `few_repositories`:
-    the lead is significant over files, and not with whole repositories as the observations.
+    the clusters are too few to bound it. `p` is the sign-flip test's, `p_adjusted` the strict one by Holm in the
+    verdict's family; None where nothing was tested. `verdict` is about the reference: `BETTER` than this run.
     """
 
     run: ScoredRun
@@ -64,7 +63,6 @@ class Rival:
     p: float | None
     p_adjusted: float | None
     verdict: PairVerdict
-    few_repositories: bool
 
     @property
     def is_significantly_worse(self) -> bool:
@@ -148,7 +146,7 @@ def decide(
     of_measure = {run.treatment: run for run in differences if run.measure == measure}
     others = tuple(_rival(run, of_measure[run.name].reversed()) for run in ranked if run is not reference)
     first = next(iter(of_measure.values()))
-    tested = {run.measure for run in differences if run.primary == first.primary and run.p_adjusted is not None}
+    compared = {(run.baseline, run.treatment) for run in comparisons}
     return Verdict(
         result=_result(best, reference, others, measure),
         protocol=protocol,
@@ -157,7 +155,7 @@ def decide(
         reference=reference,
         others=others,
         family=first.family,
-        pairs=first.family // max(1, len(tested)),
+        pairs=first.family if first.primary else len(compared),
         n_queries=first.n_queries,
         n_clusters=first.n_clusters,
         n_repositories=first.n_repositories,
@@ -178,7 +176,6 @@ def _rival(run: ScoredRun, lead: Comparison) -> Rival:
         p=None if lead.p_adjusted is None else shown.p,
         p_adjusted=lead.p_adjusted,
         verdict=lead.verdict,
-        few_repositories=lead.few_repositories,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
@@ -10,61 +12,66 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.evidence import (
     BASELINE,
+    PURPOSES,
     SIZES,
     Recommendation,
     SizedChunker,
     conclude,
     evidence_of,
     provisional_choice,
+    with_default,
 )
 from repoeval_bench.analysis.reference_sets import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
+from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
 from repoeval_bench.runs.parts import RESULTS, skipped_for_language
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_requests, check_sizes
+from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
+from repoeval_bench.runs.store import pretty
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.runs.jobs import Workers
-    from repoeval_bench.runs.view import RunView
 
 
 PRIORS = "priors.json"
 
-QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "both": ("uses", "docstring"),
-    "completion": ("uses",),
-    "search": ("docstring",),
-}
-"""Purpose of the chunks -> the protocols that test it, which all count the same."""
+SHARE = 0.1
+"""The least share of the code for which a language has lines to paste of its own."""
 
 
-def recommend(  # longer than 60 lines: the steps of the answer, one after the other
+def recommend(
     benchmark: Benchmark,
     *,
     out: Path | str = RESULTS,
     home: Path | None = None,
     executor: Executor | Workers = IN_PROCESS,
     data: DataRequest | None = None,
+    unread: Mapping[str, int] | None = None,
     clock: Callable[[], float] = monotonic,
     **fields: Any,
 ) -> Recommendation:
@@ -72,14 +79,20 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
     `fields` are further fields of `RecommendRequest`. At each of `sizes`, every chunker is set to the mean size of
     `fixed`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
-    goes on. With `Workers`, each run is a job of its own, whose worker reads the `data`. `clock` gives seconds, for
+    goes on. The recommendation is stored beside them. Runs without vectors come first, and their answer is a notice if
+    others follow. With `Workers`, each run is a job of its own, whose worker reads the `data`. `unread` has
+    the kinds of code that are not in the benchmark, with their numbers of files. `clock` gives seconds, for
     `time_limit`. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(fields)
     skipped: list[str] = []
-    settings = request.requests(request.protocols or suitable(benchmark, request.purpose, skipped))
+    protocols = request.protocols or suitable(benchmark, request.purpose, skipped)
+    facts = Facts.of(benchmark, unread or {})
+    if not protocols:
+        return without_runs(facts, tuple(skipped))
+    settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
     problems.check()
@@ -88,46 +101,27 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
     by_size, unsuited, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, pool)
     skipped += [*unsuited, *failures]
     _check_choice(by_size, len(request.chunkers), [*unsuited, *failures])
-    ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
     in_turn = _middle_first(by_size)
     specs = [candidate.spec for of_size in in_turn for candidate in of_size]
-    requests = [setting.model_copy(update=named | {"chunker": spec}) for setting in settings for spec in specs]
-    where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor}
-    drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
-    runner = Runner(requests, **where, **drawn, ahead=deadline is None)
-    candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
+    # What needs no model has an answer in seconds.
+    first_words = sorted(settings, key=lambda setting: setting.needs_vectors)
+    requests = [setting.model_copy(update=named | {"chunker": spec}) for setting in first_words for spec in specs]
+    results = results_at(out, home).out
+    where: dict[str, Any] = {"out": results, "home": home, "executor": executor}
+    runner = Runner(requests, **where, benchmark=benchmark, sample=request.tasks, ahead=deadline is None)
     skipped += _undrawn(runner)
-    runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in runner.settings}
+    answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runner)
+    by_words = [setting for setting in runner.settings if not setting.needs_vectors]
+    by_model = [setting for setting in runner.settings if setting.needs_vectors]
 
-    def past_deadline() -> bool:
-        return deadline is not None and any(runs.values()) and clock() >= deadline
-
-    language, reference_sets = main_language(benchmark), read_reference_sets()
-
-    def choose(setting: RunRequest) -> str | None:
-        return provisional_choice(setting, runs[setting], language, reference_sets)
-
-    progress = _Progress(requests, clock, choose)
-    failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
-    order = [*candidates]
-    for of_setting in runs.values():
-        of_setting.sort(key=lambda run: order.index(run[0].label))
-    evidence = tuple(
-        evidence_of(setting, candidate_runs, ratio, language, reference_sets)
-        for setting, candidate_runs in runs.items()
-        if len(candidate_runs) > 1
-    )
-    return conclude(
-        benchmark.label,
-        language,
-        evidence,
-        reference_sets=reference_sets,
-        skipped=skipped,
-        n_failed=failed + len(failures) * len(by_size) * len(settings),
-        runs=[run for candidate_runs in runs.values() for _, run in candidate_runs],
-        candidates=candidates,
-    )
+    progress = _Progress(requests, clock, answering.so_far)
+    answering.gather(by_words, deadline, progress)
+    if by_model and (first := answering.answer()).decision:
+        remember(first, results)
+        _say_first(first, len(specs) * len(by_model))
+    answering.gather(by_model, deadline, progress)
+    return remember(answering.answer(), results)
 
 
 def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
@@ -148,63 +142,141 @@ def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, sk
         raise UsageError("; ".join([reason, *skipped]))
 
 
-def _gather(
-    runner: Runner,
-    by_size: Sequence[Sequence[SizedChunker]],
-    runs: Mapping[RunRequest, list[tuple[SizedChunker, RunView]]],
-    skipped: list[str],
-    past_deadline: Callable[[], bool],
-    progress: _Progress,
-) -> int:
-    """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; return how many failed."""
-    failed = 0
-    for setting, of_setting in runs.items():
-        name = f"{setting.protocol} by {setting.retriever}"
-        coming = runner.runs_of(setting, reuse=True)
-        for of_size in by_size:
-            if past_deadline():
-                skipped.append(f"{name}, {', '.join(candidate.label for candidate in of_size)}: the time was up")
-                continue
-            for candidate in of_size:
-                if (run := next(coming)) is not None:
-                    of_setting.append((candidate, run))
+class _Answering:
+    """The runs of the candidates so far, by setting, and the answer that they give."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        in_turn: Sequence[Sequence[SizedChunker]],
+        by_size: Sequence[Sequence[SizedChunker]],
+        skipped: list[str],
+        unsized: int,
+        runner: Runner,
+    ) -> None:
+        self._facts, self._in_turn, self._runner = facts, in_turn, runner
+        self._candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
+        self._ratio = tokens_per_nws(sample_of(runner.benchmark))
+        self._reference_sets = read_reference_sets()
+        self._skipped = skipped
+        self._failed = unsized * len(by_size) * len(runner.settings)
+        self.runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in runner.settings}
+
+    def gather(self, settings: Sequence[RunRequest], deadline: float | None, progress: _Progress) -> None:
+        """Add each setting's runs; each run that was not made is counted, and a line says why."""
+        for setting in settings:
+            name = f"{setting.protocol} by {setting.retriever}"
+            coming = self._runner.runs_of(setting, reuse=True)
+            for of_size in self._in_turn:
+                if deadline is not None and any(self.runs.values()) and progress.clock() >= deadline:
+                    labels = ", ".join(candidate.label for candidate in of_size)
+                    self._skipped.append(f"{name}, {labels}: the time was up")
                     continue
-                reason = runner.failed_of(setting).get(candidate.spec) or runner.skipped.get(
-                    candidate.spec, "it failed"
-                )
-                skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
-                failed += 1
-            progress.log(setting, of_size)
-    return failed
+                for candidate in of_size:
+                    if (run := next(coming)) is not None:
+                        self.runs[setting].append((candidate, run))
+                        continue
+                    reasons = self._runner.failed_of(setting) | self._runner.skipped
+                    reason = reasons.get(candidate.spec, "it failed")
+                    self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
+                    self._failed += 1
+                progress.log(setting, of_size)
+
+    def so_far(self, setting: RunRequest) -> str | None:
+        """Return the label of the choice by the runs of one setting alone."""
+        return provisional_choice(setting, self.runs[setting], self._facts.language, self._reference_sets)
+
+    def answer(self) -> Recommendation:
+        """Return the recommendation by the runs so far, all retrievers of a protocol beside each other."""
+        order = [*self._candidates]
+        protocols = [*dict.fromkeys(setting.protocol for setting in self.runs)]
+        measured = [
+            evidence_of(
+                setting,
+                sorted(self.runs[setting], key=lambda run: order.index(run[0].label)),
+                self._ratio,
+                self._facts.language,
+                self._reference_sets,
+            )
+            for setting in sorted(self.runs, key=lambda setting: protocols.index(setting.protocol))
+            if len(self.runs[setting]) > 1
+        ]
+        return conclude(
+            measured,
+            reference_sets=self._reference_sets,
+            candidates=self._candidates,
+            **self._facts.fields,
+            skipped=tuple(self._skipped),
+            n_failed=self._failed,
+            runs=tuple(run.run_id for of_setting in self.runs.values() for _, run in of_setting),
+        )
+
+
+def _say_first(first: Recommendation, to_come: int) -> None:
+    """Print the answer of the runs without vectors, before the first text is embedded."""
+    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" by ")[2] for one in first.evidence))
+    lines = [f"The answer by {by} alone; {count(to_come, 'run')} by the embedding model follow:"]
+    for line in [*lines, *answer_lines(first), *setup_lines(first)]:
+        NOTICES.info(line)
+
+
+def remember(recommendation: Recommendation, out: Path) -> Recommendation:
+    """Store a recommendation beside its runs, for `report`; return it. Without evidence nothing is stored."""
+    if recommendation.evidence:
+        deciding = [RunView.open(out / run_id) for run_id in recommendation.evidence[0].runs.values()]
+        with suppress(OSError):  # which `remember_compared` reports
+            write_atomic(out / RECOMMENDED, pretty(recommendation))
+        remember_compared(deciding, out, recommended=True)
+    return recommendation
+
+
+def recommended(out: Path) -> Recommendation | None:
+    """Return the recommendation that `report` shows: the last one, unless runs were compared since, or are gone."""
+    path = out / RECOMMENDED
+    if not (is_recommended(out) and path.is_file()):
+        return None
+    try:
+        with faults_as(ResultError, path, "run recommend again"):
+            recommendation = parse(read_document(path), Recommendation)
+    except ResultError as error:
+        NOTICES.info(f"note: {error}; the page compares its runs instead")
+        return None
+    ids = {run_id for evidence in recommendation.evidence for run_id in evidence.runs.values()}
+    return recommendation if all((out / run_id / MANIFEST).is_file() for run_id in ids) else None
 
 
 class _Progress:
     """Print how many runs are done, and after the first size the choice by them alone (`choose`).
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
-    retriever still to come has been timed. The first runs by vectors are not timed, because they wait for the model.
+    retriever still to come has been timed, and no texts are still to be embedded for another setting. The first runs of
+    a setting by vectors are not timed, because they wait for the model.
     """
 
     def __init__(
         self, requests: Sequence[RunRequest], clock: Callable[[], float], choose: Callable[[RunRequest], str | None]
     ) -> None:
-        self._total, self._clock, self._choose = len(requests), clock, choose
+        self._total, self.clock, self._choose = len(requests), clock, choose
         self._more = Counter(request.retriever for request in requests)
+        self._to_embed = {request.setting for request in requests if request.needs_vectors}
         self._seconds: dict[str, float | None] = {}
         self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
-        retriever, now, is_first = setting.retriever, self._clock(), not self._seconds
-        waited = setting.needs_vectors and retriever not in self._seconds
-        self._seconds[retriever] = None if waited else (now - self._before) / len(of_size)
+        retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
+        if setting in self._to_embed:
+            self._to_embed.discard(setting)
+            self._seconds.setdefault(retriever, None)
+        else:
+            self._seconds[retriever] = (now - self._before) / len(of_size)
         self._before = now
         self._more[retriever] -= len(of_size)
         more = +self._more
         times = [(self._seconds.get(name), number) for name, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
         where, left = f" at {sizes}" if sizes else "", ""
-        if more and all(seconds is not None for seconds, _ in times):
+        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
             left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
@@ -224,22 +296,20 @@ def _undrawn(runner: Runner) -> list[str]:
 
 
 def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[str, ...]:
-    """Return the protocols that test a purpose, a key of `QUESTIONS`, and have a query in this benchmark.
+    """Return the protocols that test a purpose, a key of `PURPOSES`, and have a query in this benchmark.
 
     Questions from a file have protocol `questions` alone. A line in `skipped` names each protocol without a query.
     """
     if benchmark.tasks and benchmark.tasks[0].level == QUESTION:
         return ("questions",)
     protocols = []
-    for name in QUESTIONS[purpose]:
+    for name in PURPOSES[purpose]:
         try:
             select(benchmark, Protocol.parse(name))
         except DatasetError as error:
             skipped.append(f"{name}: {error}")
         else:
             protocols.append(name)
-    if not protocols:
-        raise NoDataError(f"the code has no questions: {'; '.join(skipped)}; name more code, or another --protocol")
     return tuple(protocols)
 
 
@@ -260,26 +330,67 @@ def check_recommendation(
     )
     check_requests([*dict.fromkeys(requests)], home, problems, loaded=bool(settings))
     with problems.about("purpose"):
-        if request.purpose not in QUESTIONS:
-            raise UsageError(nearest("purpose", request.purpose, QUESTIONS))
+        if request.purpose not in PURPOSES:
+            raise UsageError(nearest("purpose", request.purpose, PURPOSES))
     with problems.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
     check_sizes(request.sizes or (), problems)
 
 
-def main_language(benchmark: Benchmark) -> str:
-    """Return the language of most of the code, by non-blank characters; `python` where none is known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The code that an answer is about: its name, files by language, and the shares of its languages.
 
-    TypeScript's declaration files count nothing: a JavaScript package ships them too.
+    `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
+    there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
     """
-    sizes: Counter[str] = Counter()
-    for files in benchmark.files.values():
-        for file in files:
+
+    data: str
+    files: Mapping[str, int]
+    languages: Mapping[str, float]
+    unread: Mapping[str, int]
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Facts:
+        """Return the facts of a benchmark.
+
+        TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
+        """
+        files: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        for file in (file for of_repo in benchmark.files.values() for file in of_repo):
             if language := language_of(file.path, file.text):
+                files[language.name] += 1
                 declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
                 sizes[language.name] += 0 if declares else count_nws(file.text)
-    return max(sizes, key=lambda name: (sizes[name], name), default="python")
+        return cls.of_sizes(benchmark.label, files, sizes, unread)
+
+    @classmethod
+    def of_sizes(
+        cls, data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]
+    ) -> Facts:
+        """Return the facts of code of which the languages' files and sizes are known, in lines or characters."""
+        total = sum(sizes.values()) or 1
+        first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
+        named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
+        shares = {name: sizes.get(name, total) / total for name in named}
+        return cls(data=data, files=files, languages=shares, unread=unread)
+
+    @property
+    def language(self) -> str:
+        """The language of most of the code."""
+        return next(iter(self.languages))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same as fields of a recommendation."""
+        return {"data": self.data, "files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+
+
+def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:
+    """Return the recommendation for code that has nothing to measure."""
+    return with_default(read_reference_sets(), **facts.fields, skipped=skipped)
 
 
 @cache

@@ -14,7 +14,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.report.answer import answer_table, skipped_notes
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
-from repoeval_bench.report.scores import score_tables
+from repoeval_bench.report.scores import score_tables, unanswered_notes
 from repoeval_bench.report.verdict import WordedVerdict, verdict
 from repoeval_bench.runs.parts import RESULTS, shown_place
 from repoeval_bench.runs.request import shell_line
@@ -97,4 +97,4 @@ def print_details(
         if not with_baseline:
             echo()
             print_table(choice_table(choose(runs, comparisons)))
-    print_lines(skipped_notes(skipped))
+    print_lines([*unanswered_notes(runs), *skipped_notes(skipped)])

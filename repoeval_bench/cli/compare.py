@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from repoeval_bench.cli.options import (
     requests_of,
     run_options,
 )
-from repoeval_bench.cli.output import append_summary, summary_option
+from repoeval_bench.cli.output import append_summary, name_option, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.executors import start_server
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @request_options(ComparisonRequest)
 @execution_options
 @details_option
+@name_option
 @summary_option
 def compare_command(  # longer than 60 lines: each option has its line
     *,
@@ -46,6 +48,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     home: Path | None,
     as_json: bool,
     details: bool,
+    names: tuple[str, ...],
     summary: Path | None,
     **fields: Any,
 ) -> None:
@@ -54,8 +57,8 @@ def compare_command(  # longer than 60 lines: each option has its line
     Without --baseline every pair is compared, the later minus the earlier.
     """
     # If every chunker has some run in `out`, all runs may be stored already, and no worker is needed.
-    names = [path.name for path in out.iterdir()] if out.is_dir() else []
-    missing = [spec for spec in chunker if not any(name.startswith(spec.partition(":")[0]) for name in names)]
+    folders = [path.name for path in out.iterdir()] if out.is_dir() else []
+    missing = [spec for spec in chunker if not any(name.startswith(spec.partition(":")[0]) for name in folders)]
     if len(chunker) > 1 and missing and fields["limit"] is None and execution.executor is None:
         start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
@@ -66,6 +69,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.report.choosing import choice_record
     from repoeval_bench.report.comparison import comparison_records
+    from repoeval_bench.report.scores import unanswered_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
     from repoeval_bench.runs.results import results_at
@@ -89,6 +93,7 @@ def compare_command(  # longer than 60 lines: each option has its line
             if chunker:
                 runner.check()  # its error names the runs that were not made
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
+        stored, base = labelled(stored, base, names, out)
         comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
         remembered = remember_compared(stored, out)
         # The answer is also about a baseline that is none of the runs.
@@ -97,7 +102,8 @@ def compare_command(  # longer than 60 lines: each option has its line
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
         if as_json:
             choice = choice_record(choose(stored, comparisons)) if base is None else None
-            record = {"choice": choice, "left_out": skipped | failed}
+            record: dict[str, Any] = {"choice": choice, "left_out": skipped | failed}
+            record |= {"notes": notes} if (notes := unanswered_notes(compared)) else {}
             print_json({"comparisons": comparison_records(comparisons)} | record)
         elif details:
             print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
@@ -116,14 +122,40 @@ def baseline_of(
     """
     if name is None:
         return None
-    from repoeval_bench.runs.naming import find_run, full_spec, is_chunker
+    from repoeval_bench.runs.naming import is_chunker
 
     for chunker, reason in (unmade or {}).items():
         if name == chunker or is_chunker(name, chunker) or is_chunker(chunker, name):
             raise UsageError(f"--baseline {name} was left out: {reason}")
+    return _named(stored, name, out, f"--baseline {name}")
+
+
+def labelled(
+    stored: Sequence[RunView], base: RunView | None, names: Sequence[str], out: Path
+) -> tuple[list[RunView], RunView | None]:
+    """Return runs and baseline with the labels of `--name`; UsageError for a label or a run that is given twice."""
+    labels: dict[Path, str] = {}
+    runs = [*stored, *([base] if base and base not in stored else [])]
+    for text in names:
+        label, _, target = (piece.strip() for piece in text.partition("="))
+        if not label or not target:
+            raise UsageError(f"--name {text!r} is not LABEL=RUN; write it as mine=ast")
+        run = _named(runs, target, out, f"--name {text}")
+        if run not in runs:
+            raise UsageError(f"--name {text}: {run.run_id} is none of the runs shown; name one of these")
+        if run.folder in labels or label in labels.values():
+            raise UsageError(f"--name {text}: {label!r} or {run.run_id} already has a name; give each run one label")
+        labels[run.folder] = label
+    by_folder = {run.folder: replace(run, label=labels[run.folder]) if run.folder in labels else run for run in runs}
+    return [by_folder[run.folder] for run in stored], base and by_folder[base.folder]
+
+
+def _named(stored: Sequence[RunView], name: str, out: Path, option: str) -> RunView:
+    from repoeval_bench.runs.naming import find_run, full_spec, is_chunker
+
     exact = {name, full_spec(name)}
     matches = [run for run in stored if exact & {run.run_id, str(run.folder), run.metrics.chunker}]
     matches = matches or [run for run in stored if is_chunker(name, run.metrics.chunker)]
     if len(matches) > 1:
-        raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in matches)}; name one")
+        raise UsageError(f"{option} fits {', '.join(run.metrics.chunker for run in matches)}; name one")
     return matches[0] if matches else find_run(name, out)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.analysis.choosing import choose
+from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.compare import baseline_of
+from repoeval_bench.cli.compare import baseline_of, labelled
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import note, refuse_unread, runs_folder
@@ -20,6 +21,7 @@ from repoeval_bench.cli.output import (
     OUTPUT_FOLDER,
     form_of,
     measures_option,
+    name_option,
     write_and_say,
 )
 from repoeval_bench.core.errors import UsageError
@@ -27,7 +29,8 @@ from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
-from repoeval_bench.report.scores import score_tables, scores_csv
+from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv, unanswered_notes
+from repoeval_bench.report.table import with_notes
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.records import QRELS
 from repoeval_bench.runs.store import jsonl
@@ -55,6 +58,7 @@ ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", "
 @click.option("--plots", type=OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
 @measures_option("Write one table for a paper, with these measures: markdown and latex. Repeat it.")
 @click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")
+@name_option
 @runs_folder
 def export_command(
     *,
@@ -64,6 +68,7 @@ def export_command(
     plots: Path | None,
     measures: tuple[str, ...],
     baseline: str | None,
+    names: tuple[str, ...],
     out: Path,
 ) -> None:
     """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
@@ -85,7 +90,8 @@ def export_command(
     stored = find_runs(dict.fromkeys(runs), out)
     for run in stored:
         _ = run.scores  # reading the scores checks the stored means against them
-    base = baseline_of(stored, baseline, out)
+    stored, base = labelled(stored, baseline_of(stored, baseline, out), names, out)
+    _say_unanswered(stored if base is None or base in stored else [base, *stored])
     if plots is not None:
         _draw(stored, plots)
     if form is None:
@@ -98,6 +104,11 @@ def export_command(
         return
     for path, content in files.items():
         write_and_say(path, content, "another file with -o")
+
+
+def _say_unanswered(runs: Sequence[RunView]) -> None:
+    for line in unanswered_notes(runs):
+        note(f"note: {line}")
 
 
 def _files(
@@ -114,13 +125,17 @@ def _files(
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
     choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None
     if form == "json":
-        return {output: json.dumps(_content(stored, comparisons, choice), indent=2, ensure_ascii=False) + "\n"}
+        notes = unanswered_notes(compared)
+        content = _content(stored, comparisons, choice) | ({"notes": notes} if notes else {})
+        return {output: json.dumps(content, indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
         files = {output: scores_csv(stored)}
         if comparisons:
-            files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons)
+            sizes = dict(zip(run_names(compared), map(chunk_sizes, compared), strict=True))
+            files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons, sizes)
         return files
     tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons, choice)
+    tables = with_notes(tables, unanswered_notes(compared))
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 

@@ -92,6 +92,16 @@ def measures_option(meaning: str) -> Callable[..., Any]:
     return click.option("--measure", "-m", "measures", multiple=True, metavar="NAME", help=meaning)
 
 
+name_option = click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="LABEL=RUN|SPEC",
+    help="Call a run LABEL in every table, figure and page, such as ours=py:mychunk:blank_blocks. Repeat it.",
+)
+"""Add --name (names: a tuple of texts), which may be repeated."""
+
+
 def plain(record: DataclassInstance, *omitted: str) -> dict[str, Any]:
     """Return a record as plain values, without the `omitted` fields."""
     return {name: value for name, value in asdict(record).items() if name not in omitted}
@@ -111,5 +121,5 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 def title_of(run: RunView) -> str:
     """Return the run's name in a heading."""
     metrics = run.metrics
-    name = metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}"
+    name = run.label or (metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}")
     return f"{name}: {metrics.dataset.label}"

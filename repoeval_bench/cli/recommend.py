@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.api.recommendation import check_recommendation, recommend
+from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -26,8 +27,9 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.code import is_test
-from repoeval_bench.dataset.build.pack import benchmark_of
+from repoeval_bench.dataset.build.pack import NoTaskError, benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,
@@ -36,7 +38,7 @@ from repoeval_bench.report.recommendation import (
 )
 from repoeval_bench.runs.execution import check_execution, executor_of
 from repoeval_bench.runs.executors import start_server
-from repoeval_bench.runs.naming import remember_compared
+from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
@@ -76,15 +78,19 @@ def recommend_command(
 
     Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
     budgets of text. The answer is one chunker with its size, its expected loss, and lines to paste for chonkie,
-    LangChain and LlamaIndex. The fewer files there are, the more the results of other repositories count. The same
-    command resumes an interrupted one.
+    LangChain and LlamaIndex. For small code bases it leans on the results of other repositories. BM25's answer comes
+    before the embedding model begins. The same command resumes an interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
     if execution.executor is None:
         start_server(request.chunkers)
-    source = benchmark_of(request.source, out / PACKS, request.tasks)
+    try:
+        source = benchmark_of(request.source, out / PACKS, request.tasks)
+    except NoTaskError as error:
+        _show(_unmeasured(error), request, None, out, details=details, as_json=as_json)
+        return
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
@@ -92,11 +98,19 @@ def recommend_command(
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):
         note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
+    pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
     with executor_of(execution, **folders) as executor:
-        recommendation = recommend(benchmark, **fields, **folders, executor=executor, data=DataRequest(**data))
-    if recommendation.runs:
+        recommendation = recommend(
+            benchmark,
+            **fields,
+            **folders,
+            executor=executor,
+            data=DataRequest(**data),
+            unread=pack.unread if pack else {},
+        )
+    if recommendation.runs or recommendation.default:
         shown = request.model_copy(update={"source": source})
         _show(recommendation, shown, report, out, details=details, as_json=as_json)
     note(
@@ -106,7 +120,7 @@ def recommend_command(
         raise ResultError(
             "\n  ".join([f"{count(recommendation.n_failed, 'run')} failed; skipped:", *recommendation.skipped])
         )
-    if not recommendation.runs:
+    if not recommendation.runs and not recommendation.default:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 
 
@@ -120,6 +134,19 @@ def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
     if by_vectors and default_model and not installed("embedder", [request.embedder]):
         available["retrievers"] = tuple(name for name in available["retrievers"] if name not in by_vectors)
     return request.model_copy(update=available)
+
+
+def _unmeasured(error: NoTaskError) -> Recommendation:
+    """Return the recommendation for a source of which no task can be made."""
+    note(f"note: {error}")
+    files: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
+    for source in error.sources:
+        files.update(source.files)
+        lines.update(source.lines)
+        unread.update(source.unread)
+    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), (str(error),))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
@@ -145,17 +172,22 @@ def _show(
     details: bool,
     as_json: bool,
 ) -> None:
-    deciding = [*recommendation.evidence[0].runs.values()] if recommendation.evidence else []
-    if deciding:
-        remember_compared(deciding, out)
-    use, *evidence = answer_lines(recommendation)
-    if report and deciding:
-        from repoeval_bench.report.html.report import report_page
-
-        write_and_say(report, report_page(deciding, str(report), answer=recommendation), "another file with --report")
+    """Print the answer, and then write the page, whose failure loses nothing."""
     if as_json:
         print_json({"source": request.source} | recommendation_record(recommendation))
-        return
+    else:
+        _print(recommendation, request, out, details=details)
+    if report and not recommendation.evidence:
+        note(f"{report} is not written: nothing was measured that it could show")
+    elif report:
+        from repoeval_bench.report.html.report import report_page
+
+        runs = find_runs(recommendation.evidence[0].runs.values(), out)
+        write_and_say(report, report_page(runs, str(report), answer=recommendation), "another file with --report")
+
+
+def _print(recommendation: Recommendation, request: RecommendRequest, out: Path, *, details: bool) -> None:
+    use, *evidence = answer_lines(recommendation)
     print_paragraph(use)
     if evidence:
         echo()

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from repoeval_bench.api.recommendation import recommended
+from repoeval_bench.cli.compare import labelled
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, name_option, write_and_say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.naming import compared_runs, find_runs
 from repoeval_bench.runs.parts import shown_place
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     show_envvar=True,
     help="Where --bm25 takes the data from.",
 )
+@name_option
 @home_option
 @runs_folder
 @json_option
@@ -51,11 +54,12 @@ def report_command(
     output: Path,
     bm25: bool,
     source: str,
+    names: tuple[str, ...],
     home: Path | None,
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write a page about one RUN or several; without RUN, about those that were compared last.
+    """Write a page about one RUN or several; without RUN, about the last recommendation or comparison.
 
     The page is one file that needs no network.
     """
@@ -65,11 +69,14 @@ def report_command(
     check_page()
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
-    stored = find_runs(dict.fromkeys(runs), out) if runs else compared_runs(out)
+    answer = None if runs else recommended(out)
+    shown = [*answer.evidence[0].runs.values()] if answer else [*dict.fromkeys(runs)]
+    stored = find_runs(shown, out) if shown else compared_runs(out)
     if bm25:
         _make_bm25(stored, source, home)
+    stored, _ = labelled(stored, None, names, out)
     note(f"making a page about {count(len(stored), 'run')}")
-    page = report_page(stored, str(output))
+    page = report_page(stored, str(output), answer=answer)
     write_and_say(output, page, "another file with -o")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored]})

@@ -17,6 +17,7 @@ from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_fo
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count, few
+from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import stored_runs, unfinished_runs
@@ -66,6 +67,7 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
         for row in rows
     ]
     notes = [f"{count(len(unfinished), 'run')} not finished, broken, or of another version:"] if unfinished else []
+    notes = [line for row in rows for line in row.get("notes", ())] + notes
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
 
 
@@ -109,5 +111,6 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         "data": metrics.dataset.label,
         "measure": measure,
         "score": metrics.over(metrics.headline).get(measure) if measure else None,
+        "notes": unanswered_notes([run]) if measure else [],
         "created": run.manifest.created,
     }

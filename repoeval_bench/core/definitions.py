@@ -19,7 +19,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -85,13 +85,29 @@ def read_definitions(
     a file with a syntax error, those that can be read.
     """
     collected: list[Definition] = []
-    for parsed in segments(file, language):
+    for parsed in legible_segments(file, language):
         _Walk(parsed, collected, lines).run()
     return tuple(collected)
 
 
 definitions = lru_cache(maxsize=4096)(read_definitions)
 """`read_definitions`, cached: tasks, uses and questions all need those of the files that are searched."""
+
+
+def legible_segments(file: SourceFile, language: Language) -> Iterator[Parsed]:
+    """The trees of a file; where the grammar cannot parse something that it need not, of the file without that."""
+    legible = GRAMMARS[language.name].legible
+    text = legible(file.text) if legible else file.text
+    if text != file.text:
+        without = SourceFile(file.repo, file.path, text)
+        if _broken_bytes(without, language) < _broken_bytes(file, language):
+            file = without
+    return segments(file, language)
+
+
+def _broken_bytes(file: SourceFile, language: Language) -> int:
+    broken = (match["error"][0] for parsed in segments(file, language) for match in parsed.matches("(ERROR) @error"))
+    return sum(node.end_byte - node.start_byte for node in broken)
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
@@ -236,6 +252,7 @@ class _Walk:
         attributes, doc = self._above(visited)
         start = min([visited.first, *attributes, *([doc.lines.start] if doc else [])])
         header, body = self._parts(candidate, visited.node)
+        apart = candidate.body if candidate.apart else None
         declared = candidate.declared
         if declared is None:
             declared = kind in ("function", "method") and candidate.body is None
@@ -245,7 +262,7 @@ class _Walk:
             name=candidate.name,
             qualified=".".join([*([around.qualified] if around else []), *scope, candidate.name]),
             signature=candidate.name if kind == "variable" else parsed.signature(candidate.node, candidate.body),
-            lines=LineSpan(start, visited.last + 1),
+            lines=LineSpan(start, parsed.lines(apart).end if apart else visited.last + 1),
             above=min(visited.above.top, start),
             header=LineSpan(min([header.start, *attributes]), header.end),
             named=parsed.lines(candidate.name_node).start,
@@ -253,8 +270,13 @@ class _Walk:
             doc=self._docstring(candidate) if self.grammar.indented else doc,
             parent=visited.parent,
             declaration=declared,
-            broken=visited.node.has_error,
+            broken=visited.node.has_error if apart is None else self._is_broken(apart),
         )
+
+    def _is_broken(self, block: Node) -> bool:
+        """Return whether an error is in a block; a call of a macro before another block in it is none."""
+        errors = (match["error"][0] for match in self.parsed.matches("(ERROR) @error", self.parsed.lines(block)))
+        return any(block.start_byte <= error.start_byte < block.end_byte for error in errors)
 
     def _above(self, visited: _Visit) -> tuple[list[int], Doc | None]:
         """The first lines of decorators on lines of their own above a node, and its doc comment."""

@@ -1,6 +1,7 @@
 """The languages: one row each, with file names, the grammar's package and comments. Nothing is parsed here.
 
-The ending of a file's name decides its language. `.h` belongs to two: it is C++ if the text shows it, else C.
+The ending of a file's name decides its language. `.h` belongs to several: it is Objective-C, which is not
+read, or C++ if the text shows it, else C.
 """
 
 from __future__ import annotations
@@ -105,12 +106,26 @@ _CPP = re.compile(
 )
 
 
+# Lines of Objective-C alone: the end of an interface, a declaration ahead, and the import of a header.
+_OBJECTIVE_C = re.compile(
+    r"^[ \t]*(?:"
+    r"@end\b[ \t]*(?:/[/*].*)?$"
+    r"|@(?:class|protocol)[ \t]+\w[\w, \t]*;"
+    r"|#[ \t]*import[ \t]*[<\"][^>\"\n]+\.h[>\"]"
+    r")",
+    re.MULTILINE,
+)
+
+
 def language_of(path: str, text: str = "") -> Language | None:
     """The language of a file by the ending of its name, in upper or lower case; None if it is not known.
 
-    `text` matters for `.h` alone: C++ if one of its lines is C++ only, else C, as without a text.
+    `text` matters for `.h` alone: none if one of its lines is Objective-C only, C++ if one is C++ only, else C, as
+    without a text.
     """
     ending = "." + path.rpartition("/")[2].rpartition(".")[2].lower()
+    if ending == ".h" and _OBJECTIVE_C.search(text):
+        return None
     if ending == ".h" and _CPP.search(text):
         return LANGUAGES["cpp"]
     return _BY_ENDING.get(ending)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 Qrels = dict[str, dict[str, float]]
@@ -13,6 +14,16 @@ Fact = str | float | bool | None
 
 Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""
+
+
+def in_float32(scores: Iterable[float]) -> array[float]:
+    """Round scores to float32, in which trec_eval compares them; one beyond its range becomes infinite."""
+    return array("f", list(scores))
+
+
+def trec_order(scores: Mapping[str, float]) -> list[str]:
+    """Order the chunk ids of scores that others made: by (score as float32, id), both descending, as trec_eval does."""
+    return [chunk_id for _, chunk_id in sorted(zip(in_float32(scores.values()), scores, strict=True), reverse=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

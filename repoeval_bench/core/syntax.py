@@ -329,14 +329,15 @@ class Parsed:
 
     def _line(self, byte: int) -> int:
         """The line of a byte of this tree; the last one for its end."""
-        return min(self.first + bisect_right(self._line_bytes(), byte) - 1, max(self.file.n_lines - 1, 0))
+        return min(self.first + bisect_right(self.line_bytes, byte) - 1, max(self.file.n_lines - 1, 0))
 
     def _char(self, byte: int) -> int:
         line = self._line(byte)
-        before = self._encoded[self._line_bytes()[line - self.first] : byte].decode("utf-8", "surrogatepass")
+        before = self._encoded[self.line_bytes[line - self.first] : byte].decode("utf-8", "surrogatepass")
         return min(self.file.chars_of(LineSpan(line, line)).start + len(before), len(self.file.text))
 
-    def _line_bytes(self) -> list[int]:
+    @property
+    def line_bytes(self) -> list[int]:
         """The byte of this tree at which each of its lines starts, computed on first use."""
         if not self._rows:
             lengths = (len(row) + 1 for row in self._encoded.split(b"\n"))
@@ -365,7 +366,7 @@ class Parsed:
 
         cursor = QueryCursor(_query(self._grammar.of, query))
         if lines is not None:
-            starts = self._line_bytes()
+            starts = self.line_bytes
             first, last = max(lines.start, self.first), min(lines.end, self.end)
             if first >= last:
                 return
@@ -377,7 +378,7 @@ class Parsed:
 
     def is_deeper(self, most: int, lines: LineSpan) -> bool:
         """Return whether nodes are nested more than `most` deep on some of the lines."""
-        starts = self._line_bytes()
+        starts = self.line_bytes
         first, last = max(lines.start, self.first), min(lines.end, self.end)
         if first >= last:
             return False

@@ -9,11 +9,9 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 
 Kind = Literal["function", "method", "class", "variable", "attribute"]
-KINDS: frozenset[Kind] = frozenset(get_args(Kind))
 
-Tier = Literal["resolved", "imported", "distinctive"]
-"""Ways to resolve a name, the surest first: static analysis or a SCIP index, its file's scope and imports, a long
-compound name's only definition."""
+Tier = Literal["resolved", "imported"]
+"""Ways to resolve a name, the surest first: static analysis or a SCIP index; its file's scope and imports."""
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 import stat
 import struct
 import tarfile
@@ -12,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import path_problem
@@ -23,6 +23,15 @@ Archive = TypeVar("Archive")
 
 MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that an archive may unpack to; the published ones stay far below."""
+
+MAX_ENTRIES = 300_000
+"""Entries and folders of an archive; Linux has 95,000."""
+
+MAX_HEADER = 64 * 1024
+"""Bytes before an entry of a tar archive: its header, with extended ones and long names."""
+
+MAX_HEADERS = 512 * 1024 * 1024
+"""Bytes of all headers of a tar archive."""
 
 
 class ArchiveEntry(NamedTuple):
@@ -60,7 +69,7 @@ def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Ar
         with _open(path, zipfile.ZipFile) as archive:
             yield from _judge(path, _zip_entries(archive), max_unpacked)
         return
-    with _open(path, tarfile.open) as tar:
+    with _open(path, partial(tarfile.open, tarinfo=_TarEntry)) as tar:
         yield from _judge(path, _tar_entries(tar), max_unpacked)
 
 
@@ -91,6 +100,62 @@ def _zip_entries(archive: zipfile.ZipFile) -> Iterator[_Stored]:
         )
 
 
+class _LimitError(Exception):
+    """The headers of a tar archive are too long; the text is the reason. tarfile would hide an error of its own."""
+
+
+class _TarEntry(tarfile.TarInfo):
+    """An entry of a tar archive, whose headers are read within limits."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        """Read an entry; extended headers of it are read by further calls within this one."""
+        stream: Any = tarfile.fileobj
+        if not isinstance(stream, _HeaderReader):
+            tarfile.fileobj = stream = _HeaderReader(stream)
+        with stream.reading_header():
+            return super().fromtarfile(tarfile)
+
+
+class _HeaderReader:
+    """The stream of a tar archive; while an entry's headers are read, it counts and checks their bytes."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._all = 0
+        self._of_entry: int | None = None
+
+    @contextmanager
+    def reading_header(self) -> Iterator[None]:
+        """Count what is read in the block as one entry's headers."""
+        if self._of_entry is not None:
+            yield
+            return
+        self._of_entry = 0
+        try:
+            yield
+        finally:
+            self._of_entry = None
+
+    def read(self, size: int = -1) -> bytes:
+        """Read `size` bytes."""
+        if self._of_entry is None:
+            return cast("bytes", self._stream.read(size))
+        self._of_entry += size
+        self._all += size
+        if self._of_entry > MAX_HEADER or self._all > MAX_HEADERS:
+            most, of = (MAX_HEADER, "an entry") if self._of_entry > MAX_HEADER else (MAX_HEADERS, "its entries")
+            raise _LimitError(f"the headers of {of} have more than {most:,} bytes")
+        content: bytes = self._stream.read(size)
+        # Some versions of tarfile search digits in time that grows with the square of their number.
+        if re.search(rb"\d{65}", content):
+            raise _LimitError("a header has a number of more than 64 digits")
+        return content
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Stored]:
     for info in tar:
         kind = "file" if info.isreg() else "folder" if info.isdir() else "other"
@@ -117,6 +182,8 @@ def _errors_of(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DatasetError(f"the archive {path} does not exist") from error
+    except _LimitError as error:
+        raise DatasetError(f"the archive {path} is refused: {error}") from error
     except (
         zipfile.BadZipFile,
         tarfile.TarError,
@@ -138,11 +205,14 @@ def _errors_of(path: Path) -> Iterator[None]:
 def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: bool = True) -> list[ArchiveEntry]:
     """Return the files, and links if they are allowed, by clean name, without folders."""
     files: dict[str, ArchiveEntry] = {}
+    folders: set[str] = set()
     unpacked = 0
-    for entry in entries:
+    for number, entry in enumerate(entries, 1):
         name = entry.name.replace("\\", "/")
         if problem := _problem(name, entry, links=links):
             raise _refused(path, entry.name, problem)
+        if number + len(folders) > MAX_ENTRIES:
+            raise DatasetError(f"the archive {path} is refused: it has more than {MAX_ENTRIES:,} files and folders")
         if entry.kind == "folder":
             continue
         # Empty parts and `.` say nothing: two names that differ in them alone are one file.
@@ -153,7 +223,10 @@ def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: 
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
         files[name] = ArchiveEntry(name, entry.size, partial(_read, path, entry), is_link=entry.kind == "link")
-    folders = {folder for name in files for folder in accumulate(name.split("/")[:-1], "{}/{}".format)}
+        folder = name.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
     if both := folders & files.keys():
         raise _refused(path, min(both), "is a file and a folder")
     return list(files.values())

@@ -79,24 +79,24 @@ def dump_commits(tasks: Iterable[Task]) -> bytes:
     """The table of these questions; `parse_commits` gives the same tasks back."""
     rows = []
     for task in tasks:
-        asked = task.change
-        assert asked is not None
+        change = task.change
+        assert change is not None
         row = _Row(
             task_id=task.task_id,
             repo=task.repo,
             path=task.path,
             query=task.prompt,
             lines=_ends(task.places),
-            exact=_ends(asked.exact),
-            definitions=_ends(asked.definitions),
-            commit=asked.commit,
-            date=asked.date,
-            subject=asked.subject,
-            author=asked.author,
-            file=asked.file,
-            age_days=asked.age_days,
-            lines_changed=asked.lines_changed,
-            is_insertion=asked.is_insertion,
+            exact=_ends(change.exact),
+            definitions=_ends(change.definitions),
+            commit=change.commit,
+            date=change.date,
+            subject=change.subject,
+            author=change.author,
+            file=change.file,
+            age_days=change.age_days,
+            lines_changed=change.lines_changed,
+            is_insertion=change.is_insertion,
         )
         rows.append(json.dumps(row.model_dump()) + "\n")
     return "".join(rows).encode()

@@ -12,6 +12,7 @@ It is read where it is, and never copied.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -36,7 +37,10 @@ FEWEST_TASKS = 20
 
 
 class PackSource(BaseModel):
-    """One source: its origin (`kind`, and further fields of that kind), its files, and counts of skipped files."""
+    """One source: its origin (`kind`, and further fields of that kind), its files, and counts of skipped files.
+
+    `unread` has a kind of code that is not read, such as `notebook`, and the number of its files.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -46,6 +50,7 @@ class PackSource(BaseModel):
     files: dict[str, int]
     lines: dict[str, int]
     left_out: dict[str, int]
+    unread: dict[str, int] = {}
 
 
 class PackUses(BaseModel):
@@ -124,6 +129,11 @@ class Pack:
         if not path.is_file():
             return None
         return cls(root, _parsed(path, read_limited(path, _AGAIN, DatasetError)))
+
+    @property
+    def unread(self) -> Mapping[str, int]:
+        """A kind of code that is not read, such as `notebook` -> the number of its files."""
+        return sum((Counter(source.unread) for source in self.content.sources), Counter())
 
     @property
     def repositories(self) -> Mapping[str, PackSource]:

@@ -19,7 +19,7 @@ from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.dataset.asking import masked_identifiers, with_questions
 from repoeval_bench.dataset.build.code import MAX_LINE, is_test
 from repoeval_bench.dataset.documented import LEAST
-from repoeval_bench.references.resolver import Resolver, is_compound
+from repoeval_bench.references.resolver import Resolver
 
 LEVEL = "prose"
 """The level of tasks that are such questions."""
@@ -64,6 +64,15 @@ class _Paragraph(NamedTuple):
         gone = {link for link, definition in self.links if definition in masked}
         text = _LINK.sub(lambda match: " " if match[0] in gone else _shown(match), self.text)
         return masked_identifiers(_ADDRESS.sub("", text), masked)
+
+
+_COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
+"""Two words in one name: snake_case or camelCase."""
+
+
+def _is_compound(name: str) -> bool:
+    """Return whether a name has at least 6 characters and is made of two words or more."""
+    return len(name) >= 6 and _COMPOUND.search(name) is not None
 
 
 def questions_of_prose(benchmark: Benchmark, *, named: bool = False) -> Benchmark:
@@ -182,7 +191,7 @@ class _Names:
         if target is None or link["role"] not in _ROLES:
             return None
         *leading, own = re.split(r"\.|::|#", target["name"])
-        is_word = not (link["role"] or leading or target["call"] or is_compound(own))
+        is_word = not (link["role"] or leading or target["call"] or _is_compound(own))
         kinds = {"class"} if is_word else {"function", "method", "class"}
         matches = {
             definition

@@ -30,13 +30,13 @@ COMMIT_FACTS = {
 
 def commit_facts(task: Task) -> dict[str, Fact]:
     """The facts of a question of a history; see `COMMIT_FACTS`."""
-    asked = task.change
-    assert asked is not None
+    change = task.change
+    assert change is not None
     return {
-        "age_days": asked.age_days,
+        "age_days": change.age_days,
         "words": len(task.prompt.split()),
-        "lines_changed": asked.lines_changed,
-        "is_insertion": asked.is_insertion,
+        "lines_changed": change.lines_changed,
+        "is_insertion": change.is_insertion,
     }
 
 

@@ -15,6 +15,8 @@ from repoeval_bench.dataset.repoeval import EXTENSIONS
 
 DOCUMENTS = (".md", ".rst", ".txt")
 """Endings of documents."""
+GO_MODULE = "go.mod"
+"""The file that names a module of Go. It is no code, but names are resolved by it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,13 +121,16 @@ class CachedEmbedder:
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them."""
+        return {role: self._missing(parts, role) for role, parts in self._distinct(texts).items()}
+
+    def _distinct(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         roles: dict[str, Role] = {}
-        parts: dict[Role, list[str]] = {}
+        parts: dict[Role, dict[str, None]] = {}
         for role, texts_of_role in texts.items():
             # Where two roles have one prompt, a text has one vector in both.
-            shared = parts.setdefault(roles.setdefault(self._encoder.prompt(role), role), [])
-            shared.extend(_flat(self.parts(list(texts_of_role), role)))
-        return {role: self._missing(texts_of_role, role) for role, texts_of_role in parts.items()}
+            shared = parts.setdefault(roles.setdefault(self._encoder.prompt(role), role), {})
+            shared.update(dict.fromkeys(_flat(self.parts(list(texts_of_role), role))))
+        return {role: [*of_role] for role, of_role in parts.items()}
 
     def _missing(self, texts: Iterable[str], role: Role) -> list[str]:
         keys = {text: self._key(text, role, "vector") for text in texts}
@@ -137,10 +140,12 @@ class CachedEmbedder:
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
         """Encode and cache each part that is not cached yet; return what that took."""
         with ending_with(self._cache.flush):
-            return self._encode_missing(self.pending(texts))
+            distinct = self._distinct(texts)
+            missing = {role: self._missing(parts, role) for role, parts in distinct.items()}
+            return self._encode_missing(missing, sum(map(len, distinct.values())))
 
-    def _encode_missing(self, missing: Mapping[Role, Sequence[str]]) -> Embedded:
-        """Encode missing parts under one progress bar, roles with the same prompt in one pass."""
+    def _encode_missing(self, missing: Mapping[Role, Sequence[str]], of: int) -> Embedded:
+        """Encode missing parts, out of so many, under one progress bar, roles with the same prompt in one pass."""
         before = self._encoder.usage
         counts = {role: self.count_tokens(of_role, role) for role, of_role in missing.items() if of_role}
         n_texts = sum(len(missing[role]) for role in counts)
@@ -157,7 +162,8 @@ class CachedEmbedder:
         read = {role: [n if limit is None else min(n, limit) for n in of_role] for role, of_role in tokens.items()}
         unit = "texts" if None in counts.values() else "tokens"
         total = sum(map(sum, read.values()))
-        with progress(desc=f"embed {count(n_texts, 'text')}", unit=unit, total=total, unit_scale=True) as bar:
+        named = count(n_texts, "text") if n_texts == of else f"{n_texts:,} of {count(of, 'text')}"
+        with progress(desc=f"embed {named}", unit=unit, total=total, unit_scale=True) as bar:
             for role, of_role in tokens.items():
                 self._encode(missing[role], role, of_role, read[role], bar)
         return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
@@ -215,7 +221,7 @@ class CachedEmbedder:
         # Mostly all are cached. Encoding once is enough, unless another process empties the cache meanwhile.
         for attempt in range(4):
             if attempt:
-                self._encode_missing({role: self._missing(parts, role)})
+                self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
             values = [value for value in self._cache.read(keys) if value is not None]
             if len(values) == len(keys):
                 return values

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
@@ -130,6 +131,7 @@ class SentenceTransformerEncoder(Unchecked):
     @cached_property
     def model(self) -> Any:
         """The model itself, loaded when it is first needed."""
+        NOTICES.info(f"loading the model {self.spec}")  # which takes longer than all that was printed before
         model = load_model("SentenceTransformer", self.files)
         if self.files.max_tokens is not None:
             model.max_seq_length = self.files.max_tokens

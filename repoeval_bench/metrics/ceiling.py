@@ -10,16 +10,19 @@ from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from math import fsum
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
-from repoeval_bench.metrics.judged_run import Judgements, share
+from repoeval_bench.metrics.judged_run import share
 from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run
+
+if TYPE_CHECKING:
+    from repoeval_bench.metrics.given import Judgements
 
 Greed = Literal["lines", "definitions"]
 """The units that a greedy choice of chunks collects."""
@@ -44,7 +47,9 @@ def score_ceilings(
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
-    best = score_run(qrels, qrels, by_chunks)
+    # As pairs: a mapping is ranked in float32, in which two gains could be equal.
+    by_gain = {q: sorted(gains.items(), key=lambda entry: entry[::-1], reverse=True) for q, gains in qrels.items()}
+    best = score_run(by_gain, qrels, by_chunks)
     values = dict(best.values)
     for greed in get_args(Greed):
         by_greed = [m for m in parsed if m.definition.ceiling == greed]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -17,33 +17,23 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import in_float32, trec_order
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
+from repoeval_bench.metrics.given import (
+    NumberedRanking,
+    Rankings,
+    check_entries,
+    judgements_of,
+    rankings_of,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking"]
-"""query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked here."""
-
-Judgements = Mapping[str, Mapping[str, float]]
-"""query_id -> chunk_id -> gain: `core.run.Qrels`, read-only."""
 
 _T = TypeVar("_T")
 
 _FEW = 8
 """Up to this many chunks are looked up one by one; for more, the whole ranking is numbered."""
-
-
-@dataclass(frozen=True, slots=True)
-class NumberedRanking:
-    """A ranking to be scored against several qrels: its ids, best first, and the rank of each."""
-
-    ids: tuple[str, ...]
-    ranks: Mapping[str, int]
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,14 +180,14 @@ def exponential_gain(run: JudgedRun, entries: Entries) -> FloatArray:
     return 2.0 ** (entries.gain - top) - 2.0**-top
 
 
-def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> JudgedRun:
+def judge(run: Any, qrels: Any, context: Context | None = None) -> JudgedRun:
     """Find the ranks of the relevant chunks in a run.
 
-    Pairs are taken in their order (position is rank); a mapping chunk_id -> score is ranked by (score, chunk_id),
-    both descending, which is trec_eval's rule. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
+    Both may have any shape that `given` reads. Pairs are taken in their order (position is rank); a mapping
+    chunk_id -> score is ranked by `trec_order`. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
     scores, negative or infinite gains, and qrels without a query are a MetricError.
     """
-    rankings: Rankings = run.rankings if isinstance(run, Run) else run
+    rankings, qrels = rankings_of(run), judgements_of(qrels)
     if not qrels:
         raise MetricError("the qrels hold no query; nothing can be scored")
     depth: list[int] = []
@@ -234,22 +224,28 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
 def numbered(rankings: Mapping[str, Sequence[tuple[str, float]]], k: int) -> dict[str, NumberedRanking]:
     """Number the first k of each ranking once, for scoring against several qrels; errors as in `judge`."""
     results = {}
-    for query_id, ranking in rankings.items():
-        ids = _checked_ids(query_id, ranking[:k])[0] if ranking else ()
+    for query_id, ranking in rankings_of(rankings).items():
+        if isinstance(ranking, Mapping):
+            check_entries(query_id, "score", ranking, ranking.values())
+        if isinstance(ranking, Mapping | NumberedRanking):
+            ids = ranked_ids(ranking)[:k]
+        else:
+            ids = _checked_ids(query_id, ranking[:k])[0]
         results[query_id] = NumberedRanking(ids, _positions(ids))
     return results
 
 
 def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking) -> tuple[str, ...]:
-    """Chunk ids, best first: pairs in their order, a mapping by (score, chunk_id) descending."""
+    """Chunk ids, best first: pairs in their order, a mapping by `trec_order`."""
     if isinstance(ranking, NumberedRanking):
         return ranking.ids
     if isinstance(ranking, Mapping):
-        return tuple(chunk_id for _, chunk_id in sorted(zip(ranking.values(), ranking, strict=True), reverse=True))
+        return tuple(trec_order(ranking))
     return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
 
 
 def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
+    check_entries(query_id, "gain", gains, gains.values())
     for chunk_id, gain in gains.items():
         if not 0 <= gain < math.inf:
             raise MetricError(
@@ -266,7 +262,7 @@ def _ranks(
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here, and only the few relevant chunks are looked up: sort and number no more.
     if isinstance(ranking, Mapping):
-        _check_numbers(query_id, ranking, ranking.values())
+        check_entries(query_id, "score", ranking, ranking.values())
         return _ranks_by_score(ranking, [chunk_id for chunk_id in relevant if chunk_id in ranking])
     if isinstance(ranking, NumberedRanking):
         return {chunk_id: ranking.ranks[chunk_id] for chunk_id in relevant if chunk_id in ranking.ranks}
@@ -280,12 +276,14 @@ def _ranks(
 
 def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the ids in order and as a set."""
+    if not ranking:
+        return (), frozenset()
     ids, scores = zip(*ranking, strict=True)
+    check_entries(query_id, "score", ids, scores)
     known = frozenset(ids)
     if len(known) != len(ids):
         repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
         raise MetricError(f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1")
-    _check_numbers(query_id, ids, scores)
     return ids, known
 
 
@@ -293,26 +291,20 @@ def _positions(ids: Sequence[str]) -> dict[str, int]:
     return dict(zip(ids, range(1, len(ids) + 1), strict=True))
 
 
-def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float]) -> None:
-    # A sum is NaN if a term is. It is also NaN for inf - inf, so then the terms are checked.
-    if math.isnan(sum(scores)):
-        for chunk_id, score in zip(ids, scores, strict=True):
-            if math.isnan(score):
-                raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is NaN; a ranking needs numbers")
-
-
 def _ranks_by_score(scores: Mapping[str, float], chunk_ids: Sequence[str]) -> dict[str, int]:
-    """Ranks under (score, chunk id) descending, by counting the chunks above."""
+    """Ranks under `trec_order`, by counting the chunks above."""
     ranks: dict[str, int] = {}
     if not chunk_ids:
         return ranks
-    ascending = sorted(scores.values())
-    for chunk_id in chunk_ids:
-        score = scores[chunk_id]
+    singles = in_float32(scores.values())
+    ascending = sorted(singles)
+    for chunk_id, score in zip(chunk_ids, in_float32([scores[chunk_id] for chunk_id in chunk_ids]), strict=True):
         end = bisect_right(ascending, score)
         ranks[chunk_id] = len(ascending) - end + 1
         if end > 1 and ascending[end - 2] == score:
-            ranks[chunk_id] += sum(value == score and other > chunk_id for other, value in scores.items())
+            ranks[chunk_id] += sum(
+                value == score and other > chunk_id for other, value in zip(scores, singles, strict=True)
+            )
     return ranks
 
 

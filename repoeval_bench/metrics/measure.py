@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.options import Value, read_options
@@ -115,10 +115,19 @@ def lower_is_better(name: str) -> bool:
         return False
 
 
-def parse_measures(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
+def parse_measures(measures: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Measures in the order given, each once; one text is one measure. One UsageError names all unknown ones."""
-    measures = [measures] if isinstance(measures, str) else measures
-    return tuple(dict.fromkeys(of_each(lambda m: m if isinstance(m, Measure) else Measure.parse(m), measures)))
+    several = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
+    return tuple(dict.fromkeys(of_each(_measure, several)))
+
+
+def _measure(given: Any) -> Measure:
+    """Return a measure that is given as one, as a text, or as an object of ir_measures, whose names ours are too."""
+    if isinstance(given, Measure):
+        return given
+    if not isinstance(given, str) and not type(given).__module__.startswith("ir_measures"):
+        raise UsageError(f"a measure is given as {type(given).__name__}; write one as ndcg@10")
+    return Measure.parse(str(given))
 
 
 def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:

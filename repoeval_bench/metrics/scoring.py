@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run, Score
-from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, Judgements, Rankings, judge
+from repoeval_bench.metrics.context import Context
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, judge
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.context import Context
+    from repoeval_bench.metrics.given import Judgements, Rankings
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,21 +82,26 @@ class RunScores:
 
 
 def score_run(
-    run: Run | Rankings,
-    qrels: Judgements,
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    run: Run | Rankings | Path | str | Iterable[Any],
+    qrels: Judgements | Path | str | Iterable[Any],
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     context: Context | None = None,
 ) -> RunScores:
     """Score every query of the qrels; 0 where the run lacks it or nothing is relevant to it.
 
     `run` is a `Run` or query_id -> ranking: pairs (chunk_id, score) in rank order, or a mapping chunk_id -> score,
-    which is ranked by trec_eval's rule. `context` holds what measures need beside ranks. A missing input, duplicate
-    ids, NaN scores and negative gains are a MetricError.
+    which is ranked by trec_eval's rule. `qrels` is query_id -> chunk_id -> gain. Both may also be the path of a TREC
+    file, or a data frame, or records such as those of ir_measures: with query_id, doc_id (or chunk_id), and score or
+    relevance (or gain). There a grade below 0 is not relevant. `context` holds what measures need beside ranks. Any
+    other shape, ids that are not text, duplicate ids, scores that are no numbers, negative gains and a missing input
+    are a MetricError.
     """
+    if not isinstance(context, Context | None):
+        raise MetricError(f"the context is of type {type(context).__name__}; give a Context, or leave it out")
     return score_judged(judge(run, qrels, context), measures)
 
 
-def score_judged(run: JudgedRun, measures: Iterable[str | Measure]) -> RunScores:
+def score_judged(run: JudgedRun, measures: str | Measure | Iterable[str | Measure]) -> RunScores:
     """Score a run whose ranks of relevant chunks are known."""
     parsed = parse_measures(measures)
     available = {"ranking"} | run.context.has()
@@ -114,7 +121,7 @@ def score_judged(run: JudgedRun, measures: Iterable[str | Measure]) -> RunScores
 def score_query(
     ranking: Sequence[tuple[str, float]] | Mapping[str, float],
     gains: Mapping[str, float],
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
 ) -> dict[str, float]:
     """Score one ranking against its relevant chunks (chunk_id -> gain): measure -> value."""
     return score_run({"query": ranking}, {"query": gains}, measures).mean()

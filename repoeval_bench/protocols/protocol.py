@@ -19,7 +19,6 @@ Gold = Literal[
     "uses",
     "uses:resolved",
     "uses:imported",
-    "uses:distinctive",
     "places",
     "lines",
     "exact",

@@ -101,8 +101,8 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """Return the task's gold: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n), or what it uses.
 
-    A question's gold is its `places`, or another of its commit. Lines that are blanked for the query (exclusion=body) cannot be gold and are left
-    out.
+    A question's gold is its `places`, or another gold of its commit. Lines that are blanked for the query
+    (exclusion=body) cannot be gold and are left out.
     """
     if protocol.gold in ("places", "lines"):
         return task.places

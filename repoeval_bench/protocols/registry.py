@@ -84,8 +84,8 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="all",
         headline="micro",
-        users="code search: query the subject of a later commit, gold the lines that it changed in the tree before, with "
-        "five lines around; a pack of `data build CHECKOUT --commits` has them",
+        users="code search: query the subject of a later commit, gold the lines that it changed in the tree before, "
+        "with five lines around; a pack of `data build CHECKOUT --commits` has them",
         tasks="commits",
     ),
     Protocol(

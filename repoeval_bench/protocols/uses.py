@@ -18,7 +18,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, Tier, UsedDefinition
 from repoeval_bench.dataset.assembly import with_fingerprint
 
-DEFAULT: Tier = "distinctive"
+DEFAULT: Tier = "imported"
 """The last tier that counts as gold, unless the gold names another."""
 
 FACTS = {

@@ -1,8 +1,7 @@
 """Resolve the names on some lines of a file to definitions, in the languages other than Python.
 
 A name is resolved by its scope, by imports and by the inferred type of its receiver: `ScriptPlaces` infers types in
-JavaScript and TypeScript, `StaticPlaces` in the other languages. A member of a receiver of unknown type is `dynamic`;
-`resolver` may still resolve it by its name alone.
+JavaScript and TypeScript, `StaticPlaces` in the other languages. A member of a receiver of unknown type is `dynamic`.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import KINDS, CodeDefinition
-from repoeval_bench.references.language_rules import NOWHERE, LanguageRules
+from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.references.language_rules import NOWHERE
 from repoeval_bench.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.references.script_places import ScriptPlaces
 from repoeval_bench.references.static_nodes import called_with
 from repoeval_bench.references.steps import DEEPEST, Steps, TooManyStepsError
-from repoeval_bench.references.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
+from repoeval_bench.references.tree_names import IDENTIFIERS, first_leaf, is_macro, receiver_of, text_of
 from repoeval_bench.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:
@@ -40,11 +39,12 @@ long, and tree-sitter searches for each parent from the root."""
 class _Use:
     """A use of a name, with its position and its receiver ("" if it has none).
 
-    `binds`: a name is bound here. `macro`: a macro is called here. `typed` are the definitions that types lead to in
-    JavaScript and TypeScript; None if they lead to something that is no definition of the repository, such as a key of
-    an object. In the other languages `is_member`: the name has a receiver, written or implied, and `members` are those
-    of this name. `kind` is the kind of its syntax node. `skips_locals`: no local is meant, though one has the name.
-    `arguments`: the number of arguments of its call.
+    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local. `nested`: the
+    definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that
+    types lead to in JavaScript and TypeScript; None if they lead to something that is no definition of the repository,
+    such as a key of an object. In the other languages `is_member`: the name has a receiver, written or implied, and
+    `members` are those of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its
+    call.
     """
 
     name: str
@@ -52,12 +52,13 @@ class _Use:
     line: int
     column: int
     binds: bool
+    local: bool
+    nested: Sequence[tuple[str, Definition]]
     macro: bool
     typed: tuple[CodeDefinition, ...] | None
     is_member: bool
     members: Members
     kind: str
-    skips_locals: bool
     arguments: int | None
 
 
@@ -71,35 +72,25 @@ class ByName(VisibleNames):
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files, steps)
         self._types = ScriptPlaces(self._trees)
-        self._locals: dict[tuple[str, LineSpan], frozenset[str] | None] = {}
+        self._deep: dict[tuple[str, LineSpan], bool] = {}
 
     def names_in(self, path: str, lines: LineSpan) -> list[ResolvedName] | None:
         """Return every name on these lines in order; None if the file's grammar is not installed."""
         self._static.begin()
         self._trees.begin()
         uses = self._uses(path, lines)
-        if uses is None:
-            return None
-        uses_here, local = uses
-        return [self._resolve(path, lines, use, local) for use in uses_here]
+        return [self._resolve(path, lines, use) for use in uses] if uses is not None else None
 
-    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], frozenset[str]] | None:
-        """Return (uses of names on the lines, names that are local there); None without the file's grammar."""
+    def _uses(self, path: str, lines: LineSpan) -> list[_Use] | None:
+        """Return the uses of names on the lines; None without the file's grammar."""
         language = self._language[path]
-        around = [
-            definition.lines
-            for definition in self.defined(path)
-            if definition.kind in ("function", "method") and definition.lines.overlaps(lines)
-        ]
-        span = LineSpan(min(part.start for part in (lines, *around)), max(part.end for part in (lines, *around)))
-        query = _query(language)
-        uses: list[_Use] = []
-        local = {inner.name for inner in self.defined(path) if lines.contains(inner.lines) and lines != inner.lines}
         file = self._files[path]
+        uses: list[_Use] = []
         try:
             parsed = self._trees.of(path)
-            local |= self._bound_on(path, span)
-            for match in parsed.matches(query, lines):
+            if self._is_deep(path, lines):
+                raise TooManyStepsError
+            for match in parsed.matches(_query(language), lines):
                 (node,) = match["name"]
                 span = parsed.span(node)
                 if span.start in lines:
@@ -108,52 +99,51 @@ class ByName(VisibleNames):
                     uses.append(self._use(path, lines, node, (span.start, column), typed=len(line) <= _LONGEST_TYPED))
         except GrammarError:
             return None
-        return uses, frozenset(local)
+        return uses
 
-    def _bound_on(self, path: str, lines: LineSpan) -> frozenset[str]:
-        """Return the names that are bound on some lines, cached: many tasks are in one function."""
-        if (path, lines) not in self._locals:
-            parsed = self._trees.of(path)
-            local: frozenset[str] | None = None
-            if not parsed.is_deeper(DEEPEST, lines):
-                names = (match["name"][0] for match in parsed.matches(_query(self._language[path]), lines))
-                local = frozenset(parsed.text(name) for name in names if not receiver_of(name) and is_bound(name))
-            self._locals[path, lines] = local
-        bound = self._locals[path, lines]
-        if bound is None:
-            raise TooManyStepsError
-        return bound
+    def _is_deep(self, path: str, lines: LineSpan) -> bool:
+        """Return whether the functions around some lines nest too deeply, cached: many tasks are in one function."""
+        around = [
+            definition.lines
+            for definition in self.defined(path)
+            if definition.kind in ("function", "method") and definition.lines.overlaps(lines)
+        ]
+        span = LineSpan(min(part.start for part in (lines, *around)), max(part.end for part in (lines, *around)))
+        if (path, span) not in self._deep:
+            self._deep[path, span] = self._trees.of(path).is_deeper(DEEPEST, span)
+        return self._deep[path, span]
 
     def _use(self, path: str, lines: LineSpan, node: Node, position: tuple[int, int], *, typed: bool) -> _Use:
-        receiver = text_of(receiver_of(node))
-        scripted = self.rules(path).scripted
-        types = self._typed(path, lines, node) if typed and scripted else ()
-        is_member, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
-        binds = not receiver and is_bound(node)
+        rules, holder = self.rules(path), receiver_of(node)
+        receiver = rules.qualifier(path, holder) if holder is not None else ""
+        types = self._typed(path, lines, node) if typed and rules.scripted else ()
+        is_member, members = self._static.named(path, node) if typed and not rules.scripted else (bool(receiver), ())
+        first = re.split(r"\W+", receiver)[0] if receiver else text_of(node)
+        bound, binds = self._trees.scopes.at(rules, first_leaf(holder) if holder is not None else node, first)
+        # A function in a function is a definition; a class in a macro or a function may have members that are none.
+        nested = [located for one in bound for located in self._named_at(path, one.name)] if not receiver else []
         line, column = position
         return _Use(
             name=text_of(node),
             receiver=receiver,
             line=line,
             column=column,
-            binds=binds,
+            binds=binds and not receiver,
+            local=bool(bound) and not (bound[-1].outer and (receiver or nested)),
+            nested=nested,
             macro=is_macro(node),
             typed=types,
             is_member=is_member,
             members=members,
             kind=node.type,
-            skips_locals=not scripted and self._skips_locals(node, self.rules(path)),
-            arguments=None if scripted else called_with(node),
+            arguments=None if rules.scripted else called_with(node),
         )
 
-    def _skips_locals(self, node: Node, rules: LanguageRules) -> bool:
-        """Return whether a name means no local: it names a type, or it is called and no local of that name can be."""
-        if rules.calls_no_local and called_with(node) is not None:
-            return True
-        called = node.parent is not None and node.parent.child_by_field_name("function") == node
-        if not called:
-            return node.type in rules.never_local
-        return self._static.bindings.of(node, text_of(node)) is None
+    def _named_at(self, path: str, name: Node) -> list[tuple[str, Definition]]:
+        """Return the definitions whose name is at a node of a file."""
+        line = self._trees.of(path).span(name).start
+        named = self.of_name(path, text_of(name))
+        return [located for located in named if located[0] == path and located[1].named == line]
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
         """Return the definition outside the lines that types lead to; empty if unknown, or if it may be several.
@@ -173,7 +163,7 @@ class ByName(VisibleNames):
         matches = self._best(outside)
         return matches if len(matches) == 1 else () if matches or not bindings else None
 
-    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> ResolvedName:
+    def _resolve(self, path: str, lines: LineSpan, use: _Use) -> ResolvedName:
         rules = self.rules(path)
         matches: Sequence[tuple[str, Definition]] = ()
         reason: Reason | None = None
@@ -181,9 +171,13 @@ class ByName(VisibleNames):
             matches = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
             matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
         elif use.is_member or use.receiver:
-            matches, reason = self._looked_up(path, lines, use, local)
-        elif use.binds or (use.name in local and not use.skips_locals):
-            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
+            matches, reason = self._looked_up(path, lines, use)
+        elif use.binds or use.local or (use.nested and all(lines.contains(inner.lines) for _, inner in use.nested)):
+            # A key is a name of its object's type; a plain name is bound here, or a local function.
+            meant = () if use.binds and use.kind == "identifier" else use.typed or ()
+            if not use.binds and not rules.scripted:
+                meant = self._best([located for located in use.nested if not lines.contains(located[1].lines)])
+            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=meant)
         else:
             matches, reason = self.bare(path, lines, use.name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
@@ -198,18 +192,11 @@ class ByName(VisibleNames):
             reason = None if known else reason
         if use.kind == "namespace_identifier" and not (best and best[0].kind == "class"):
             return ResolvedName(name=use.name, line=use.line, column=use.column)
-        kinds = rules.kinds.get(bool(use.receiver), KINDS)
-        return ResolvedName(
-            name=use.name,
-            line=use.line,
-            column=use.column,
-            definitions=best,
-            reason=None if best else reason,
-            kinds=kinds,
-        )
+        reason = None if best else reason
+        return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=best, reason=reason)
 
     def _looked_up(
-        self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]
+        self, path: str, lines: LineSpan, use: _Use
     ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         """Return the definitions of a name in its receiver, or the reason why there are none."""
         rules = self.rules(path)
@@ -222,11 +209,10 @@ class ByName(VisibleNames):
         plain = use.receiver.replace("::", ".").split(".")
         if plain[0] in rules.standard:
             return (), "builtin"
-        if self.of_namespaces(path, plain):
-            return self.of_type(path, plain[-1], use.name) or self.bare(path, lines, use.name)[0], None
-        head = re.split(r"\W+", use.receiver)[0]
-        if head in local or not all(map(str.isidentifier, plain)):
+        if use.local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"
+        if self.of_namespaces(path, plain):
+            return self.of_module(path, plain, use.name)
         return self._of_receiver(path, plain, use.name)
 
     def _of_receiver(

@@ -9,7 +9,6 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.language_rules import LanguageRules
     from repoeval_bench.references.resolved_name import ResolvedName
 
 
@@ -18,9 +17,6 @@ class DefinitionReader(Protocol):
 
     def knows(self, path: str) -> bool:
         """Return whether a file is in one of the languages."""
-
-    def rules(self, path: str) -> LanguageRules:
-        """Return the rules of a file's language."""
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
         """Return every name on these lines in order; None if the file cannot be read."""

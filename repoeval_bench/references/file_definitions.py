@@ -34,11 +34,14 @@ class FileDefinitions:
         self._files: dict[str, SourceFile] = {}
         self._language: dict[str, Language] = {}
         self._rules: dict[str, LanguageRules] = {}
+        self._others: dict[str, SourceFile] = {}
         for file in files:
             language = language_of(file.path, file.text)
             if language is not None and not RULES[language.family].by_python_names:
                 self._files[file.path], self._language[file.path] = file, language
                 self._rules[file.path] = RULES[language.family]
+            elif language is None:
+                self._others[file.path] = file
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
 
@@ -92,13 +95,9 @@ class FileDefinitions:
     def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
         """Return all definitions of an unqualified name in the language family of a file.
 
-        Declarations count only if there is no definition. None count if a method may be any of several and the
-        language has `one_definition`.
+        Declarations count only if there is no definition.
         """
-        matches = self.of_name(path, name)
-        known = {(path, definition.qualified) for path, definition in matches if definition.kind == "method"}
-        best = self._best(matches)
-        return () if len(known) > len(best) and self.rules(path).one_definition else best
+        return self._best(self.of_name(path, name))
 
     def of_name(self, path: str, name: str) -> Sequence[tuple[str, Definition]]:
         """Return (file, definition) of all definitions of a name in the language family of a file."""
@@ -150,8 +149,7 @@ class FileDefinitions:
             for definition in defined:
                 named.whole[definition.qualified].append(definition)
                 parent = defined[definition.parent] if definition.parent is not None else None
-                if rules.hoists_enumerators and parent is not None and parent.form == "enum":
-                    # Code can name an enumerator without its enumeration.
+                if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
                     outer = parent.qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)

@@ -42,11 +42,14 @@ Reader = Callable[["Imports", str, str], Iterable[Import]]
 class Imports:
     """The imports of each file of a repository, read on first use by the reader that `reader_of` returns for its path.
 
-    `files` is path -> file, `folders` is folder -> the paths in it, `tails` is file name -> the paths that end in it.
+    `files` is path -> file, and `others` the same for files that are no code. `folders` is folder -> the paths in it,
+    `tails` is file name -> the paths that end in it.
     """
 
-    def __init__(self, files: Mapping[str, SourceFile], reader_of: Callable[[str], Reader]) -> None:
-        self.files = files
+    def __init__(
+        self, files: Mapping[str, SourceFile], others: Mapping[str, SourceFile], reader_of: Callable[[str], Reader]
+    ) -> None:
+        self.files, self.others = files, others
         self.folders: dict[str, list[str]] = defaultdict(list)
         self.tails: dict[str, list[str]] = defaultdict(list)
         for path in sorted(files):

@@ -8,15 +8,18 @@ with one file.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.core.uses import Kind
+    from repoeval_bench.references.binding_forms import BindingForms
     from repoeval_bench.references.imports import Import, Imports
     from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.steps import Steps
@@ -73,6 +76,9 @@ class Names(Protocol):
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
 
+    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
+        """Return the definitions that are in the namespace which these parts name in a file."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NodeKinds:
@@ -93,10 +99,6 @@ class NodeKinds:
     generic: Sequence[str] = ()
     wraps: Sequence[str] = ()
     """Types that have the members of the type inside them: pointers and similar wrappers."""
-    opened: Sequence[str] = ()
-    """They contain bindings for the code after them: parameters, conditions, declarations."""
-    around: Sequence[str] = ()
-    """They bind a name for the code inside them."""
     untyped: Sequence[str] = ()
     declarators: Sequence[str] = ()
     patterns: Sequence[str] = ()
@@ -104,17 +106,15 @@ class NodeKinds:
     groups: Sequence[str] = ()
     """Declarations around those that have the names."""
     aliases: Sequence[str] = ()
-    binds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Nodes that bind a name in a function -> the fields that hold the name."""
 
 
 class LanguageRules:
     """The rules of names of a language; the defaults are those of most languages."""
 
-    common: ClassVar[frozenset[str]] = frozenset()
-    """Compound names of methods of the language's own types: such a name alone means no method of the repository."""
     nodes: ClassVar[NodeKinds] = NodeKinds()
-    """Kinds of nodes of its grammars; where `scripted`, only `binds`."""
+    """Kinds of nodes of its grammars; none where `scripted`."""
+    forms: ClassVar[BindingForms]
+    """The forms in which it binds local names."""
     self_names: ClassVar[frozenset[str]] = frozenset()
     """Names of an object and of its class inside the class, such as `this`."""
     super_names: ClassVar[frozenset[str]] = frozenset()
@@ -127,10 +127,6 @@ class LanguageRules:
     """Types that have the members of their type argument, such as smart pointers."""
     makers: ClassVar[frozenset[str]] = frozenset()
     """Built-in functions whose first argument decides the type of their result."""
-    kinds: ClassVar[Mapping[bool, frozenset[Kind]]] = {}
-    """True for a name with a receiver -> the kinds of definitions that its name alone can mean; else all kinds."""
-    never_local: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of syntax nodes that name types, so that no local is meant."""
     only_called: ClassVar[frozenset[str]] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
@@ -140,8 +136,8 @@ class LanguageRules:
     """True where `script_types` infers the types, which uses the type that the code around an expression expects."""
     implicit_members: ClassVar[bool] = False
     """True where code names members without a receiver, and each constructor has the name of its class."""
-    calls_no_local: ClassVar[bool] = False
-    """True where a local is never called."""
+    types_apart: ClassVar[bool] = False
+    """True where a type and a value may have one name."""
     overloads: ClassVar[bool] = False
     """True where a class has several methods of one name."""
     inner_types: ClassVar[bool] = False
@@ -159,13 +155,31 @@ class LanguageRules:
     initializes_own: ClassVar[bool] = False
     """True where an initializer of a field is in the constructor of its class."""
     one_definition: ClassVar[bool] = False
-    """True where a method name that several types define resolves to none of them."""
-    hoists_enumerators: ClassVar[bool] = False
-    """True where code can name an enumerator without its enumeration."""
+    """True where a receiver that is neither a local nor defined here may still be of the repository."""
     outside_unless_found: ClassVar[bool] = False
     """True where a type that no file defines is from outside the repository."""
     embeds: ClassVar[bool] = False
     """True where a type has the members of the types that it embeds."""
+
+    def space_of(self, node: Node) -> str:
+        """Return the space that a name is looked up in: that of a type, value or method, or any."""
+        return ("type" if node.type == "type_identifier" else "value") if self.types_apart else "any"
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name that a node may bind refers to a definition."""
+        return False
+
+    def hoists_enumerators(self, enumeration: str) -> bool:
+        """Return whether code can name the enumerators of an enumeration with this signature without it."""
+        return False
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the text of a receiver; a path that begins at the file's own place begins at the outermost one."""
+        return text_of(receiver)
+
+    def opens(self, scope: Node) -> bool:
+        """Return whether the bindings of a scope also hold after it."""
+        return False
 
     def imports(self, files: Imports, path: str, text: str) -> Iterable[Import]:
         """Read the imports of a file; none by default."""
@@ -214,10 +228,6 @@ class LanguageRules:
     def may_take(self, signature: str, arguments: int) -> bool:
         """Return whether a signature takes this number of arguments though it has another number of parameters."""
         return False
-
-    def decides_alone(self, name_in: str, defined_in: str) -> bool:
-        """Return whether a name in one file can mean a definition in another file by the name alone."""
-        return True
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Choose from the definitions of one qualified name in one file; None if the name may mean any of them."""

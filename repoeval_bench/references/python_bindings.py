@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
-import warnings
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
-from typing import Any, Literal
+from typing import Literal
 
+from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.python_scopes import (
@@ -23,9 +20,7 @@ from repoeval_bench.references.python_scopes import (
     last_word,
     parts_of,
 )
-
-_ROW = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-"""A line as Python counts it."""
+from repoeval_bench.references.python_tree import PythonTree
 
 _Block = tuple[Iterable[ast.stmt], Scope]
 """Statements and the scope that they are in."""
@@ -35,37 +30,16 @@ OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
 
 
 def read_module(file: SourceFile) -> Module | None:
-    """Return a file's scopes with their bindings; None if it is not valid for the Python that runs this."""
+    """Return a file's scopes with their bindings; None if its code is nested too deeply, or without the grammar."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(file.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = PythonTree(file)
+        module = Module(file=file, tree=tree.module, colons=tree.colons, error=tree.error)
+        scope = Scope(kind="module", name="", parent=None, node=None, module=module)
+        module.scopes[tree.module] = scope
+        Binder(module).bind_all(tree.module.body, scope)
+    except (GrammarError, RecursionError):
         return None
-    if not file.plain:
-        _in_lines_of(file, tree)
-    module = Module(file, tree)
-    scope = Scope(kind="module", name="", parent=None, node=None, module=module)
-    module.scopes[tree] = scope
-    Binder(module).bind_all(tree.body, scope)
     return module
-
-
-def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
-    """Set a tree's positions to the file's lines, which more than newlines may end: Python counts newlines alone."""
-    rows = [row.splitlines(keepends=True) for row in _ROW.findall(file.text)]
-    first = [*accumulate(map(len, rows), initial=1)]
-    starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
-
-    def moved(row: int, column: int, last: int) -> tuple[int, int]:
-        part = bisect_right(starts[row - 1], max(0, column - last)) - 1
-        return first[row - 1] + part, column - starts[row - 1][part]
-
-    node: Any
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno, node.col_offset = moved(node.lineno, node.col_offset, 0)
-            node.end_lineno, node.end_col_offset = moved(node.end_lineno, node.end_col_offset, 1)
 
 
 class Binder:

@@ -5,15 +5,13 @@ Imports and re-exports are followed to the end; a cycle of them leads to nothing
 
 from __future__ import annotations
 
-import builtins
-import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.python_exports import Exports, exports
@@ -48,10 +46,12 @@ class Name:
 
 Target = Name | Package | Outside
 
-_BINDS = re.compile(r"\b(?:def|class)[\s\\]+(?!(?:def|class)\b)(\w+)|(\w+)\b(?!\s*\()")
-"""A word that may be a name where it is bound: no word before a bracket, except after `def` or `class`."""
-
-BUILTINS = frozenset(dir(builtins))
+_GONE_OR_NEW = """
+aifc annotationlib asynchat asyncore audioop cgi cgitb chunk compression crypt distutils imghdr imp lib2to3 mailcap
+msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib
+"""
+_STANDARD = sys.stdlib_module_names | frozenset(_GONE_OR_NEW.split())
+"""Modules of the standard library of any Python from 3.11 to 3.14, whichever runs this."""
 
 _FARTHEST = 64
 """The longest chain of imports that is followed; no code re-exports a name so often."""
@@ -70,8 +70,8 @@ class Modules:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self.steps = steps
         self._files = {file.path: file for file in files if is_python(file.path)}
-        self._paths = [*self._files]
         self._modules: dict[str, Module | None] = {}
+        self.syntax_errors: dict[str, int] = {}
         self._exports: dict[Module, Exports] = {}
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
@@ -84,27 +84,17 @@ class Modules:
             self._by_tail[package.rpartition("/")[2]].append(package)
 
     def of_file(self, path: str) -> Module | None:
-        """The module of a file; None if it is not valid Python 3, or not Python."""
+        """The module of a file; None if it is not Python, or cannot be read."""
         if path not in self._modules:
             file = self._files.get(path)
-            self._modules[path] = read_module(file) if file else None
+            self._modules[path] = module = read_module(file) if file else None
+            if module is not None and module.error is not None:
+                self.syntax_errors[path] = module.error
         return self._modules[path]
 
-    def that_may_define(self, name: str) -> Iterable[Module]:
-        """Yield the modules whose text may bind a name, in the order of the files; no other one is parsed."""
-        paths = sorted({*self._binding.get(name, ()), *self._binding.get("", ())})
-        return (module for index in paths if (module := self.of_file(self._paths[index])))
-
-    @cached_property
-    def _binding(self) -> Mapping[str, Sequence[int]]:
-        """Name -> the indexes of the files that may bind it; "" -> those that may spell it in other characters."""
-        files: dict[str, list[int]] = defaultdict(list)
-        for index, path in enumerate(self._paths):
-            text = self._files[path].text
-            words = {defined or word for defined, word in _BINDS.findall(text)} if text.isascii() else {""}
-            for word in words:
-                files[word].append(index)
-        return files
+    def all(self) -> Iterator[Module]:
+        """Yield the modules of all files, in their order."""
+        return filter(None, map(self.of_file, self._files))
 
     def module(self, package: Package) -> Module | None:
         """The file of a module, or of a package's `__init__`; None for a folder without one."""
@@ -127,7 +117,7 @@ class Modules:
             if (around is scope or around.kind != "class") and (targets := self._in_scope(name, around, {}, 0)):
                 return targets
             around = around.parent
-        return (Outside("builtin" if name in BUILTINS or name.startswith("__") else "unresolved"),)
+        return (Outside("builtin" if name in PYTHON.builtins or name.startswith("__") else "unresolved"),)
 
     def _in_scope(self, name: str, scope: Scope, tried: _Tried, depth: int) -> tuple[Target, ...]:
         self.steps.take()
@@ -197,7 +187,7 @@ class Modules:
                 return package
         if roots:
             return Outside("unresolved")
-        return Outside("builtin" if parts[0] in sys.stdlib_module_names else "third party")
+        return Outside("builtin" if parts[0] in _STANDARD else "third party")
 
     def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
         """The folders that contain a module or package of this name and may be on Python's path, the likeliest first.
@@ -206,7 +196,7 @@ class Modules:
         first. Any other folder comes last. Packages are left out.
         """
         holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
-        if first in sys.stdlib_module_names:
+        if first in _STANDARD:
             holding = [root for root in holding if root in ([], ["src"])]
 
         def rank(root: list[str]) -> tuple[int, int, list[str]]:

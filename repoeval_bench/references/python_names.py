@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.references.languages import RULES
 from repoeval_bench.references.python_modules import Modules, Name, Outside, is_python
 from repoeval_bench.references.python_scopes import Function, Module, Scope, parts_of
 from repoeval_bench.references.python_types import Types
 from repoeval_bench.references.resolved_name import Reason, ResolvedName
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.language_rules import LanguageRules
     from repoeval_bench.references.steps import Steps
 
 
@@ -27,24 +26,24 @@ class PythonNames:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
         self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
-        self._named: dict[str, Sequence[CodeDefinition]] = {}
+
+    @property
+    def syntax_errors(self) -> Mapping[str, int]:
+        """The files read so far in which something could not be parsed, each with the first line of that."""
+        return self._modules.syntax_errors
 
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""
         return is_python(path)
 
-    def rules(self, path: str) -> LanguageRules:  # noqa: ARG002 - the interface
-        """Return the rules of Python."""
-        return RULES["python"]
-
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
-        """Return every name on these lines in order; None if the file is not valid Python 3, or nested too deeply."""
+        """Return every name on these lines in order; None if the file cannot be read, or is nested too deeply."""
         module = self._modules.of_file(path)
         if module is None:
             return None
         types = Types(self._modules, (path, lines))
         try:
-            names = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+            names = [_resolve(types, module, lines, name, node, scope) for name, node, scope in names_of(module, lines)]
         except RecursionError:
             return None
         return sorted(names, key=lambda name: (name.line, name.column))
@@ -69,18 +68,20 @@ class PythonNames:
 
     def named(self, path: str, name: str) -> Sequence[CodeDefinition]:  # noqa: ARG002 - the interface
         """Return all definitions whose own name this is."""
-        if name not in self._named:
-            matches = (
-                module.definition(scope, name)
-                for module in self._modules.that_may_define(name)
-                for scope in module.scopes.values()
-                if name in scope.names or name in scope.members
-            )
-            self._named[name] = tuple(dict.fromkeys(filter(None, matches)))
-        return self._named[name]
+        return tuple(dict.fromkeys(self._named.get(name, ())))
+
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[CodeDefinition]]:
+        named: dict[str, list[CodeDefinition]] = defaultdict(list)
+        for module in self._modules.all():
+            for scope in module.scopes.values():
+                for name in dict.fromkeys((*scope.names, *scope.members)):
+                    named[name] += filter(None, [module.definition(scope, name)])
+        return named
 
 
-def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
+def names_of(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
+    """Yield the names on some lines with their nodes, each with the scope that it is looked up in."""
     stack: list[tuple[ast.AST, Scope]] = [(module.tree, module.top)]
     while stack:
         node, scope = stack.pop()

@@ -1,15 +1,12 @@
-"""A Python file as scopes: the bindings of each name, and the definitions among them, by the syntax tree alone.
-
-Nothing is known of a file that is not valid Python 3.
-"""
+"""A Python file as scopes: the bindings of each name, and the definitions among them, by the syntax tree alone."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -78,12 +75,14 @@ class Scope:
         return f"{self.name}." if self.name else ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Module:
-    """The scopes of a file; `scopes` is a node that opens a scope -> that scope."""
+    """The scopes of a file; `scopes` is a node that opens a scope -> that scope. See `PythonTree` for the others."""
 
     file: SourceFile
     tree: ast.Module
+    colons: Mapping[ast.AST, int]
+    error: int | None
     scopes: dict[ast.AST, Scope] = field(default_factory=dict)
 
     @property
@@ -107,7 +106,7 @@ class Module:
             kind = "class"
         else:
             kind = "attribute" if scope.kind == "class" else "variable"
-        lines = header(node, self.file) if isinstance(node, Function | ast.ClassDef) else site.lines
+        lines = header(node, self.colons[node]) if isinstance(node, Function | ast.ClassDef) else site.lines
         return CodeDefinition(self.file.name, self.cut(lines), scope.prefix + name, kind)
 
     def sites(self) -> Iterator[tuple[Scope, str, int]]:
@@ -170,28 +169,13 @@ def parts_of(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
                 yield located, within
 
 
-def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
-    """Decorators, header and docstring of a def or class."""
+def header(node: Function | ast.ClassDef, colon: int) -> LineSpan:
+    """Decorators, header and docstring of a def or class whose header ends with the colon on a line."""
     start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
     first = node.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         return LineSpan(start, first.end_lineno or first.lineno)
-    parts: list[Any] = [*getattr(node, "type_params", ())]
-    if isinstance(node, ast.ClassDef):
-        parts += [*node.bases, *(keyword.value for keyword in node.keywords)]
-    else:
-        arguments = node.args
-        parts += [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        parts += [*arguments.defaults, *arguments.kw_defaults, node.returns]
-    ends = [(part.end_lineno, part.end_col_offset) for part in parts if part]
-    line, column = max([(node.lineno, node.col_offset), *ends])
-    # Between the header's last part and its colon there are brackets, commas and comments.
-    for number in range(line, first.lineno + 1):
-        text = file.line_text(LineSpan(number - 1, number)).encode("utf-8", "surrogatepass")[column:]
-        if b":" in text.partition(b"#")[0]:
-            return LineSpan(start, number)
-        column = 0
-    return LineSpan(start, node.lineno)
+    return LineSpan(start, colon + 1)
 
 
 def is_overload(node: ast.AST | None) -> bool:

@@ -14,6 +14,7 @@ from repoeval_bench.references.python_bindings import decorators, own_name
 from repoeval_bench.references.python_members import Members
 from repoeval_bench.references.python_modules import Modules, Name, Outside, Package, Target
 from repoeval_bench.references.python_scopes import Function, PythonBinding, Scope, last_word, operands
+from repoeval_bench.references.python_tree import expression_of
 from repoeval_bench.references.python_values import (
     GIVES_ITEM,
     GIVES_ITEMS,
@@ -349,11 +350,8 @@ class Types:
         self._modules.steps.take()
         match node:
             case ast.Constant(value=str() as text):
-                try:
-                    inner = ast.parse(text.strip(), mode="eval").body
-                except SyntaxError:
-                    return
-                yield from self.annotated(inner, scope, on)
+                if (inner := expression_of(text.strip())) is not None:
+                    yield from self.annotated(inner, scope, on)
             case ast.BinOp(op=ast.BitOr()):
                 for operand in operands(node, ast.BitOr):
                     yield from self.annotated(operand, scope, on)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from repoeval_bench.core.uses import KINDS, CodeDefinition, Kind
+from repoeval_bench.core.uses import CodeDefinition
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
 """Reasons for no definition: a name is the language's own, another package's, known only at run time, or not found."""
@@ -15,7 +15,7 @@ Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
 class ResolvedName:
     """A name at a position (0-based line, column in characters): its definitions, or the reason why there are none.
 
-    A local, a parameter or a module has neither. `kinds` are the kinds of definitions that it can mean there.
+    A local, a parameter or a module has neither.
     """
 
     name: str
@@ -23,4 +23,3 @@ class ResolvedName:
     column: int
     definitions: tuple[CodeDefinition, ...] = ()
     reason: Reason | None = None
-    kinds: frozenset[Kind] = KINDS

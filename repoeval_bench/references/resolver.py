@@ -1,11 +1,10 @@
 """The definitions of a repository that some of its lines use, and how sure each is.
 
-A name is looked up in a SCIP index first, then by scope, imports and inferred types, then by a compound name alone.
+A name is looked up in a SCIP index first, then by scope, imports and inferred types.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -17,17 +16,13 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
 from repoeval_bench.references.by_name import ByName
-from repoeval_bench.references.definitions import DefinitionReader, Definitions
+from repoeval_bench.references.definitions import Definitions
 from repoeval_bench.references.python_names import PythonNames
 from repoeval_bench.references.scip import ScipNames
 from repoeval_bench.references.steps import Steps, TooManyStepsError
 
 if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import ResolvedName
-
-_SHORTEST = 6
-_COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
-"""Two words in one name: snake_case or camelCase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +50,17 @@ class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
     `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
-    they return some of `definitions`.
+    they return some of `definitions`. `syntax_errors`: each Python file read so far in which something could not be
+    parsed -> the line of the first such place.
     """
 
     def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
         super().__init__()
         sources = tuple(files)
         self.steps = Steps()
-        self.definitions = Definitions(PythonNames(sources, self.steps), ByName(sources, self.steps))
+        python = PythonNames(sources, self.steps)
+        self.syntax_errors = python.syntax_errors
+        self.definitions = Definitions(python, ByName(sources, self.steps))
         self.analyses: list[Analysis] = [ScipNames(scip, sources, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
@@ -86,7 +84,7 @@ class Resolver(ExitStack):
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
-            uses = [use for use in self._definitions_of(reader, path, name, lines) if use[0] not in around]
+            uses = [use for use in self._definitions_of(path, name, lines) if use[0] not in around]
             for definition, tier in uses:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
             if uses:
@@ -97,25 +95,10 @@ class Resolver(ExitStack):
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
     def _definitions_of(
-        self, reader: DefinitionReader, path: str, name: ResolvedName, target_span: LineSpan
+        self, path: str, name: ResolvedName, target_span: LineSpan
     ) -> Iterator[tuple[CodeDefinition, Tier]]:
         for analysis in self.analyses:
             if definitions := analysis.resolve(path, name.line, name.column, target_span):
                 yield from ((definition, "resolved") for definition in definitions)
                 return
         yield from ((definition, "imported") for definition in name.definitions)
-        if name.reason in ("dynamic", "unresolved") and is_compound(name.name):
-            only = [
-                candidate
-                for candidate in reader.named(path, name.name)
-                if not (candidate.file.endswith(f"/{path}") and candidate.lines.overlaps(target_span))
-            ]
-            if len(only) == 1 and only[0].kind in name.kinds:
-                rules = reader.rules(path)
-                if name.name not in rules.common and rules.decides_alone(path, only[0].file):
-                    yield only[0], "distinctive"
-
-
-def is_compound(name: str) -> bool:
-    """Return whether a name has at least 6 characters and is made of two words or more."""
-    return len(name) >= _SHORTEST and _COMPOUND.search(name) is not None

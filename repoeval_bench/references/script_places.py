@@ -52,7 +52,7 @@ class ScriptPlaces(ScriptTypes):
             return self.bound_at(path, parent if inside == "object_pattern" else parent.parent)
         if inside == "method_definition" and parent.parent is not None and parent.parent.type == "object":
             return self.expected(path, parent.parent)
-        return None
+        return () if kind == "property_identifier" else None
 
     def bound_at(self, path: str, node: Node | None, inside_of: int = 0) -> Iterator[Type]:
         """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares.

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.javascript import bound_names, is_required
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.references.imports import EVERY, Imports
+from repoeval_bench.references.local_scopes import Bound, LocalScopes
 from repoeval_bench.references.steps import Steps, TooManyStepsError
 from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from repoeval_bench.references.language_rules import LanguageRules
 
 FUNCTIONS = frozenset(
     {
@@ -40,9 +43,6 @@ _DEEPEST = 6
 _MOST_FOLLOWED = 60
 """The most modules in a row that import a name and export it again."""
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
-_BLOCKS = frozenset({"statement_block", "program", "switch_case", "switch_default", "class_static_block"})
-_WRAPPERS = frozenset({"export_statement", "ambient_declaration", "expression_statement"})
-_DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
 
 
 def child(node: Node | None, *fields: str) -> Node | None:
@@ -59,12 +59,19 @@ def children(node: Node | None, kind: str) -> list[Node]:
 class Trees:
     """The trees of a repository's files, parsed on first use."""
 
-    def __init__(self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps) -> None:
-        self._files, self._imports, self.steps = files, imports, steps
+    def __init__(
+        self,
+        files: Mapping[str, SourceFile],
+        imports: Imports,
+        steps: Steps,
+        rules: Callable[[str], LanguageRules],
+    ) -> None:
+        self._files, self._imports, self.steps, self.rules = files, imports, steps, rules
         self._cached: OrderedDict[str, Parsed] = OrderedDict()
         self._parents: dict[Node, Node | None] = {}
-        self._declarations: dict[Node, Mapping[str, Sequence[Node]]] = {}
+        self.scopes = LocalScopes(steps, self.parent)
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._namespaces: dict[str, list[tuple[LineSpan, str]]] = {}
         self._followed = 0
         self._exported_nodes: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
 
@@ -77,7 +84,7 @@ class Trees:
             while len(self._cached) > 1 and sum(len(self._files[file].text) for file in self._cached) > _MOST_CACHED:
                 self._cached.popitem(last=False)
                 self._parents.clear()
-                self._declarations.clear()
+                self.scopes.clear()
                 self._assigned.clear()
         self._cached.move_to_end(path)
         return self._cached[path]
@@ -95,59 +102,21 @@ class Trees:
 
     def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
         """Return (file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
-        current: Node | None = node
-        while current is not None:
-            self.steps.take()
-            if bindings := [*self._bound_in(current, name)]:
-                return [(path, bound) for bound in bindings]
-            current = self.parent(current)
-        return self._imported(path, name)
+        bindings = [(path, _declaring(bound.name)) for bound in self.locals_of(path, node, name)]
+        return bindings or self._imported(path, name)
 
-    def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
-        """Yield the bindings of this node that hold inside it."""
-        for type_parameter in children(child(node, "type_parameters"), "type_parameter"):
-            if text_of(child(type_parameter, "name")) == name:
-                yield type_parameter
-        if node.type in FUNCTIONS:
-            for parameter in self.parameters(node):
-                pattern = child(parameter, "pattern") or parameter
-                yield from (
-                    (parameter if name_node == pattern else name_node)
-                    for name_node in bound_names(pattern)
-                    if text_of(name_node) == name
-                )
-        elif node.type == "for_in_statement":
-            yield from (left for left in bound_names(child(node, "left")) if text_of(left) == name)
-        elif node.type in _BLOCKS or node.type == "for_statement":
-            yield from self._declared(node, name)
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines, the outermost first."""
+        if path not in self._namespaces:
+            parsed = self.of(path)
+            nodes = (match["name"][0] for match in parsed.matches("(namespace_definition name: (_) @name)"))
+            self._namespaces[path] = [(parsed.span(name.parent or name), text_of(name)) for name in nodes]
+        around = (name for span, name in self._namespaces[path] if span.contains(lines))
+        return [part for name in around for part in name.replace(" ", "").split("::")]
 
-    def _declared(self, block: Node, name: str) -> Sequence[Node]:
-        """Return the declarations of a name among the statements of a block."""
-        if block not in self._declarations:
-            declared: dict[str, list[Node]] = defaultdict(list)
-            for named, node in self._declared_in(block):
-                declared[text_of(named)].append(node)
-            self._declarations[block] = declared
-        return self._declarations[block].get(name, ())
-
-    def _declared_in(self, block: Node) -> Iterator[tuple[Node | None, Node]]:
-        """Yield (name, declaration) of each name that the statements of a block declare."""
-        for statement in block.named_children:
-            node: Node | None = statement
-            while node is not None and node.type in _WRAPPERS:
-                node = child(node, "declaration") or next(
-                    (inner for inner in node.named_children if inner.type not in ("decorator", "comment")), None
-                )
-            if node is None:
-                continue
-            if node.type in _DECLARATIONS:
-                for declarator in children(node, "variable_declarator"):
-                    if is_required(child(declarator, "value")):  # an import
-                        continue
-                    bound = child(declarator, "name")
-                    yield from ((named, declarator if named == bound else named) for named in bound_names(bound))
-            elif node.type not in ("assignment_expression", "call_expression"):
-                yield child(node, "name"), node
+    def locals_of(self, path: str, node: Node, name: str) -> Sequence[Bound]:
+        """Return the nearest bindings of a name at a node of a file: of a local, or of a definition around the node."""
+        return self.scopes.of(self.rules(path), node, name)
 
     def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
         for import_ in self._imports.of(path):
@@ -183,8 +152,8 @@ class Trees:
         value = self._required(block, name) if module.type == "program" else None
         if value is not None:
             return self._value(path, value)
-        if declared := self._declared(block, name):
-            return [(path, declaration) for declaration in declared]
+        if declared := self.scopes.inside(self.rules(path), block, name):
+            return [(path, _declaring(bound.name)) for bound in declared]
         for statement in children(block, "export_statement"):
             for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
                 for inner in clause.named_children:
@@ -278,6 +247,12 @@ class Trees:
                 yield from node.named_children[:1]
             elif node.type not in FUNCTIONS and not node.type.startswith("class"):
                 stack += reversed(node.named_children)
+
+
+def _declaring(name: Node) -> Node:
+    """Return the declaration or the parameter with a name; the name itself if it is in a pattern."""
+    holder = name.parent
+    return holder if holder is not None and child(holder, "name", "pattern") == name else name
 
 
 def _exports(block: Node) -> Iterator[tuple[str, Node]]:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.references.languages import nodes_of
-from repoeval_bench.references.script_trees import Trees, child
+from repoeval_bench.references.script_trees import child
 from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.references.local_scopes import Bound
+
 Step = int | Literal["item", "inside"]
 """A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
 
-_OPENED = nodes_of(lambda nodes: nodes.opened)
-"""Nodes that contain bindings for the code after them."""
-_HIGHEST = 100
-"""The most syntax nodes above a name that are searched: tree-sitter searches for each parent from the root."""
-_AROUND = nodes_of(lambda nodes: nodes.around)
-"""Nodes that bind a name for the code inside them."""
+_PARTS = frozenset({"variable_declarator"})
+"""Nodes whose parent has the type."""
 _NO_TYPE = nodes_of(lambda nodes: nodes.untyped)
 _SHAPES = nodes_of(lambda nodes: nodes.declarators)
 _PLAIN = nodes_of(lambda nodes: nodes.patterns)
@@ -41,72 +36,23 @@ class StaticBinding:
     steps: tuple[Step, ...] = ()
 
 
-class Bindings:
-    """The bindings in syntax trees, read once for each node."""
-
-    def __init__(self, trees: Trees) -> None:
-        self._trees = trees
-        self._inside: dict[Node, Mapping[str, list[tuple[int, StaticBinding]]]] = {}
-
-    def begin(self) -> None:
-        """Forget the bindings: nodes keep their trees in memory."""
-        self._inside.clear()
-
-    def of(self, node: Node, name: str) -> StaticBinding | None:
-        """The nearest binding of a name above a node in its function; None if the name is not local."""
-        current, parent = node, self._trees.parent(node)
-        for _ in range(_HIGHEST):
-            around = self._trees.parent(parent) if parent is not None else None
-            if parent is None or around is None:  # an outermost node is a definition
-                break
-            self._trees.steps.take()
-            if parent.type == "type_case" and (bound := _case(parent, name)):
-                return bound
-            if parent.type in _AROUND and current != child(parent, "value", "right"):
-                for binding in _bound(parent):
-                    if text_of(binding.name) == name:
-                        return binding
-            bindings = self._in(parent).get(name, ())
-            if before := bisect_right(bindings, node.start_byte, key=itemgetter(0)):
-                return bindings[before - 1][1]
-            current, parent = parent, around
-        return None
-
-    def _in(self, parent: Node) -> Mapping[str, list[tuple[int, StaticBinding]]]:
-        """Name -> (end of the child, binding) for the children of a node that bind the name, in order."""
-        if parent not in self._inside:
-            by_name: dict[str, list[tuple[int, StaticBinding]]] = defaultdict(list)
-            for child in parent.named_children:
-                # If one child binds a name twice, the last binding counts.
-                bound = [(text_of(part.name), (child.end_byte, part)) for part in _within(child)]
-                for name, last in dict(reversed(bound)).items():
-                    by_name[name].append(last)
-            self._inside[parent] = by_name
-        return self._inside[parent]
+def binding_of(bound: Bound) -> StaticBinding:
+    """Return a local with its type, or with the value that it is given; with neither if its form has none."""
+    node = bound.node
+    if node.type == "type_switch_statement":
+        return StaticBinding(bound.name, None, child(node, "value"))
+    if node.type in _PARTS and node.parent is not None:
+        node = node.parent
+    bindings = (binding for binding in _bound(node) if binding.name == bound.name)
+    return next(bindings, StaticBinding(bound.name, None, None))
 
 
-def _within(node: Node) -> Iterator[StaticBinding]:
-    """Yield the bindings of a node for the code after it, the last one first."""
-    stack = [node]  # conditions and declarators nest without limit
-    while stack:
-        part = stack.pop()
-        if part.type in _OPENED:
-            stack += part.named_children
-        else:
-            yield from _bound(part)
-
-
-def _case(case: Node, name: str) -> StaticBinding | None:
-    """The binding that a type switch of Go has in a case: it has the case's type if that is a single one."""
-    alias = child(case.parent, "alias")
-    types = case.children_by_field_name("type")
-    if alias is None or text_of(alias) != name:
-        return None
-    return (
-        StaticBinding(alias, types[0], None)
-        if len(types) == 1
-        else StaticBinding(alias, None, child(case.parent, "value"))
-    )
+def case_of(switch: Node, node: Node) -> Node | None:
+    """Return the type that a value has in the case of a type switch of Go around a node, if it is a single one."""
+    while node.parent is not None and node.parent != switch:
+        node = node.parent
+    types = node.children_by_field_name("type")
+    return types[0] if len(types) == 1 else None
 
 
 def _bound(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of binding

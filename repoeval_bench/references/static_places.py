@@ -41,13 +41,17 @@ class StaticPlaces(StaticTypes):
         matches = self.members(owner, text_of(node))
         return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
-    def _owner(self, path: str, node: Node) -> Value | None:
+    def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
         """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
 
         `_NO_OWNER` if it is looked up in nothing.
         """
         receiver, parent = receiver_of(node), node.parent
         if receiver is not None:
+            whole = self._names.rules(path).qualifier(path, receiver)
+            if whole != text_of(receiver):  # the path of a type or of a module
+                types = self._names.types(path, whole.split("::"))[0]
+                return self.of_definition(*types[0]) if types else _NO_OWNER
             # `Names` knows the bases of a class.
             return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
         holder = parent.parent if parent is not None else None
@@ -63,11 +67,27 @@ class StaticPlaces(StaticTypes):
             if literal is not None and literal.type == "struct_expression":
                 return self.typed(path, child(literal, "name"))
             return self.around(path, node) if self._names.rules(path).initializes_own else None
+        if parent.type == "field_designator":
+            return self._designated(path, parent)
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
         return self._of_case(path, node) if parent.type == "switch_label" else _NO_OWNER
+
+    def _designated(self, path: str, designator: Node) -> Value | None:
+        """The value of C that `.a = 1` initializes a member of; that of `.b` in `.a.b = 1` is the member `.a`."""
+        before, pair = designator.prev_named_sibling, designator.parent
+        if before is not None and before.type == "field_designator":
+            return self._first(self.named(path, before.named_children[0])[1])
+        holder = pair.parent.parent if pair is not None and pair.parent is not None else None
+        if holder is None:
+            return None
+        if holder.type == "initializer_pair":
+            outer = child(holder, "designator")
+            named = outer is not None and outer.type == "field_designator"
+            return self._first(self.named(path, outer.named_children[0])[1]) if outer is not None and named else None
+        return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
 
     def _of_case(self, path: str, node: Node) -> Value | None:
         """The enumeration of a name after `case`, which Java does not write; `_NO_OWNER` for another constant."""

@@ -16,7 +16,7 @@ from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import Trees, child
-from repoeval_bench.references.static_bindings import Bindings, Step
+from repoeval_bench.references.static_bindings import Step, binding_of, case_of
 from repoeval_bench.references.static_nodes import (
     CALLS,
     CAST,
@@ -34,12 +34,13 @@ from repoeval_bench.references.static_nodes import (
     head_of,
     qualified_parts,
 )
-from repoeval_bench.references.tree_names import receiver_of, text_of
+from repoeval_bench.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.references.language_rules import Names
+    from repoeval_bench.references.local_scopes import Bound
 
 _MOST_CACHED = 200
 """The most files whose definitions are cached with their trees."""
@@ -58,6 +59,7 @@ _KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else"
 _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
+_NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
 _GROUPS = nodes_of(lambda nodes: nodes.groups)
 _ALIASES = nodes_of(lambda nodes: nodes.aliases)
 _RESULT = ("result", "return_type", "returns", "type")
@@ -81,7 +83,6 @@ class StaticTypes(ABC):
 
     def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
-        self.bindings = Bindings(trees)
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
         self._depth = 0
@@ -92,7 +93,6 @@ class StaticTypes(ABC):
         Values keep their trees in memory.
         """
         self._known.clear()
-        self.bindings.begin()
         self._depth = 0
         if len(self._nodes) > _MOST_CACHED:
             self._nodes.clear()
@@ -100,6 +100,11 @@ class StaticTypes(ABC):
     @abstractmethod
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
         """Return (whether a name has a receiver, written or implied, the receiver's members of that name)."""
+
+    def local(self, path: str, node: Node, name: str) -> Bound | None:
+        """Return the binding of a local at a node; None if the name is not local."""
+        bindings = self._trees.locals_of(path, node, name)
+        return bindings[-1] if bindings and not bindings[-1].outer else None
 
     def of(self, path: str, node: Node | None) -> Value | None:
         """Return the value of an expression; None if it is not known."""
@@ -114,7 +119,7 @@ class StaticTypes(ABC):
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one branch a kind of expression
         kind = node.type
         if text_of(node) in self._names.rules(path).self_names:
             return self.around(path, node)
@@ -127,6 +132,8 @@ class StaticTypes(ABC):
             return self._of_name(path, node)
         if kind in DOTTED:
             name = child(node, "field", "name")
+            if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
+                return self.of(path, name)
             return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
         if kind in CALLS:
             return self._of_call(path, node)
@@ -149,11 +156,14 @@ class StaticTypes(ABC):
 
     def _of_name(self, path: str, node: Node) -> Value | None:
         name = text_of(node)
-        bound = self.bindings.of(node, name)
-        if bound is None:
+        local = self.local(path, node, name)
+        if local is None:
             line = self._trees.of(path).span(node).start
             matches, reason = self._names.bare(path, LineSpan(line, line + 1), name)
             return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
+        bound = binding_of(local)
+        if local.node.type == "type_switch_statement" and (typed := case_of(local.node, node)) is not None:
+            return self.typed(path, typed)
         value = self.typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
         for step in bound.steps:
             value = self.step(value, step)
@@ -161,10 +171,15 @@ class StaticTypes(ABC):
 
     def _of_member(self, path: str, node: Node, name: Node) -> Value | None:
         owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
-        parts = text_of(owner).replace("::", ".").split(".") if owner is not None else []
+        text = self._names.rules(path).qualifier(path, owner) if owner is not None else ""
+        parts = text.replace("::", ".").split(".") if text else []
         if name.type in GENERIC:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
-        if parts and all(map(str.isidentifier, parts)) and self.bindings.of(node, parts[0]) is None:
+        if (
+            owner is not None
+            and all(map(str.isidentifier, parts))
+            and self.local(path, first_leaf(owner), parts[0]) is None
+        ):
             matches, reason = self._names.of_module(path, parts, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE

@@ -1,14 +1,10 @@
-"""Syntax nodes of names: which nodes are names, what their receivers are, and which bind a local."""
+"""Syntax nodes of names: which nodes are names, and their receivers."""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars import GRAMMARS
-from repoeval_bench.core.grammars.javascript import is_required
-from repoeval_bench.references.languages import RULES
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,17 +19,18 @@ IDENTIFIERS = {
 _OBJECTS = ("object", "operand", "value", "argument", "expression", "path", "scope", "package", "module")
 _TEMPLATES = ("template_type", "template_function", "template_method")
 _MEMBERS = ("property", "field", "name")
-_BINDS: dict[str, set[str]] = defaultdict(set)
-for _rules in RULES.values():
-    for _kind, _fields in _rules.nodes.binds.items():
-        _BINDS[_kind].update(_fields)
-_LISTS = frozenset({"formal_parameters", "inferred_parameters", "closure_parameters"})
-_INSIDE = re.compile(r"pattern$|expression_list$|(?:pointer|reference|array)_declarator$|^tuple_|^object_|^mut_")
 
 
 def text_of(node: Node | None) -> str:
     """The text of a node; "" of none."""
     return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
+
+
+def first_leaf(node: Node) -> Node:
+    """Return the first name in a node."""
+    while node.named_children:
+        node = node.named_children[0]
+    return node
 
 
 def is_macro(node: Node) -> bool:
@@ -56,6 +53,12 @@ def receiver_of(node: Node) -> Node | None:
     if parent.type == "scoped_type_identifier" and parent.child_by_field_name("name") is None:  # of Java: `Outer.Inner`
         first = parent.named_children[0]
         return first if first.id != node.id else None
+    outer = parent.parent
+    if parent.type == "qualified_identifier" and outer is not None and parent.child_by_field_name("scope") == node:
+        return outer.child_by_field_name("scope") if outer.type == parent.type else None  # of C++: `a::` and `B::c`
+    if parent.type == "method_reference":  # of Java
+        first = parent.named_children[0]
+        return first if first.id != node.id else None
     if not any((named := parent.child_by_field_name(field)) is not None and named.id == node.id for field in _MEMBERS):
         return None
     for field in _OBJECTS:
@@ -63,19 +66,3 @@ def receiver_of(node: Node) -> Node | None:
         if receiver is not None and receiver.id != node.id and receiver.end_byte <= node.start_byte:
             return receiver
     return None
-
-
-def is_bound(node: Node) -> bool:
-    """Return whether this is where a local or a parameter is bound, or the key of a literal."""
-    child, parent = node, node.parent
-    if parent is not None and parent.child_by_field_name("type") == node:
-        return False
-    while parent is not None and _INSIDE.search(parent.type):
-        child, parent = parent, parent.parent
-    if parent is None or is_required(parent.child_by_field_name("value")):
-        return False
-    if parent.type in _LISTS or (parent.type == "pair" and parent.child_by_field_name("key") == child):
-        return True
-    return any(
-        bound.id == child.id for field in _BINDS.get(parent.type, ()) for bound in parent.children_by_field_name(field)
-    )

@@ -14,6 +14,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.file_definitions import FileDefinitions
 from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, parameters_of
+from repoeval_bench.references.namespaces import Namespaces
 from repoeval_bench.references.script_trees import Trees
 from repoeval_bench.references.static_places import StaticPlaces
 
@@ -35,8 +36,8 @@ class VisibleNames(FileDefinitions):
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files)
         self.steps = steps
-        self.imports = Imports(self._files, lambda path: self.rules(path).imports)
-        self._trees = Trees(self._files, self.imports, steps)
+        self.imports = Imports(self._files, self._others, lambda path: self.rules(path).imports)
+        self._trees = Trees(self._files, self.imports, steps, self.rules)
         self._static = StaticPlaces(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
@@ -166,15 +167,27 @@ class VisibleNames(FileDefinitions):
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
-        rules = self.rules(path)
-        if not rules.namespaces:
-            return False
+        return self.rules(path).namespaces and self._namespaces(self.rules(path)).known.issuperset(parts)
 
-        def read() -> frozenset[str]:
-            texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
-            return frozenset(name for text in texts for name in re.findall(r"\bnamespace\s+(\w+)", text))
+    def _namespaces(self, rules: LanguageRules) -> Namespaces:
+        texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
+        return self.imports.once(("namespaces", rules), lambda: Namespaces(texts))
 
-        return self.imports.once(("namespaces", rules), read).issuperset(parts)
+    def in_namespaces(
+        self, matches: Sequence[tuple[str, Definition]], path: str, parts: Sequence[str]
+    ) -> list[tuple[str, Definition]]:
+        """Return the definitions that are in the namespace which these parts name in a file."""
+        namespaces = self._namespaces(self.rules(path))
+        namespace = namespaces.plain(parts)
+
+        def is_inside(file: str, parsed: Definition) -> bool:
+            if namespaces.plain(self._trees.namespaces(file, parsed.lines))[-len(namespace) :] == namespace:
+                return True
+            # The tree of a file with an error may lack its namespaces.
+            opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{namespace[-1]}\b"
+            return self._trees.of(file).root.has_error and re.search(opened, self.text(file)) is not None
+
+        return [located for located in matches if not namespace or is_inside(*located)]
 
     def of_module(
         self, path: str, parts: Sequence[str], name: str

@@ -137,7 +137,7 @@ def _names(runs: Sequence[RunView]) -> list[str]:
 def _title(runs: Sequence[RunView]) -> Iterator[str]:
     """Return what was measured, in lines that fit."""
     first = runs[0].metrics
-    alone = f"{first.chunker}{BETWEEN}" if len(runs) == 1 else ""
+    alone = f"{runs[0].label or first.chunker}{BETWEEN}" if len(runs) == 1 else ""
     for line in (
         first.dataset.label,
         f"{alone}protocol {first.protocol}{BETWEEN}embedder {first.embedder}{BETWEEN}retriever {first.ranked_by}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +21,13 @@ from repoeval_bench.report.table import (
     with_notes,
 )
 from repoeval_bench.report.text import (
+    BORDERLINE_NOTE,
     EQUAL,
     adjusted_notes,
     cluster_count,
     flipped_units,
     full_outcome_name,
     heading,
-    interval,
 )
 
 if TYPE_CHECKING:
@@ -65,9 +65,6 @@ def comparison_columns(first: Comparison) -> list[Column]:
 
         return number(name, value, "+.4f", forms=beside)
 
-    def detectable(comparison: Comparison) -> float | None:
-        return None if comparison.p_adjusted is None else comparison.mean.mde_family
-
     return [
         Column(name="measure", value=lambda comparison: heading(comparison.measure)),
         mean("micro"),
@@ -78,13 +75,12 @@ def comparison_columns(first: Comparison) -> list[Column]:
         number("p (Holm)", lambda comparison: comparison.p_adjusted, P_VALUE),
         number("win/tie/loss", lambda comparison: f"{comparison.wins}/{comparison.ties}/{comparison.losses}"),
         number("d", lambda comparison: comparison.effect_size, "+.2f", forms=beside),
-        number("detectable", detectable, forms=beside),
         Column(name="verdict", value=lambda comparison: full_outcome_name(comparison.verdict)),
     ]
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return what the tables mean, and where a result depends on a few repositories."""
+    """Return what the tables mean."""
     first = comparisons[0]
     flipped_by = flipped_units(first.clustered_by)
     if first.clustered_by == "query":
@@ -96,8 +92,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
         cluster_count(first.n_clusters, first.clustered_by) + sizes,
-        "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "
-        "power.",
+        "d: mean over standard deviation of the differences.",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}
     if Outcome.NOT_SIGNIFICANT in outcomes:
@@ -106,10 +101,10 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     lines += adjusted_notes(comparisons)
     if Outcome.EQUAL in outcomes:
         lines.append(EQUAL)
-    if any(c.p_adjusted is None for c in comparisons):
-        lines.append("a ceiling is not a result of a run: its difference is not tested")
-    if few := _few_repositories(comparisons):
-        lines.append(f"note: only {count(first.n_repositories, 'repository')}: others may show no difference in {few}")
+    if Outcome.BORDERLINE in outcomes:
+        lines.append(BORDERLINE_NOTE)
+    if Outcome.NOT_TESTED in outcomes:
+        lines.append("not tested: a ceiling, or a share of judged chunks, does not say how well a run ranks")
     return lines
 
 
@@ -127,13 +122,12 @@ def families(comparisons: Sequence[Comparison]) -> str:
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
     """Return the range of the pair's primary difference when one file, or one repository, is left out."""
-    notes = [
+    return [
         f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out{_lost(c, ends)}"
         for c in pair
         for what, ends in ((c.clustered_by, c.by_file), ("repository", c.by_repository))
         if ends is not None
     ]
-    return notes + [_new_repositories_note(c) for c in pair if c.on_new_repositories is not None]
 
 
 def _lost(c: Comparison, ends: Influence) -> str:
@@ -143,37 +137,20 @@ def _lost(c: Comparison, ends: Influence) -> str:
     return f"; without {ends.rests_on} not significant (p = {ends.p:.2f})"
 
 
-def _new_repositories_note(c: Comparison) -> str:
-    """Return the note on the pair's primary difference for repositories that were not measured."""
-    new = c.on_new_repositories
-    assert new is not None
-    between = interval(new.ci, "+.4f", of="repositories")
-    words = f"{heading(c.measure)}, on new repositories: {new.difference:+.4f} {between}, p {new.p:.4f}"
-    if new.two_level is None or new.prediction is None:
-        return words
-    return (
-        f"{words} (two-level interval {interval(new.two_level, '+.4f')}); "
-        f"a new repository's own difference is predicted in {interval(new.prediction, '+.4f')}"
-    )
-
-
-def _few_repositories(comparisons: Sequence[Comparison]) -> str:
-    """Return the measures, by pair, whose difference is significant over files but not over repositories."""
-    several = len({c.baseline for c in comparisons}) > 1
-    measures_of: dict[str, list[str]] = {}
-    for c in comparisons:
-        if c.few_repositories:
-            pair = f"{c.treatment} minus {c.baseline}" if several else c.treatment
-            measures_of.setdefault(pair, []).append(heading(c.measure))
-    return "; ".join(f"{', '.join(measures)} of {pair}" for pair, measures in measures_of.items())
-
-
 def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     """Every field as plain values, and the deciding mean's difference and interval beside them."""
     return [{**asdict(c), "difference": c.difference, "ci": c.ci} for c in comparisons]
 
 
-def comparison_csv(comparisons: Sequence[Comparison]) -> str:
-    """One line per pair and measure, every number in full precision; `micro.difference` and so on."""
-    records = comparison_records(comparisons)
-    return as_csv(record_table(record | {"measure": heading(record["measure"])} for record in records))
+def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mapping[str, float]]) -> str:
+    """One line per pair and measure, every number in full precision; `micro.difference` and so on.
+
+    `sizes` is the name of a run -> the sizes of its chunks.
+    """
+    rows = []
+    for record in comparison_records(comparisons):
+        of_pair = {
+            f"{side} {name}": size for side in ("baseline", "treatment") for name, size in sizes[record[side]].items()
+        }
+        rows.append(record | {"measure": heading(record["measure"])} | of_pair)
+    return as_csv(record_table(rows))

@@ -12,8 +12,9 @@ from repoeval_bench.analysis.verdicts import scores_nothing
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
+from repoeval_bench.report.scores import chunk_sizes
 from repoeval_bench.report.table import Column, ScoreCell, Table, figures, make_table
-from repoeval_bench.report.text import cluster_count, completed_by, heading, short_names
+from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, completed_by, heading, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -23,7 +24,7 @@ _NUMBER = ".3f"
 
 
 def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
-    """A row for each run and a column for each measure, the protocol's mean.
+    """A row for each run and a column for each measure, the protocol's mean; the sizes of its chunks come last.
 
     The best of a column (the lowest mean where less is better) is bold, and so are means printed as the same number.
     Letters name the runs that a mean is better than, by the verdicts of `comparisons`. A UsageError where a measure is
@@ -44,6 +45,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
         for name in columns
     }
     nothing = {name for name in columns if scores_nothing(name, [run.metrics.over(over)[name] for run in runs])}
+    sizes = [*figures(*dict.fromkeys(name for run in runs for name in chunk_sizes(run)), number=",.0f", missing="")]
     rows = []
     for run, name, short in zip(runs, full, short_names(full), strict=True):
         means = run.metrics.over(over)
@@ -55,7 +57,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
             )
             for measure in columns
         ]
-        rows.append((letters[name], short, *cells))
+        rows.append((letters[name], short, *cells, *(chunk_sizes(run).get(column.name) for column in sizes)))
     same = [f"{part} {getattr(first, part)}" for part in ("embedder", "retriever")]
     title = f"{over.capitalize()} means on {first.dataset.label}, protocol {first.protocol}"
     if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
@@ -67,9 +69,10 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
         title = f"{title}, completed by {completions[0]}"
         completions = []
     notes = _notes(comparisons, [heading(name) for name in columns if lower_is_better(name)])
+    notes += [CHARACTERS_NOTE] if sizes else []
     notes += [f"{letters[name]} is completed by {by}" for name, by in zip(full, completions, strict=False) if by]
     return make_table(
-        [Column(name="#"), Column(name="run"), *figures(*map(heading, columns), number=_NUMBER)],
+        [Column(name="#"), Column(name="run"), *figures(*map(heading, columns), number=_NUMBER), *sizes],
         rows,
         title=title,
         notes=notes,

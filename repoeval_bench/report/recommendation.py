@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from math import comb
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.evidence import BASELINE, Evidence, Recommendation, SizedChunker
+from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, SizedChunker
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count, plural
+from repoeval_bench.core.words import count, few, plural
+from repoeval_bench.dataset.build.code import READ_NOTEBOOKS
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 _FINDS = {
-    "uses": "{} of the definitions that code needs",
-    "docstring": "{} of the lines that a description asks for",
+    "uses": "{} of the definitions that the code uses",
+    "docstring": "{} of the lines that a docstring describes",
     "tests": "{} of the lines that a test's name asks for",
     "prose": "{} of the lines that the documents' paragraphs ask for",
     "body": "{} of the lines to be written",
@@ -38,6 +40,8 @@ _READ = {
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
 """Files below which a warning says how little they tell."""
+_MUCH = 0.1
+"""The least share of unread files that the answer names."""
 _NONE = "less than 0.1 points"
 _SHOWN = 6
 """Candidates in the table, unless every one is asked for."""
@@ -47,10 +51,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     """Return the answer as paragraphs: what to use, how well it does, what it may cost, and what is close to it."""
     decision = recommendation.decision
     if decision is None:
-        return [
-            f"Too little code to choose a chunker by: {', '.join(_few(recommendation))}. At least {FEWEST_TASKS} are "
-            "needed; add code, or questions of your own with --queries."
-        ]
+        return _default(recommendation)
     if not any(mean for evidence in recommendation.evidence for mean in evidence.means.values()):
         return ["No candidate found anything, so none is better than another."]
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
@@ -58,6 +59,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     lines = [
         f"Use {described(recommendation.candidates[first.name])}{size}.",
         f"{_measured(recommendation, first.name)} {_risk(first)}",
+        *_covers(recommendation),
     ]
     if (cheaper := decision.cheaper) is not None:
         spec = described(recommendation.candidates[cheaper.name])
@@ -67,6 +69,39 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
+    return lines
+
+
+def _default(recommendation: Recommendation) -> list[str]:
+    """Return the answer where nothing was measured: the shipped default, what shows it, and what would be better."""
+    default = recommendation.default
+    assert default is not None
+    number = _few(recommendation)
+    enough = f"; a choice needs at least {FEWEST_TASKS}"
+    reason = " and ".join(number) + enough if number else "no question to compare them by"
+    of = f"{default.language} repositories" if default.language else "repositories in other languages"
+    shown = f"The default comes from {default.repositories} {of}, ranked by BM25."
+    return [
+        f"Use {described(recommendation.candidates[default.label])}: the shipped default.",
+        f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",
+        *_covers(recommendation),
+        "For an answer that is measured on your code, name more of it, or your own questions with --queries.",
+    ]
+
+
+def _covers(recommendation: Recommendation) -> list[str]:
+    """Return what the answer is about, where that is not all of the code, or code in several languages."""
+    read, unread = sum(recommendation.files.values()), sum(recommendation.unread.values())
+    lines = []
+    if unread >= _MUCH * (read + unread):
+        kinds = few([count(number, kind) for kind, number in recommendation.unread.items()], 3)
+        were = "was" if unread == 1 else "were"
+        lines.append(f"This covers {read:,} of {count(read + unread, 'file')}: {kinds} {were} not read.")
+        if "notebook" in recommendation.unread:
+            lines.append(f"To include notebooks, convert them: {READ_NOTEBOOKS}")
+    if len(recommendation.languages) > 1:
+        shares = ", ".join(f"{_percent(share)} {name}" for name, share in recommendation.languages.items())
+        lines.append(f"The code is {shares}; the lines to paste name the language of the files that they are for.")
     return lines
 
 
@@ -92,12 +127,17 @@ def described(candidate: SizedChunker) -> str:
 def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str, ...]]]:
     """Return for each framework what its candidate is expected to lose, and the lines of Python that make it."""
     setups: list[tuple[str, tuple[str, ...]]] = []
+    default = recommendation.default
+    choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
+    alone: dict[str, int] = Counter(setup.snippet.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
-        unmeasured = "" if setup.measured else "; not tried here: judged by other repositories alone"
-        is_choice = recommendation.decision is not None and setup.label == recommendation.decision.choice.name
-        loss = "the choice" if is_choice else f"{setup.label}, loses about {_points(setup.expected_loss)}"
+        unmeasured = "" if setup.measured or default else "; not tried here: judged by other repositories alone"
+        loss = f"{setup.label}, loses about {_points(setup.expected_loss)}"
+        if setup.label == choice:
+            loss = "the default" if default else "the choice"
+        files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
         lines = (setup.snippet.imports, f"chunker = {setup.snippet.code}")
-        setups.append((f"{setup.snippet.framework}: {loss}{unmeasured}", lines))
+        setups.append((f"{setup.snippet.framework}{files}: {loss}{unmeasured}", lines))
     return setups
 
 
@@ -175,6 +215,10 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
     return {
         "data": recommendation.data,
         "language": recommendation.language,
+        "languages": dict(recommendation.languages),
+        "files": dict(recommendation.files),
+        "unread": dict(recommendation.unread),
+        "default": recommendation.default and recommendation.default.as_json(),
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
         "cheaper": None
         if decision is None or decision.cheaper is None
@@ -186,6 +230,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "setups": [
             {
                 **item.snippet._asdict(),
+                "language": item.language,
                 "candidate": item.label,
                 "spec": recommendation.candidates[item.label].spec,
                 "expected_loss": item.expected_loss,
@@ -197,7 +242,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "evidence": [_evidence_record(item) for item in recommendation.evidence],
         "too_few_queries": dict(recommendation.few),
         "skipped": list(recommendation.skipped),
-        "runs": [str(run.folder) for run in recommendation.runs],
+        "runs": list(recommendation.runs),
     }
 
 
@@ -215,7 +260,7 @@ def _evidence_record(evidence: Evidence) -> dict[str, Any]:
         "clusters": evidence.n_clusters,
         "clustered_by": evidence.clustered_by,
         "means": dict(evidence.means),
-        "runs": {label: run.run_id for label, run in evidence.runs.items()},
+        "runs": dict(evidence.runs),
         "significantly_worse_than_choice": sorted(evidence.worse),
         "significantly_better_than_choice": sorted(evidence.better),
     }
@@ -235,15 +280,16 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         is_group = question.clustered_by == GROUP
         clusters = cluster_count(question.n_clusters, question.clustered_by)
         files[question.protocol] = count(question.n_files, "file") if is_group else clusters
-    if len(counts := {*files.values()}) == 1:
-        return f"Measured on {counts.pop()}: it finds {' and '.join(parts.values())}."
-    return f"It finds {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
+    over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
+    read = "Averaged over the first 12,000 characters retrieved, it finds" if over else "It finds"
+    return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
 
 
-def _risk(first: RankedCandidate) -> str:
-    lost = _points(first.expected_loss).replace("point", "percentage point")
-    most = "" if _points(first.loss_95) == _NONE else f", and with 95 % confidence less than {100 * first.loss_95:.1f}"
-    return f"Against the truly best candidate it is expected to lose {lost}{most}."
+def _risk(first: RankedCandidate | Default) -> str:
+    """Return what another choice may gain; with a bound only where that was shown to hold."""
+    lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
+    most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
+    return f"We expect the best candidate to be better by {lost}{most}."
 
 
 def _points(loss: float) -> str:
@@ -273,7 +319,7 @@ def _window(recommendation: Recommendation, label: str) -> list[str]:
     shares = [share for evidence in recommendation.evidence if (share := evidence.cut.get(label))]
     if not shares:
         return []
-    bundled = all(Spec.parse(evidence.request.embedder).name == EMBEDDER for evidence in recommendation.evidence)
+    bundled = all(Spec.parse(evidence.embedder).name == EMBEDDER for evidence in recommendation.evidence)
     read = "the first 256 tokens of a text" if bundled else "the beginning of a text"
     return [f"The model reads only {read} and cuts {_percent(max(shares))} of these chunks."]
 
@@ -299,10 +345,9 @@ def _close(recommendation: Recommendation) -> str:
         parts.append(_none_differs(recommendation))
     most = _largest(recommendation)
     if most.n_clusters < _SMALL:
-        weighs = ": what other repositories show weighs most" if recommendation.relies_on_others else ""
-        parts.append(f"So few {plural(most.clustered_by)} say little{weighs}.")
-    elif recommendation.relies_on_others:
-        parts.append("What other repositories show weighs more than these files.")
+        parts.append(f"So few {plural(most.clustered_by)} are weak evidence.")
+    if recommendation.relies_on_others:
+        parts.append("The answer leans on other repositories more than on yours.")
     return " ".join(parts)
 
 
@@ -321,8 +366,8 @@ def _none_differs(recommendation: Recommendation) -> str:
     where = cluster_count(most.n_clusters, most.clustered_by)
     meant = " (files that share a question are one group)" if most.clustered_by == GROUP else ""
     return (
-        f"{where}{meant} are too few to tell {n_candidates} candidates apart: no difference can be significant below "
-        f"{needed}."
+        f"Your code has only {where}{meant}. With {n_candidates} candidates, at least {needed} are needed before any "
+        "difference can be significant."
     )
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.choosing import READ, costs
+from repoeval_bench.report.recommendation import evidence_name
 from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import full_outcome_name, heading
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.evidence import Recommendation
+    from repoeval_bench.analysis.evidence import Evidence, Recommendation
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.report.html.runs import PageRun
@@ -40,7 +41,7 @@ class RankedRow:
 class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
-    `to` names the first row, `filled` says what a filled marker of the plot means.
+    `to` names the first row, `filled` and `hollow` say what the markers of the plot mean.
     """
 
     measure: str
@@ -48,6 +49,7 @@ class Ranking:
     rows: tuple[RankedRow, ...]
     to: str = "best"
     filled: str = "significantly worse than the best"
+    hollow: str = "may be as good"
     read: int = READ
 
 
@@ -58,6 +60,25 @@ def ranking_table(ranks: Ranking, rows: Sequence[RankedRow], kind: str) -> Table
         number(ranks.measure, lambda row: row.score, ".3f"),
         number(f"difference to the {ranks.to}", lambda row: row.difference, "+.3f", missing=""),
         Column(name="verdict", value=lambda row: row.outcome),
+        number(f"{ranks.unit} per query", lambda row: row.cost, ",.0f"),
+    ]
+    return table_of(columns, rows, "page")
+
+
+def candidates_table(ranks: Ranking, rows: Sequence[RankedRow], recommendation: Recommendation) -> Table:
+    """Return some rows of the candidates with the scores that were measured here, each question by each retriever."""
+
+    def measured(evidence: Evidence) -> Column:
+        return number(
+            f"measured: {evidence_name(evidence)}", lambda row: evidence.means.get(row.name), ".3f", missing=""
+        )
+
+    columns = [
+        Column(name="candidate", value=lambda row: row.name),
+        number(ranks.measure, lambda row: row.score, ".3f"),
+        number(f"expected difference to the {ranks.to}", lambda row: row.difference, "+.3f", missing=""),
+        Column(name="verdict", value=lambda row: row.outcome),
+        *map(measured, recommendation.evidence),
         number(f"{ranks.unit} per query", lambda row: row.cost, ",.0f"),
     ]
     return table_of(columns, rows, "page")
@@ -97,32 +118,38 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
 
 
 def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -> Ranking:
-    """Rank the candidates as a recommendation does, with the expected differences to its choice.
+    """Rank the candidates as a recommendation does, by expected scores, with the differences to its choice.
 
-    `runs` are those of its first evidence; a score is the mean over all evidence.
+    `runs` are those of its first evidence.
     """
     assert recommendation.decision is not None
-    position = {run.stored.folder: index for index, run in enumerate(runs)}
+    position = {run.stored.run_id: index for index, run in enumerate(runs)}
     choice = recommendation.decision.choice
     rows = []
     for one in recommendation.decision.candidates:
         is_choice = one.name == choice.name
+        worse_in = [evidence_name(evidence) for evidence in recommendation.evidence if one.name in evidence.worse]
         rows.append(
             RankedRow(
-                run=position[recommendation.evidence[0].runs[one.name].folder],
+                run=position[recommendation.evidence[0].runs[one.name]],
                 name=one.name,
-                score=recommendation.mean(one.name),
+                score=recommendation.expected(one.name),
                 difference=None if is_choice else one.score - choice.score,
                 ci=None if is_choice else one.to_choice,
-                is_worse=one.to_choice[1] < 0,
-                outcome="choice" if is_choice else "",
+                is_worse=bool(worse_in),
+                outcome="choice"
+                if is_choice
+                else f"significantly worse in {' and '.join(worse_in)}"
+                if worse_in
+                else "",
                 cost=recommendation.tokens(one.name),
             )
         )
     return Ranking(
-        measure="score",
+        measure="expected score",
         unit="tokens",
         rows=tuple(rows),
         to="choice",
-        filled="worse than the choice with 95 % confidence",
+        filled="significantly worse than the choice by one of the questions",
+        hollow="no significant difference",
     )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.means import headline_means
+from repoeval_bench.analysis.comparable import headline_measure, run_names
+from repoeval_bench.analysis.means import headline_means, mean_of_answered
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.protocols.protocol import Protocol
@@ -23,7 +24,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import CHARACTERS_NOTE, COUNTS, heading
+from repoeval_bench.report.text import CHARACTERS_NOTE, COUNTS, heading, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Metrics
@@ -46,7 +47,7 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
         f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.ranked_by}",
     ]
     if len(runs) == 1:
-        title[1] = f"{first.chunker} · {title[1]}"
+        title[1] = f"{runs[0].label or first.chunker} · {title[1]}"
     tables = []
     for index, (what, names) in enumerate(shown_measures(first)):
         columns = [Column(name="mean over"), *figures(*map(heading, names), missing="")]
@@ -105,7 +106,7 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[T
     if alone:
         return rows
     also = [f"expand {run.metrics.expand}" if run.metrics.expand else None, run.metrics.completion]
-    names = [" · ".join([run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
+    names = [" · ".join([run.label or run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
     return [TableRow((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 
@@ -155,7 +156,7 @@ def footnotes(run: RunView) -> list[str]:
     metrics = run.metrics
     counts, sizes, tokens = metrics.counts, metrics.chunk_nws, metrics.chunk_tokens
     lines = [
-        f"{metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
+        f"{run.label or metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
         + (f", characters mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
         + (f"; tokens mean {tokens.mean:.0f}, median {tokens.median}, p95 {tokens.p95}" if tokens else ""),
         f"  {_truncation(metrics)} · queries with no relevant chunk: "
@@ -187,6 +188,25 @@ def losses(run: RunView) -> list[str]:
     return [*lines, *(f"{COUNTS[name]}: {number}" for name in lost if (number := getattr(counts, name)))]
 
 
+def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> list[str]:
+    """Return a note on each run whose log lacks queries, by `measure` or by the run's own headline measure."""
+    runs = list({run.folder: run for run in runs}.values())
+    names = short_names(run_names(runs))
+    return [
+        _unanswered(run, name, measure) for run, name in zip(runs, names, strict=True) if run.counts.queries_not_in_log
+    ]
+
+
+def _unanswered(run: RunView, name: str, measure: str | None) -> str:
+    measure = measure or headline_measure([run])
+    lost, queries = run.counts.queries_not_in_log, run.counts.queries
+    mean, over_answered = run.metrics.micro[measure], mean_of_answered(run, measure)
+    return (
+        f"{name}: {lost} of {count(queries, 'query')} are not in the log and score 0; the mean {heading(measure)} is "
+        f"{mean:.3f}, and {over_answered:.3f} over the {queries - lost} in the log"
+    )
+
+
 def too_short(metrics: Metrics) -> str:
     """Return a note if the ranked chunks have fewer characters than the areas go up to; "" if they have enough."""
     most = BUDGETS[-1]
@@ -210,6 +230,12 @@ def scores_csv(runs: Sequence[RunView]) -> str:
     return as_csv(record_table(record for run in runs for record in _records(run)))
 
 
+def chunk_sizes(run: RunView) -> dict[str, float]:
+    """Return the realised mean, median and p95 of the run's chunk sizes, in nws; nothing of an imported run."""
+    sizes = run.metrics.chunk_nws
+    return {} if sizes is None else {f"chunk {name}": getattr(sizes, name) for name in ("mean", "median", "p95")}
+
+
 def _records(run: RunView) -> list[dict[str, Any]]:
     """A flat record per repository, mean, ceiling and share of ceiling, each with the dataset and specs.
 
@@ -217,6 +243,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
     """
     metrics = run.metrics
     identity = {
+        **({"run": run.label} if run.label else {}),
         "dataset": metrics.dataset.name,
         "fingerprint": metrics.dataset.fingerprint,
         "tasks": metrics.dataset.tasks,
@@ -225,6 +252,8 @@ def _records(run: RunView) -> list[dict[str, Any]]:
         "embedder": metrics.embedder,
         "retriever": metrics.retriever,
         **({"expand": metrics.expand} if metrics.expand else {}),
+        **chunk_sizes(run),
+        **({"queries not in the log": lost} if (lost := metrics.counts.queries_not_in_log) else {}),
     }
     means = _means(run, per_repo=True)
     if metrics.ceilings:

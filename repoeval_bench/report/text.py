@@ -32,6 +32,9 @@ GROUPS_NOTE = "files that one query asks for together are one group"
 EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
 """The note where two means are called equal."""
 
+BORDERLINE_NOTE = "borderline: p is so near to 0.05 that another seed or processor may decide otherwise"
+"""The note where a test decides nothing."""
+
 _NAMES = {
     "ndcg": "nDCG",
     "recall": "R",
@@ -60,6 +63,8 @@ COUNTS = {
     "queries_not_in_log": "queries that are not in the log",
     "queries_without_gold": "logged queries without gold",
     "queries_no_answer": "queries that no chunk answers, not scored",
+    "gold_names": "files or chunk ids in the gold",
+    "gold_names_known": "files or chunk ids of the gold that the log or the corpus has",
     "tasks_unscored": "tasks that ask nothing under the protocol, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks cut by the model",
@@ -90,21 +95,20 @@ def heading(measure: str) -> str:
 _OUTCOMES = {
     Outcome.BETTER: "better",
     Outcome.WORSE: "worse",
+    Outcome.BORDERLINE: "borderline",
     Outcome.NOT_SIGNIFICANT: "not significant",
     Outcome.NOT_TESTED: "not tested",
 }
 
 
 def outcome_name(verdict: PairVerdict) -> str:
-    """Return what a verdict is called in a cell: `better, borderline`, `from one file`, `equal within 0.02`."""
+    """Return what a verdict is called in a cell: `better`, `from one file`, `equal within 0.02`."""
     if verdict.carrier is not None:
         return f"from one {verdict.carrier.kind}"
     if verdict.outcome is Outcome.EQUAL:
         return f"equal within {verdict.within:g}"
     name = _OUTCOMES[verdict.outcome]
-    if verdict.within is not None:
-        return f"{name}, but within {verdict.within:g}"
-    return f"{name}, borderline" if verdict.borderline else name
+    return name if verdict.within is None else f"{name}, but within {verdict.within:g}"
 
 
 def full_outcome_name(verdict: PairVerdict) -> str:
@@ -114,15 +118,14 @@ def full_outcome_name(verdict: PairVerdict) -> str:
 
 def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
-    tests = [
-        c.family
-        for c in comparisons
-        if c.verdict.outcome is Outcome.NOT_SIGNIFICANT and c.family > 1 and c.ci and not c.ci[0] <= 0 <= c.ci[1]
-    ]
+    undecided = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE)
+    tests = [c.family for c in comparisons if c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1]]
     if not tests:
         return []
+    adjusted = f", and is adjusted for {max(tests)} tests" if max(tests) > 1 else ""
     return [
-        f'an interval can exclude 0 beside "not significant": p is adjusted for {max(tests)} tests, intervals are not'
+        f'an interval can exclude 0 beside "not significant": p also allows for few files of unequal size{adjusted}, '
+        "intervals do not"
     ]
 
 
@@ -164,26 +167,37 @@ def flipped_units(clustered_by: str) -> str:
 def short_names(names: Sequence[str]) -> list[str]:
     """Each name without the options that all of its kind share; the full names where short ones would be equal.
 
-    An embedder that only some of the runs use is left out too: the retriever distinguishes them.
+    An embedder that only some of the runs use is left out too: the retriever distinguishes them. A name that is no
+    spec, such as a label or a run's id, stays as it is.
 
     >>> short_names(["ast:max_nws=1500,overlap=0", "fixed:max_nws=1500,offset=0", "fixed:max_nws=800,offset=0"])
     ['ast', 'fixed:max_nws=1500', 'fixed:max_nws=800']
-    >>> short_names(["minilm · dense", "none · bm25:k1=1.2"])
-    ['dense', 'bm25']
+    >>> short_names(["minilm · dense", "none · bm25:k1=1.2", "Ours (blank lines)"])
+    ['dense', 'bm25', 'Ours (blank lines)']
     """
-    parts = [name.split(BETWEEN) for name in names]
-    if len(set(map(len, parts))) > 1:
-        return list(names)
-    try:
-        columns = list(map(_shorten, zip(*parts, strict=True)))
-    except SpecError:  # a run's id or folder is not a spec
-        return list(names)
-    telling = [column for column in columns if NO_EMBEDDER not in column or len(set(column)) > 2]
-    for parts_shown in (telling, columns):
-        short = [BETWEEN.join(row) for row in zip(*parts_shown, strict=True)]
-        if len(set(short)) == len(names):
-            return short
+    alike: dict[int, list[list[str]]] = {}
+    for name in names:
+        parts = name.split(BETWEEN)
+        if all(map(_is_spec, parts)):
+            alike.setdefault(len(parts), []).append(parts)
+    columns_of = {size: list(map(_shorten, zip(*group, strict=True))) for size, group in alike.items()}
+    for all_parts in (False, True):
+        short = {name: name for name in names}
+        for size, columns in columns_of.items():
+            shown = [c for c in columns if all_parts or NO_EMBEDDER not in c or len(set(c)) > 2]
+            full = [BETWEEN.join(parts) for parts in alike[size]]
+            short |= dict(zip(full, map(BETWEEN.join, zip(*shown, strict=True)), strict=bool(shown)))
+        if len(set(short.values())) == len(names):
+            return [short[name] for name in names]
     return list(names)
+
+
+def _is_spec(text: str) -> bool:
+    try:
+        Spec.parse(text)
+    except SpecError:
+        return False
+    return True
 
 
 def _shorten(column: Sequence[str]) -> list[str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
 from repoeval_bench.analysis.verdicts import Result, Rival, Verdict
@@ -21,7 +20,9 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.query_gold_overlap import copy_note
+from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.text import (
+    BORDERLINE_NOTE,
     CHARACTERS_NOTE,
     EQUAL,
     GROUPS_NOTE,
@@ -71,18 +72,23 @@ class WordedVerdict:
 
 
 def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0) -> WordedVerdict:
-    """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline; by default all pairs.
+    """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline.
 
+    Without any, the best run is compared with all others by the headline; the verdict is the same as that of all pairs.
     `failed` is the number of runs of the same question that failed and are not in it.
     """
-    if len(runs) > 1:
-        comparisons = comparisons or compare(runs)
     record = verdict_on(runs, comparisons)
     ids = [run.run_id for run in runs]
     short = dict(zip(ids, [elided(name, _LONGEST) for name in short_names(run_names(runs))], strict=True))
     return WordedVerdict(
         text=_alone(runs[0], short[runs[0].run_id], record, failed) if len(runs) == 1 else verdict_text(record, short),
-        notes=(*_failures(failed), *_tests(record), *_doubts(record), *_cautions(runs, [*short.values()])),
+        notes=(
+            *_failures(failed),
+            *unanswered_notes(runs, record.measure),
+            *_tests(record),
+            *_doubts(record),
+            *_cautions(runs, [*short.values()]),
+        ),
         record=record,
         reference=ids.index(record.reference.run_id),
     )
@@ -104,7 +110,9 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
         case Result.TIED:
             return f"No winner {where}: {best} and {names[verdict.others[0].run.run_id]} are both first with {reached}."
         case Result.NOT_TESTED:
-            return f"{best} is first with {reached} {where}. A ceiling is not a result of a run, so it is not tested."
+            return (
+                f"{best} is first with {reached} {where}. {what} is not tested: it does not say how well a run ranks."
+            )
         case Result.WINNER:
             leads, sure = _ahead(verdict.others, names), _p(max(rival.p_adjusted or 0.0 for rival in verdict.others))
             both = {1: "The lead is", 2: "Both leads are"}.get(
@@ -254,10 +262,8 @@ def _doubts(verdict: Verdict) -> list[str]:
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)
-    if any(pair.borderline for pair in verdicts):
-        lines.append("borderline: p is so near to 0.05 that another processor's last bits can change the verdict")
-    if any(pair.few_repositories for pair in verdict.others):
-        lines.append(f"only {count(verdict.n_repositories, 'repository')}: others may show no difference")
+    if any(pair.outcome is Outcome.BORDERLINE for pair in verdicts):
+        lines.append(BORDERLINE_NOTE)
     return lines
 
 

@@ -90,11 +90,19 @@ class DefinitionRow(Record):
         return tuple(Place(file, LineSpan(start, end)) for file, start, end in self.gold)
 
 
+class CommitRow(Record):
+    """The commit that asks a query of protocol `commits`: its id, its date and its whole subject."""
+
+    commit: str
+    date: str
+    subject: str
+
+
 class QueryGoldRow(Record):
     """A row of queries.jsonl.gz: a query's file (`repo/path`), its gold, and the lines to write (`body`).
 
     `read` are the characters of its text that the model read. `gold` is [file, lines from, to] of each place,
-    `definitions` are those in it, if the protocol asks for definitions.
+    `definitions` are those in it, if the protocol asks for definitions; `commit` asks it.
     """
 
     query_id: str
@@ -103,6 +111,7 @@ class QueryGoldRow(Record):
     gold: list[_Gold]
     body: _Ends
     definitions: tuple[DefinitionRow, ...] = ()
+    commit: CommitRow | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +164,7 @@ def inspection_files(
                 read=_ends(read[task.task_id]),
                 gold=_gold_rows(gold[task.task_id]),
                 body=_ends(task.body),
-                **({"definitions": _definitions(task)} if benchmark.of_definitions else {}),
+                **_own_fields(task, of_definitions=benchmark.of_definitions),
             )
             for task in benchmark.tasks
         ),
@@ -217,6 +226,14 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
         chars, lines = CharSpan(first, last), LineSpan(start, end)
         chunks.append(StoredChunk(chunk_id=chunk_id, file=row.file, chars=chars, lines=lines, nws=nws))
     return tuple(chunks)
+
+
+def _own_fields(task: Task, *, of_definitions: bool) -> dict[str, Any]:
+    """The fields that only queries of some protocols have."""
+    fields: dict[str, Any] = {"definitions": _definitions(task)} if of_definitions else {}
+    if change := task.change:
+        fields["commit"] = CommitRow(commit=change.commit, date=change.date, subject=change.subject)
+    return fields
 
 
 def _definitions(task: Task) -> tuple[DefinitionRow, ...]:

@@ -172,7 +172,7 @@ class Workers:
         """Yield the result of each job, in their order; on a terminal a bar counts jobs, texts and errors."""
         texts = failed = 0
         logged: set[str] = set()
-        with progress(desc="runs", unit="runs", total=len(jobs)) as bar:
+        with progress(desc="runs", unit="runs", total=len(jobs), lines=False) as bar:
             for finished in self._executor.map(jobs):
                 texts += finished.texts
                 failed += finished.error is not None and not finished.skipped

@@ -33,7 +33,7 @@ _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class PlacedRecord(Record):
-    """A row that may name lines of a file."""
+    """A row that may name lines of a file, at least one."""
 
     start_line: Line | None = None
     end_line: Line | None = None
@@ -42,8 +42,11 @@ class PlacedRecord(Record):
     def _both_ends(self) -> Self:
         if (self.start_line is None) != (self.end_line is None):
             raise ValueError("a range has start_line and end_line (0-based, half-open); give both or none")
-        if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
-            raise ValueError(f"lines {self.start_line} to {self.end_line} are not a range; the end is not included")
+        if self.start_line is not None and self.end_line is not None and self.start_line >= self.end_line:
+            wrong = "are empty" if self.start_line == self.end_line else "are not a range"
+            raise ValueError(
+                f"lines {self.start_line} to {self.end_line} {wrong}; lines count from 0, and the end is not included"
+            )
         return self
 
     @property

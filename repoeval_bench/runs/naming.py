@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
@@ -26,6 +27,9 @@ NEWEST = "latest"
 
 COMPARED = "compared.json"
 """The file of a results folder that names the runs which were compared last."""
+
+RECOMMENDED = "recommended.json"
+"""The file of a results folder that holds the last recommendation from its runs."""
 
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """A folder with one of these files is that of a run, finished or not."""
@@ -113,6 +117,8 @@ def find_run(name: str, results: Path | str = RESULTS) -> RunView:
     exact = _plain(exact, results)
     if len(exact) == 1:
         return RunView.open(results / exact[0])
+    if exact:
+        raise UsageError(_several(name, exact, results))
     ways: list[Callable[[], list[str]]] = [
         lambda: [run_id for run_id in known if run_id.startswith(name) or run_id.endswith(name)],
         lambda: [run.run_id for run in stored_runs(results) if is_chunker(name, _chunker(run))],
@@ -220,10 +226,32 @@ def _chunker(run: RunView) -> str:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return the message about a name that fits several runs, with a line for each run."""
+    """Return the message about a name that fits several runs, with a line for each run: its id, and what differs."""
     first = f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}; give more of the id:"
     more = [f"and {len(run_ids) - _SHOWN} more; see repoeval-bench runs"] if len(run_ids) > _SHOWN else []
-    return "\n  ".join([first, *run_ids[:_SHOWN], *more])
+    run_ids = run_ids[:_SHOWN]
+    parts = [_parts(results / run_id) for run_id in run_ids]
+    keys = [key for key in dict.fromkeys(chain(*parts)) if len({of_run.get(key) for of_run in parts}) > 1]
+    lines = [
+        f"{run_id} ({', '.join(f'{key} {of_run[key]}' for key in keys if key in of_run)})" if keys else run_id
+        for run_id, of_run in zip(run_ids, parts, strict=True)
+    ]
+    return "\n  ".join([first, *lines, *more])
+
+
+def _parts(folder: Path) -> dict[str, str]:
+    """Return what a run was made of, by name, its chunker's options one by one; nothing of a broken run."""
+    try:
+        metrics = RunView.open(folder).metrics
+    except ResultError:
+        return {}
+    parts = {"data": metrics.dataset.label, "protocol": metrics.protocol, "k": str(metrics.k)}
+    parts |= {"embedder": metrics.embedder, "retriever": metrics.retriever, "expand": metrics.expand or ""}
+    try:
+        spec = Spec.parse(metrics.chunker)
+    except SpecError:  # an imported run's
+        return parts
+    return parts | {"chunker": spec.name, **spec.params}
 
 
 def _is_completion(folder: Path) -> bool:
@@ -234,12 +262,13 @@ def _is_completion(folder: Path) -> bool:
 
 
 class _Compared(Record):
-    """The content of `COMPARED`."""
+    """The content of `COMPARED`; `recommended`: `recommend` ranked the runs, and its answer is beside them."""
 
     runs: list[str]
+    recommended: bool = False
 
 
-def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
+def remember_compared(runs: Sequence[RunView], out: Path, *, recommended: bool = False) -> bool:
     """Write the names of compared runs to the results folder, unless all are in other folders; False if that fails.
 
     A run in the folder is named by its id, another one by its path.
@@ -250,7 +279,7 @@ def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
         return True
     names = [folder.name if folder.parent == here else str(folder) for folder in folders]
     try:
-        write_atomic(out / COMPARED, pretty(_Compared(runs=names)))
+        write_atomic(out / COMPARED, pretty(_Compared(runs=names, recommended=recommended)))
     except OSError as error:
         # Only `report` needs the names.
         NOTICES.info(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
@@ -260,11 +289,19 @@ def remember_compared(runs: Sequence[RunView], out: Path) -> bool:
 
 def compared_runs(out: Path) -> list[RunView]:
     """Return the runs that were compared last; UsageError if there are none, or one of them was removed."""
+    return find_runs(_compared(out).runs, out)
+
+
+def is_recommended(out: Path) -> bool:
+    """Return whether `recommend` was the last to compare runs; UsageError if nothing was compared."""
+    return _compared(out).recommended
+
+
+def _compared(out: Path) -> _Compared:
     path = out / COMPARED
     if not path.is_file():
         raise UsageError(
             f"no RUN was named and nothing was compared in {shown_results(out)} yet; name runs, or compare some first"
         )
     with faults_as(ResultError, path, "name the runs, or compare them again"):
-        names = parse(read_document(path), _Compared).runs
-    return find_runs(names, out)
+        return parse(read_document(path), _Compared)

@@ -9,7 +9,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import folder_beside, is_temporary
 from repoeval_bench.core.words import few
 from repoeval_bench.dataset.pack import MANIFEST as PACK
-from repoeval_bench.runs.naming import COMPARED, OWN, find_runs, stored_runs, unfinished_runs
+from repoeval_bench.runs.naming import COMPARED, OWN, RECOMMENDED, find_runs, stored_runs, unfinished_runs
 from repoeval_bench.runs.parts import PACKS, store_url
 from repoeval_bench.runs.results import writing_to
 
@@ -35,14 +35,15 @@ def prunable(out: Path, names: Sequence[str]) -> list[Path]:
 def remove(folders: Sequence[Path], out: Path) -> None:
     """Remove folders of `prunable`, each in one step, so that a half-removed one is never taken for a run.
 
-    The names of the runs that were compared last are removed too if a run of `out` is.
+    The names of the runs that were compared last, and their recommendation, are removed too if a run of `out` is.
     """
     with writing_to(out):
         for folder in folders:
             with folder_beside(folder) as aside:
                 folder.rename(aside / folder.name)
         if any(folder.parent == out for folder in folders):
-            (out / COMPARED).unlink(missing_ok=True)
+            for name in (COMPARED, RECOMMENDED):
+                (out / name).unlink(missing_ok=True)
 
 
 def _named(out: Path, name: str) -> Iterator[Path]:

@@ -162,7 +162,10 @@ class FirstStage(Record):
 
 
 class Counts(Record):
-    """Counts of a run; None if one is not known, 0 if it does not apply."""
+    """Counts of a run; None if one is not known, 0 if it does not apply.
+
+    `gold_names` are the files or chunk ids of an imported run's gold, if log and corpus have fewer than half of them.
+    """
 
     queries: Count
     queries_truncated: Count | None = None
@@ -174,6 +177,8 @@ class Counts(Record):
     queries_no_answer: Count = 0
     queries_without_cluster: Count = 0
     queries_not_read: Count | None = None
+    gold_names: Count | None = None
+    gold_names_known: Count | None = None
     tasks_unscored: Count = 0
     chunks: Count = 0
     chunks_truncated: Count | None = None

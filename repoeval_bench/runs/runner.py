@@ -175,7 +175,7 @@ def _make(
         for work, plans in zip(jobs, begun, strict=True):
             yield _finish(work, plans, results)
         return
-    begun_all = [*begun]
+    begun_all = [*progress(begun, desc="cut", unit="chunkers", total=len(jobs))]
     waiting = [
         (run, plan)
         for work, plans in zip(jobs, begun_all, strict=True)
@@ -448,7 +448,10 @@ class Runner:
     def _runs_here(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
         """Yield the runs of a setting, and store in `_ready` those of later settings that were made with them."""
         bar = self._bar = self._bar or progress(
-            desc="runs", unit="runs", total=sum(request.chunker not in self.skipped for request in self._requests)
+            desc="runs",
+            unit="runs",
+            total=sum(request.chunker not in self.skipped for request in self._requests),
+            lines=False,  # a run by a model takes as long as many others, and the steps of a run have lines
         )
         for run in self._ready.pop(setting, None) or self._new_runs(setting, reuse=reuse):
             bar.update()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,7 +18,7 @@ import numpy as np
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.numbers import parse_number
-from repoeval_bench.core.run import Qrels, Run
+from repoeval_bench.core.run import Qrels, Run, trec_order
 from repoeval_bench.core.source import encode_id
 
 GAIN_FACTOR = 1000
@@ -29,6 +29,17 @@ LARGEST_GAIN = 1e12
 
 NO_CHUNK = "none"
 """The chunk id in the only row, with gain 0, of a query without a relevant chunk: every mean needs a row."""
+
+_LARGEST_SCORE = float(np.finfo(np.float32).max)
+"""The largest score of a run file: beyond it readers know infinity alone."""
+
+BEIR = ["query-id", "corpus-id", "score"]
+"""The first line of BEIR's qrels."""
+
+_COMMENT = "#"
+"""The first character of a line of qrels that is skipped, as trec_eval does."""
+
+_QUERY = "query id"
 
 _SLACK = 1e-5
 """How far (relative) a score may be above the one before it, so that it is still written one step below that one."""
@@ -41,7 +52,7 @@ class Fields:
     """
 
     def __init__(self) -> None:
-        self.queries = _FieldsOf("query id")
+        self.queries = _FieldsOf(_QUERY)
         self.chunks = _FieldsOf("chunk id")
 
 
@@ -65,8 +76,9 @@ def run_lines(
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which is exact for float32. A reader would reorder chunks whose scores are equal in
-    float32 but not in the order of ids. There the lower one is written one float32 step down. MetricError for a score
-    that is not finite, or clearly above the one before it.
+    float32 but not in the order of ids. There the lower one is written one float32 step down. Where float32 cannot hold
+    a query's scores, its rows score n, n - 1, … 1. MetricError for a score that is not finite, or clearly above the one
+    before it.
     """
     word = as_field(tag or "run", "tag")
     fields = fields or Fields()
@@ -86,13 +98,13 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     """Return the text of a qrels file, and the factor of its gains: 1, or 1000 if one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk is written with a gain of at least 1.
-    MetricError for a negative gain, and for one above `LARGEST_GAIN`.
+    An imported grade below 0 stays below 0. MetricError for a gain beyond `LARGEST_GAIN`.
     """
     for query_id, gains in qrels.items():
         for chunk_id, gain in gains.items():
-            if not 0 <= gain <= LARGEST_GAIN:
+            if not abs(gain) <= LARGEST_GAIN:
                 raise MetricError(
-                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are from 0 to {LARGEST_GAIN:g}"
+                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are of at most {LARGEST_GAIN:g}"
                 )
     whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
     factor = 1 if whole else GAIN_FACTOR
@@ -101,30 +113,36 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     for query_id, gains in qrels.items():
         query = fields.queries[query_id]
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
-            written = max(1, round(gain * factor)) if gain > 0 else 0
+            written = max(1, round(gain * factor)) if gain > 0 else math.floor(gain * factor)
             lines.append(f"{query} 0 {fields.chunks[chunk_id]} {written}\n")
     return "".join(lines), factor
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path | str) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
-    MetricError with file:line for a line without six fields, a score that is no finite number, or a chunk that appears
-    twice in a query. The tag is that of the last line. A query without a result has no line, so it is missing.
+    MetricError with file:line for a line without six fields, a second tag, a score that is no finite number, or a chunk
+    that appears twice in a query. A query without a result has no line, so it is missing.
     """
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
-    for number, (query_id, _, chunk_id, _, text, tag) in _rows(path, 6, "query Q0 chunk rank score tag"):  # noqa: B007
+    for number, (query_id, _, chunk_id, _, text, of_line) in _rows(path, 6, "query Q0 chunk rank score tag"):
+        tag = tag or of_line
+        if of_line != tag:
+            raise MetricError(f"{path}:{number}: tag {of_line!r} after {tag!r}; a run is of one system, split the file")
         score = _number(path, number, "score", text)
         if math.isinf(score):
             raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
         if chunk_id in scores[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         scores[query_id][chunk_id] = score
-    return Run(tag=tag, rankings={query_id: in_order(by_chunk) for query_id, by_chunk in scores.items()})
+    rankings = {
+        q: tuple((chunk_id, of_query[chunk_id]) for chunk_id in trec_order(of_query)) for q, of_query in scores.items()
+    }
+    return Run(tag=tag, rankings=rankings)
 
 
-def read_qrels(path: Path, factor: float = 1) -> Qrels:
+def read_qrels(path: Path | str, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; an empty dict without any.
 
     A negative grade is not relevant, as in trec_eval. MetricError with file:line for a line without four fields, a
@@ -138,10 +156,40 @@ def read_qrels(path: Path, factor: float = 1) -> Qrels:
     return qrels
 
 
-def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
-    """Yield (line number, query id, chunk id, gain as written) of every line; MetricError as in `read_qrels`."""
+def qrels_rows(path: Path | str, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
+    """Yield (line number, query id, chunk id, gain as written) of every line but comments.
+
+    MetricError as in `read_qrels`.
+    """
+    rows = _rows(path, 4, "query 0 chunk gain", comment=_COMMENT)
+    return _judged(path, ((number, query_id, chunk_id, gain) for number, (query_id, _, chunk_id, gain) in rows), factor)
+
+
+def beir_rows(path: Path | str) -> Iterator[tuple[int, str, str, float]]:
+    """Yield (line number, query id, chunk id, gain) of qrels in BEIR's `.tsv`; MetricError as in `read_qrels`."""
+    return _judged(path, _beir_fields(path))
+
+
+def _beir_fields(path: Path | str) -> Iterator[tuple[int, str, str, str]]:
+    lines = ((number, line.rstrip("\r").split("\t")) for number, line in _lines(path) if line.strip())
+    if next(lines, (0, []))[1] != BEIR:
+        raise MetricError(
+            f"{path}: BEIR's qrels begin with a line of {', '.join(BEIR)}, separated by tabs; write it, or name TREC "
+            "qrels .qrels"
+        )
+    for number, fields in lines:
+        if len(fields) != len(BEIR) or not all(fields):
+            raise MetricError(f"{path}:{number}: a line has {', '.join(BEIR)}, separated by tabs; write all three")
+        query_id, chunk_id, score = fields
+        yield number, query_id, chunk_id, score
+
+
+def _judged(
+    path: Path | str, rows: Iterable[tuple[int, str, str, str]], factor: float = 1
+) -> Iterator[tuple[int, str, str, float]]:
+    """Check the gains of (line number, query id, chunk id, gain as text), and that no chunk is judged twice."""
     seen: set[tuple[str, str]] = set()
-    for number, (query_id, _, chunk_id, text) in _rows(path, 4, "query 0 chunk gain"):
+    for number, query_id, chunk_id, text in rows:
         gain = _number(path, number, "gain", text)
         if abs(gain) > LARGEST_GAIN * factor:
             raise MetricError(f"{path}:{number}: the gain is {text}; write numbers of at most {LARGEST_GAIN:g}")
@@ -152,10 +200,14 @@ def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, f
 
 
 def as_field(name: str, what: str) -> str:
-    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged."""
+    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged.
+
+    A query id's first character is encoded where it would make a line of qrels a comment.
+    """
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
-    return name if name.split() == [name] else encode_id(name)
+    field = name if name.split() == [name] else encode_id(name)
+    return f"%{ord(_COMMENT):02X}{field[1:]}" if what == _QUERY and field.startswith(_COMMENT) else field
 
 
 def of_field(field: str) -> str:
@@ -164,15 +216,18 @@ def of_field(field: str) -> str:
     return name if name.split() != [name] and encode_id(name) == field else field
 
 
+@np.errstate(over="ignore")  # a step below the smallest float32
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
     """Return the scores as text, such that trec_eval's order of the file is the ranking."""
-    texts = [f"{score:.9g}" for _, score in ranking]
-    with np.errstate(over="ignore"):
-        singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
-    above, id_above, score_above = math.inf, "", math.inf
-    for i, ((chunk_id, score), chunk, single) in enumerate(zip(ranking, chunks, singles, strict=True)):
+    scores = [score for _, score in ranking]
+    for chunk_id, score in ranking:
         if not math.isfinite(score):
             raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
+    kept = [max(-_LARGEST_SCORE, min(score, _LARGEST_SCORE)) for score in scores]
+    texts = [f"{score:.9g}" for score in kept]
+    singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
+    above, id_above, score_above = math.inf, "", math.inf
+    for i, (score, chunk, single) in enumerate(zip(kept, chunks, singles, strict=True)):
         read = single
         if read > above or (read == above and chunk >= id_above):
             if score - score_above > _SLACK * max(1.0, abs(score_above)):
@@ -183,29 +238,28 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
             read = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
             texts[i] = f"{read:.9g}"
         above, id_above, score_above = read, chunk, score
+    if kept != scores or above < -_LARGEST_SCORE:
+        return [str(n) for n in range(len(texts), 0, -1)]
     return texts
 
 
-def in_order(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Order chunks by (score as float32, chunk id), both descending, as trec_eval does."""
-    singles = np.array(list(scores.values()), dtype=np.float32).tolist()
-    order = sorted(zip(singles, scores, strict=True), reverse=True)
-    return tuple((chunk_id, scores[chunk_id]) for _, chunk_id in order)
-
-
-def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
-    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
-        lines = json_reader.read_text(path).split("\n")
-    for number, line in enumerate(lines, start=1):
-        fields = [field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field]
-        if not fields:
+def _rows(path: Path | str, n_fields: int, shape: str, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(path):
+        fields = [field for field in line.strip(" \t\r").replace("\t", " ").split(" ") if field]
+        if not fields or (comment and line.startswith(comment)):
             continue
         if len(fields) != n_fields:
             raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")
         yield number, fields
 
 
-def _number(path: Path, line: int, what: str, text: str) -> float:
+def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    with json_reader.faults_as(MetricError, Path(path), "give a TREC file in UTF-8"):
+        lines = json_reader.read_text(Path(path)).split("\n")
+    return enumerate(lines, start=1)
+
+
+def _number(path: Path | str, line: int, what: str, text: str) -> float:
     try:
         value = parse_number(text)
     except ValueError:

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import chain
@@ -83,9 +83,13 @@ class Timings:
 
 @dataclass(frozen=True, repr=False)
 class RunView:
-    """A run folder. Files are read on first use; ResultError if one is missing or broken."""
+    """A run folder. Files are read on first use; ResultError if one is missing or broken.
+
+    `label` is the name that a user gave it for tables and pages; it is not stored.
+    """
 
     folder: Path
+    label: str = field(default="", compare=False)
 
     @classmethod
     def open(cls, folder: Path) -> Self:

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
-from repoeval_bench.analysis.reference_sets import OTHER
-from repoeval_bench.api.recommendation import main_language, read_reference_sets
+from repoeval_bench.analysis.reference_sets import OTHER, ShownBound
+from repoeval_bench.api.recommendation import Facts, read_reference_sets
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 from support.written import benchmark, sources
@@ -18,7 +19,8 @@ def reference_sets():
 
 
 @pytest.mark.parametrize(
-    ("language", "name"), [("python", "pypi-40"), ("tsx", "npm-12"), ("cpp", "native-8"), ("go", OTHER)]
+    ("language", "name"),
+    [("python", "pypi-40"), ("tsx", "npm-12"), ("cpp", "native-8"), ("go", OTHER), ("javascript", OTHER)],
 )
 def test_a_language_has_its_reference_set(reference_sets, language, name):
     assert reference_sets.of_language(language).name == name
@@ -33,7 +35,7 @@ def test_a_language_has_its_reference_set(reference_sets, language, name):
     ],
 )
 def test_declarations_do_not_decide_the_main_language(files, language):
-    assert main_language(benchmark({"r": sources(files)})) == language
+    assert Facts.of(benchmark({"r": sources(files)}), {}).language == language
 
 
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):
@@ -113,6 +115,31 @@ def test_nothing_is_expected_of_a_question_that_no_set_has(reference_sets, proto
     assert result.deviation.min() > max(
         q.tau for q in reference_sets.of_language("python").questions if q.protocol == "uses"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "protocol", "retriever", "chunker", "is_bounded"),
+    [
+        ("javascript", "uses", "bm25", "ast", True),
+        ("go", "uses", "bm25", "ast", False),  # it shares the set of JavaScript
+        ("javascript", "docstring", "bm25", "ast", False),
+        ("javascript", "uses", "dense", "ast", False),
+        ("javascript", "uses", "bm25", "mine", False),
+    ],
+)
+def test_a_bound_holds_where_it_was_shown(reference_sets, language, protocol, retriever, chunker, is_bounded):
+    shown = ShownBound(language="javascript", protocols=("uses",), retriever="bm25", held=40, packages=41)
+    sets = reference_sets.model_copy(update={"bounds": (shown,)})
+    assert sets.prior(language, protocol, retriever, [("fixed", 500), (chunker, 700)]).is_bounded == is_bounded
+
+
+def test_a_bound_that_ships_was_shown(reference_sets):
+    """On 40 packages in all, and 95 % is inside the exact interval of every language."""
+    for protocols in {bound.protocols for bound in reference_sets.bounds}:
+        cases = [bound for bound in reference_sets.bounds if bound.protocols == protocols]
+        assert sum(case.packages for case in cases) >= 40
+        for case in cases:
+            assert binomtest(case.held, case.packages, 0.95).pvalue > 0.05
 
 
 def test_a_broken_file_is_said(tmp_path):

@@ -1,12 +1,23 @@
 """Own means shrunk towards a prior: the formula by hand, and what has to hold whatever the scores are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis.robust_errors import robust_covariance, robust_error
-from repoeval_bench.analysis.shrinkage import CLOSE, Prior, combine, decide, shrink, smoothed_covariance
+from repoeval_bench.analysis.shrinkage import (
+    CLOSE,
+    Prior,
+    combine,
+    decide,
+    restricted_to,
+    shrink,
+    smoothed_covariance,
+    with_unmeasured,
+)
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.errors import UsageError
 
@@ -17,7 +28,9 @@ def rng(seed=7):
 
 def prior_of(mean, tau=0.03, noise=0.1):
     k = len(mean)
-    return Prior(mean=np.array(mean, dtype=float), deviation=np.full(k, tau), noise=noise**2 * np.eye(k))
+    return Prior(
+        mean=np.array(mean, dtype=float), deviation=np.full(k, tau), noise=noise**2 * np.eye(k), is_bounded=True
+    )
 
 
 def scores(n_queries, k, seed=0):
@@ -93,7 +106,7 @@ def test_the_order_of_candidates_and_of_files_changes_nothing(problem, random):
     names = names_of(k)
     one = decide(shrink(Sample.micro(table, files), prior, names, range(k)), rng(), 200)
     noise = prior.noise[np.ix_(columns, columns)]
-    moved = Prior(mean=prior.mean[columns], deviation=prior.deviation[columns], noise=noise)
+    moved = replace(prior, mean=prior.mean[columns], deviation=prior.deviation[columns], noise=noise)
     sample = Sample.micro(table[np.ix_(rows, columns)], files[rows])
     other = decide(shrink(sample, moved, [names[i] for i in columns], columns), rng(), 200)
     for name in names:
@@ -128,6 +141,20 @@ def test_the_expected_loss_is_that_of_two_normal_candidates():
     assert decision.choice.name == "a"
     assert decision.choice.expected_loss == pytest.approx(deviation * density - lead * ndtr(-z), rel=0.03)
     assert decision.choice.probability == pytest.approx(ndtr(z), abs=0.01)
+
+
+@pytest.mark.parametrize("shown", [(True, True), (True, False), (False, False)])
+def test_a_bound_is_stated_only_where_it_was_shown_for_every_question(shown):
+    table, names = scores(30, 3), names_of(3)
+    posteriors = [
+        (question, shrink(Sample.micro(table, range(30)), replace(prior_of([0, 0, 0]), is_bounded=is_bounded), names))
+        for question, is_bounded in zip(("uses", "docstring"), shown, strict=True)
+    ]
+    combined = combine(posteriors)
+    decision = decide(restricted_to(combined, names[:2]), rng(), 200)
+    assert {candidate.loss_95 is not None for candidate in decision.candidates} == {all(shown)}
+    unmeasured = with_unmeasured(combined, prior_of([0, 0, 0, 0]), "new")
+    assert decide(unmeasured, rng(), 200).candidate("new").loss_95 is None
 
 
 def test_candidates_that_score_the_same_are_ordered_by_cost():

@@ -9,11 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis import sign_flips
-from repoeval_bench.analysis.robust_errors import minimum_detectable
-from repoeval_bench.analysis.sign_flips import flip_signs
-from repoeval_bench.analysis.special import special
-from repoeval_bench.analysis.statistics import Sample, effect_sizes, holm, intervals, mean_intervals
-from repoeval_bench.core.alone import alone
+from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs
+from repoeval_bench.analysis.statistics import Sample, effect_size, holm, intervals, mean_intervals
 
 
 def rng(seed=7):
@@ -29,7 +26,7 @@ def interval(values, clusters):
 
 
 def p_of(sample, flips=20_000):
-    return flip_signs(*sample.parts(), rng(), first=flips, most=flips).p
+    return flip_signs(*sample.parts(), rng(), flips=flips).p
 
 
 def flip(values, clusters, flips=20_000):
@@ -49,11 +46,10 @@ def test_means_over_queries_and_over_repositories():
 
 
 def test_one_cluster_has_no_interval_and_no_error():
-    """One file says nothing of the spread between files: no interval, p = 1, nothing detectable."""
+    """One file says nothing of the spread between files: no interval, p = 1."""
     sample = Sample.micro(column([0.3] * 40), ["one file"] * 40)
     assert intervals(sample, rng()) == [None]
     assert p_of(sample)[0] == 1.0
-    assert minimum_detectable(sample) == [None]
 
 
 @pytest.mark.parametrize("n_clusters", range(1, 6))
@@ -70,8 +66,7 @@ def test_no_difference_has_p_one():
     sample = Sample.micro(column([0.0] * 6), list("abcdef"))
     assert p_of(sample)[0] == 1.0
     assert intervals(sample, rng()) == [(0.0, 0.0)]
-    assert effect_sizes(column([0.0] * 6)) == [0.0]
-    assert minimum_detectable(sample) == [None]
+    assert effect_size(np.zeros(6)) == 0.0
 
 
 def test_sign_flip_agrees_with_scipy():
@@ -104,7 +99,7 @@ def test_many_clusters_are_flipped_block_by_block():
     Whether all sign assignments can be counted is asked without counting them, which would overflow.
     """
     values = rng(14).normal(0.02, 1, 20_000)
-    result = flip_signs(*Sample.micro(column(values), range(20_000)).parts(), rng(), first=600, most=600)
+    result = flip_signs(*Sample.micro(column(values), range(20_000)).parts(), rng(), flips=600)
     half = 1.96 * values.std() / np.sqrt(20_000)
     assert (result.low[0], result.high[0]) == pytest.approx(
         (values.mean() - half, values.mean() + half), abs=0.15 * half
@@ -155,31 +150,11 @@ def test_both_means_of_one_table_are_those_of_each():
             assert (sample.groups == other.groups).all()
 
 
-def test_detectable_difference_of_single_queries_is_that_of_the_t_test():
-    """(t(.975) + t(.8)) standard errors, with the standard error of the mean."""
-    values = rng(6).normal(size=101)
-    expected = (1.9839715 + 0.8452301) * values.std(ddof=1) / np.sqrt(101)
-    sample = Sample.micro(column(values), list(range(101)))
-    assert minimum_detectable(sample)[0] == pytest.approx(expected, rel=1e-6)
-    assert minimum_detectable(sample, tests=9)[0] > expected
-
-
-@pytest.mark.parametrize(("n_clusters", "tests"), [(6, 1), (7, 1), (8, 6), (10, 10)])
-def test_few_clusters_show_the_detectable_difference_in_four_of_five_samples(n_clusters, tests):
-    """All but a few have to agree there, which takes more than the quantiles of t promise."""
-    source, samples = rng(16), 700
-    noise = source.normal(0, 1, (n_clusters, samples))
-    clusters = range(n_clusters)
-    detectable = np.sqrt(np.mean(np.square(minimum_detectable(Sample.micro(noise, clusters), tests=tests))))
-    result = flip_signs(*Sample.micro(noise + detectable, clusters).parts(), rng())
-    assert 0.76 <= np.mean(result.p < 0.05 / tests) <= 0.9
-
-
 def test_effect_size_is_the_mean_over_the_deviation():
     """Cohen's d; unknown where every query differs by the same."""
-    assert effect_sizes(column([0.0, 0.2, 0.4])) == [pytest.approx(1.0)]
-    assert effect_sizes(column([0.2, 0.2])) == [None]
-    assert effect_sizes(column([0.2])) == [None]
+    assert effect_size(np.array([0.0, 0.2, 0.4])) == pytest.approx(1.0)
+    assert effect_size(np.array([0.2, 0.2])) is None
+    assert effect_size(np.array([0.2])) is None
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
@@ -230,26 +205,30 @@ def test_coverage_of_the_interval(n_clusters):
         files = np.repeat(np.arange(n_clusters), 1 + source.geometric(0.25, n_clusters))
         shared = source.normal(0, 0.1, (n_clusters, 100))[files]
         sample = Sample.micro(0.05 + shared + source.normal(0, 0.2, (len(files), 100)), files.tolist())
-        result = flip_signs(*sample.parts(), source, first=2000, most=2000)
+        result = flip_signs(*sample.parts(), source, flips=2000)
         hits += int(((result.low <= 0.05) & (result.high >= 0.05)).sum())
     assert 0.93 <= hits / 1500 <= 0.97
 
 
 @pytest.mark.slow
-def test_false_positives_and_power():
-    """Under the null at most 5 % are shown (plus two Monte-Carlo errors); at the detectable difference about 80 %."""
-    source = rng(12)
-    drawn = (clustered(source, 60) for _ in range(50))
-    detectable = np.mean([minimum_detectable(Sample.micro(column(v), f.tolist()))[0] for v, f in drawn])
-    shown, samples = {}, 500
-    for effect in (0.0, detectable):
-        samples_ = (clustered(source, 60, effect) for _ in range(samples))
-        shown[effect] = np.mean([p_of(Sample.micro(column(v), f.tolist()), 999)[0] <= 0.05 for v, f in samples_])
-    assert shown[0.0] <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / samples)
-    assert 0.74 <= shown[detectable] <= 0.86
+def test_false_positives():
+    """Under the null at most 5 % are shown, plus two Monte-Carlo errors."""
+    source, samples = rng(12), 500
+    drawn = (clustered(source, 60) for _ in range(samples))
+    shown = np.mean([p_of(Sample.micro(column(values), files.tolist()), 999)[0] <= 0.05 for values, files in drawn])
+    assert shown <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / samples)
 
 
-def test_scipys_functions_are_known_where_their_module_has_another_name(monkeypatch):
-    monkeypatch.setattr("repoeval_bench.analysis.special.alone", lambda name: alone(f"{name}_renamed"))
-    assert special.__wrapped__() is scipy.special
-    assert special.__wrapped__().stdtr(3, 0.0) == 0.5
+@pytest.mark.slow
+@pytest.mark.parametrize("n_files", [12, 20, 60])
+def test_equal_runs_get_a_verdict_in_one_of_twenty_samples(n_files):
+    """Four runs on unequal files of lognormal, and so very skewed, differences: the family of six pairs errs seldom."""
+    source, samples, wrong = rng(3), 200, 0
+    pairs = np.array([(a, b) for b in range(4) for a in range(b)])
+    for _ in range(samples):
+        sizes = 1.0 + source.geometric(0.25, n_files) * source.choice([1, 5], n_files, p=[0.9, 0.1])
+        sums = (source.lognormal(0, 1, (n_files, 4)) - np.exp(0.5)) * sizes[:, None]
+        sample = Sample(sums, sizes, np.zeros(n_files, dtype=np.int64))
+        strict = flip_signs(*sample.parts(), source, pairs=pairs, flips=2_000, intervals=False).p_strict
+        wrong += min(holm(strict.tolist())) <= BORDERLINE[0]
+    assert wrong / samples <= (0.08 if n_files < 20 else 0.06)

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from repoeval_bench import choose
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.pair_verdicts import Carrier, Outcome, judge
-from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
+from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome, judge
+from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.cli.answer import answer_to
+from repoeval_bench.report.paper import paper_table
+from repoeval_bench.report.verdict import verdict
 from support.runs import write_runs
 
 HEADLINE = "ndcg@10"
@@ -67,7 +69,8 @@ def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headl
         of_compare = answer_to(runs)[1].record
         of_report = choose(runs, compare(runs)).verdict
         of_leads = choose(runs).verdict
-    for theirs in (of_report, of_leads, verdict_on(runs[::-1])):
+        of_page = verdict(runs).record
+    for theirs in (of_report, of_leads, of_page, verdict_on(runs[::-1])):
         same(of_compare, theirs)
     assert of_compare.family == of_compare.pairs == k * (k - 1) // 2
 
@@ -90,50 +93,76 @@ def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
 
 
 def test_pairs_are_tested_as_their_differences_are():
-    """p and the number of flips of each pair are those of `flip_signs` over a column of each difference."""
+    """p and ends of each pair are those of `flip_signs` over a column of each difference."""
     rng = np.random.default_rng(5)
     for n in (9, 40):
         parts, weights = rng.normal(0.02, 0.1, (n, 5)) / n, np.full(n, 1 / n)
         parts[:, 4] = parts[:, 3]  # a tie
         pairs = np.array([(a, b) for b in range(5) for a in range(b)])
-        family = [range(len(pairs))]
-
-        def undecided(p, error, family=family):
-            return near_alpha(p, error) | near_holm(p, error, family)
-
-        p, n_flips = flip_pairs(parts, weights, pairs, np.random.default_rng(1), undecided=undecided)
         columns = parts[:, pairs[:, 1]] - parts[:, pairs[:, 0]]
-        result = flip_signs(columns, weights, np.random.default_rng(1), undecided=undecided)
-        assert p.tolist() == result.p.tolist()
-        assert n_flips.tolist() == result.n_flips.tolist()
-        assert p[-1] == 1.0
+        result = flip_signs(columns, weights, np.random.default_rng(1))
+        of_pairs = flip_signs(parts, weights, np.random.default_rng(1), pairs=pairs)
+        assert result.p[-1] == 1.0
         # Where sums are added up for each column and not for each pair, ends differ in their last bits alone.
-        of_pairs = flip_signs(parts, weights, np.random.default_rng(1), pairs=pairs, undecided=undecided)
-        assert of_pairs.p.tolist() == result.p.tolist()
-        for ours, theirs in ((of_pairs.low, result.low), (of_pairs.high, result.high)):
-            assert ours == pytest.approx(theirs, abs=1e-11)
+        for name in ("p", "p_strict", "least", "most", "low", "high"):
+            assert getattr(of_pairs, name) == pytest.approx(getattr(result, name), abs=1e-11)
+
+
+def test_what_a_user_asks_to_see_changes_no_verdict(tmp_path):
+    """The family of the other measures is all that the runs share, so tables, exports and the page have one p."""
+    runs = stored(tmp_path, 1, k=4, n_files=40, n_repos=2, lead=0.02, spread=0.03, headline="micro")
+    every = compare(runs)
+    for measure in (HEADLINE, "mrr"):
+        alone = compare(runs, measures=[measure])
+        assert [repr(one) for one in alone] == [repr(one) for one in every[measure]]
+        assert [one.p_adjusted for one in alone] == [one.p_adjusted for one in every[measure]]
+    letters = {
+        cell for row in paper_table(runs, compare(runs, measures=["mrr"]), ["mrr"]).rows for cell in row.cells[2:]
+    }
+    assert {*letters} == {row.cells[2 + at] for row in paper_table(runs, every, ["mrr"]).rows for at in range(1)}
+
+
+def test_the_share_of_judged_chunks_is_no_quality(tmp_path):
+    """Its difference has no verdict, and is not in the family of the measures that do."""
+    rng = np.random.default_rng(8)
+    columns = {
+        name: {"mrr": rng.uniform(size=80), "ndcg@10": rng.uniform(size=80), "judged@5": np.full(80, share)}
+        for name, share in (("a", 0.9), ("b", 0.2))
+    }
+    compared = compare(write_runs(tmp_path, columns, files=FILES, headline_measure="mrr"))
+    (judged,) = compared["judged@5"]
+    assert (judged.verdict.outcome, judged.p_adjusted, judged.family) == (Outcome.NOT_TESTED, None, 0)
+    assert compared["ndcg@10"][0].family == 1
 
 
 CARRIER = Carrier(kind="file", name="f1", p=0.2)
 
 
 @pytest.mark.parametrize(
-    ("difference", "p", "more", "outcome", "borderline"),
+    ("difference", "p", "more", "outcome"),
     [
-        (0.1, 0.01, {}, Outcome.BETTER, False),
-        (-0.1, 0.01, {}, Outcome.WORSE, False),
-        (-0.1, 0.045, {"lower": True}, Outcome.BETTER, True),
-        (0.1, 0.01, {"carriers": [CARRIER]}, Outcome.CARRIED, False),
-        (0.1, 0.06, {"carriers": [CARRIER]}, Outcome.NOT_SIGNIFICANT, True),
-        (0.1, 0.3, {}, Outcome.NOT_SIGNIFICANT, False),
-        (0.0, 0.06, {"within": 0.02}, Outcome.EQUAL, False),
-        (0.01, 0.045, {"within": 0.02}, Outcome.BETTER, False),
-        (0.1, None, {}, Outcome.NOT_TESTED, False),
+        (0.1, 0.01, {}, Outcome.BETTER),
+        (-0.1, 0.01, {}, Outcome.WORSE),
+        (-0.1, 0.04, {"lower": True}, Outcome.BETTER),
+        (0.1, 0.045, {}, Outcome.BORDERLINE),
+        (0.1, 0.06, {}, Outcome.BORDERLINE),
+        (0.1, (0.03, 0.02, 0.041), {}, Outcome.BORDERLINE),
+        (0.1, (0.07, 0.06, 0.08), {}, Outcome.BORDERLINE),
+        (0.1, 0.01, {"carriers": [CARRIER]}, Outcome.CARRIED),
+        (0.1, 0.01, {"carriers": [CARRIER], "doubtful": True}, Outcome.CARRIED),
+        (0.1, 0.01, {"doubtful": True}, Outcome.BORDERLINE),
+        (0.1, 0.3, {"carriers": [CARRIER]}, Outcome.NOT_SIGNIFICANT),
+        (0.1, 0.0625, {}, Outcome.NOT_SIGNIFICANT),
+        (0.0, 0.06, {"within": 0.02}, Outcome.EQUAL),
+        (0.01, 0.03, {"within": 0.02}, Outcome.BETTER),
+        (0.1, None, {}, Outcome.NOT_TESTED),
     ],
 )
-def test_a_pair_is_judged_by_its_p_and_what_carries_it(difference, p, more, outcome, borderline):
-    result = judge(difference, p, **{"lower": False, **more})
-    assert (result.outcome, result.borderline) == (outcome, borderline)
+def test_a_pair_is_judged_by_its_p_and_what_carries_it(difference, p, more, outcome):
+    """A p that may be on either side of a limit, by its own error or that of the others in Holm, decides nothing."""
+    adjusted = None if p is None else AdjustedP(*(p if isinstance(p, tuple) else (p, p, p)))
+    result = judge(difference, adjusted, **{"lower": False, **more})
+    assert result.outcome == outcome
     assert (result.carrier is not None) == (outcome is Outcome.CARRIED)
     assert result.reversed().reversed() == result
     assert result.outcome.is_significant == (outcome in (Outcome.BETTER, Outcome.WORSE))

@@ -188,7 +188,7 @@ TSX_ROWS = """\
 class type Props | 0-1 | 0-1 | - | - |
 variable property Props.a | 0-1 | 0-1 | - | - |
 function function List | 1-7 | 1-2 | 2-6 | - |
-variable variable Item | 7-8 | 7-8 | - | - |
+function arrow Item | 7-8 | 7-8 | 7-8 | - |
 """
 
 JAVA = """\
@@ -619,6 +619,115 @@ def test_a_class_behind_a_macro_is_a_class() -> None:
         every = defined("cpp", f"class EXPORT A : public {base} {{\n  int x;\n}};\n")
         assert ("class", "A") in [(item.kind, item.qualified) for item in every]
         assert base not in [definition.name for definition in every]
+
+
+WRAPPED = {
+    "memo": ("const A = memo((p) => {\n  return p;\n});\n", "function A"),
+    "of a namespace": ("export const A = React.forwardRef((p, ref) => {\n  return p;\n});\n", "function A"),
+    "one in another": ("const A = memo(forwardRef(function B(p) {\n  return p;\n}));\n", "function A"),
+    "with more arguments": ("const A = memo(function (p) {\n  return p;\n}, (a, b) => a === b);\n", "function A"),
+    "made before": ("const A = connect(state)((p) => {\n  return p;\n});\n", "function A"),
+    "exported without a name": ("export default memo((p) => {\n  return p;\n});\n", "function default"),
+    "exported with a name": ("export default memo(function A(p) {\n  return p;\n});\n", "function A"),
+    "assigned": ("exports.A = memo((p) => {\n  return p;\n});\n", "function A"),
+    "a method's result is a value": ("const a = rows.map((p) => {\n  return p;\n});\n", "variable a"),
+    "a function further behind": ("const a = reduce(rows, (p) => {\n  return p;\n});\n", "variable a"),
+    "a name": ("const A = memo(B);\n", "variable A"),
+    "in a function": ("function f() {\n  const a = useMemo(() => {\n    return 1;\n  });\n}\n", "function f"),
+}
+
+
+@pytest.mark.parametrize("language", ["javascript", "tsx"])
+@pytest.mark.parametrize("case", WRAPPED)
+def test_a_function_in_a_wrapper_has_the_name_of_the_whole(case: str, language: str) -> None:
+    text, expected = WRAPPED[case]
+    assert [f"{item.kind} {item.qualified}" for item in defined(language, text)] == [expected]
+
+
+BY_MACROS = """\
+TEST(Suite, First) {
+  int a = 1;
+}
+TEST(Suite, Second)
+{
+  int b = 1;
+}
+BOOST_AUTO_TEST_CASE(adds) {
+}
+namespace n {
+TEST_CASE("adds", "[a]") {
+  int b = 1;
+  SECTION("b") {
+    int c = 1;
+  }
+}
+}
+SCENARIO("a rack"
+         " moves")  // slowly
+{
+  int d = 1;
+}
+TEMPLATE_TEST_CASE("of types", "[b]", int, a::b) {
+  TestType e;
+}
+BENCHMARK(run);
+class Rack {
+  Rack(Part) {
+  }
+};
+"""
+BY_MACROS_ROWS = """\
+function function TEST(Suite, First) | 0-3 | 0-1 | 1-2 | - |
+function function TEST(Suite, Second) | 3-7 | 3-4 | 5-6 | - |
+function function BOOST_AUTO_TEST_CASE(adds) | 7-9 | 7-8 | 8-8 | - |
+function function TEST_CASE("adds", "[a]") | 10-16 | 10-11 | 11-15 | - |
+function function SCENARIO("a rack" " moves") | 17-22 | 17-19 | 20-21 | - |
+function function TEMPLATE_TEST_CASE("of types", "[b]", int, a::b) | 22-25 | 22-23 | 23-24 | - |
+class class Rack | 26-30 | 26-27 | 27-29 | - |
+method method Rack.Rack | 27-29 | 27-28 | 28-28 | - |
+"""
+
+
+def test_a_test_by_a_macro_is_a_function_of_its_own() -> None:
+    assert [row(definition) for definition in defined("cpp", BY_MACROS)] == BY_MACROS_ROWS.splitlines()
+
+
+ILLEGIBLE = {
+    "a comment in a macro": (
+        "c",
+        '#define M do { /* c; */; } while (0)\n#define N "n"\n#define O 1\nint f(int a) {\n  return a;\n}\n',
+        ["function f"],
+    ),
+    "a comment in a macro of lines": (
+        "cpp",
+        '#define M(a) do { /* c */ a("/*"); \\\n  /* d */ } while (0)\nint f(int a) {\n  return a;\n}\n',
+        ["function f"],
+    ),
+    "two headers of a method": (
+        "csharp",
+        "class A\n{\n#if X\n  int F() {\n#elif Y\n  int F(int b) {\n#else\n  int F(int a) {\n#endif\n    return 1;\n  }\n"
+        "  int G() { return 2; }\n}\n",
+        ["class A", "method A.F", "method A.G"],
+    ),
+    "two headers of a class": (
+        "csharp",
+        "#if X\r\npublic class A : B {\r\n#else\r\npublic class A {\r\n#endif\r\n  int F() { return 1; }\r\n}\r\n",
+        ["class A", "method A.F"],
+    ),
+    "directives around whole members stay": (
+        "csharp",
+        "class A\n{\n#if X\n  int F() { return 1; }\n#else\n  int G() { return 1; }\n#endif\n}\n",
+        ["class A", "method A.F", "method A.G"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ILLEGIBLE)
+def test_what_a_grammar_cannot_parse_hides_no_definition(case: str) -> None:
+    language, text, expected = ILLEGIBLE[case]
+    read = [item for item in defined(language, text) if item.form != "macro"]
+    assert [f"{item.kind} {item.qualified}" for item in read] == expected
+    assert not any(item.broken for item in read)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,23 @@ def test_a_header_is_cpp_where_its_text_is_nothing_else(text: str, language: str
     assert language_of("a.py", text) is LANGUAGES["python"]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("#import <Foundation/Foundation.h>\n", False),
+        ('#import "Kit.h"\n#include <vector>\n', False),
+        ("@interface Rack : NSObject\n- (void)add;\n@end\n", False),
+        ("@protocol Racked\n@end // Racked\n", False),
+        ("@class Rack, Part;\nstd::string name;\n", False),
+        ("/**\n@class Rack\n@interface Rack rack.h\n@protocol Racked\n@endcode\n*/\nint f(void);\n", True),
+        ('#import "rack.tlb" no_namespace\nint f(void);\n', True),
+    ],
+)
+def test_a_header_of_objective_c_is_in_no_known_language(text: str, *, is_read: bool) -> None:
+    assert (language_of("a.h", text) is not None) == is_read
+    assert language_of("a.c", text) is LANGUAGES["c"]
+
+
 def test_each_ending_belongs_to_one_language() -> None:
     assert len(ENDINGS) == len(set(ENDINGS)) == sum(len(language.endings) for language in LANGUAGES.values())
     assert all(ending == ending.lower() and ending.startswith(".") for ending in ENDINGS)

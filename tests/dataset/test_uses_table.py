@@ -42,8 +42,9 @@ def test_a_table_is_read_as_it_was_written(uses):
     "row",
     [
         "r/0\ta.py\t1\t2\tfunction\tresolved",
-        "r/0\ta.py\t2\t1\tclass\tdistinctive\tx",
-        "r/0\ta.py\t1\t2\tthing\tdistinctive\tx",
+        "r/0\ta.py\t2\t1\tclass\timported\tx",
+        "r/0\ta.py\t1\t2\tthing\timported\tx",
+        "r/0\ta.py\t1\t2\tclass\tguessed\tx",
     ],
 )
 def test_a_broken_row_is_named(row):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -54,6 +55,27 @@ def test_an_interrupted_run_goes_on_where_it_stopped(cache):
         CachedEmbedder(CountingEncoder(fail_after=2), cache).encode(texts, "document")
     encoder = CountingEncoder()
     assert CachedEmbedder(encoder, cache).encode(texts, "document").shape == (3, 3)
+    assert encoder.encoded == ["ccc"]
+
+
+def test_a_process_that_is_killed_leaves_what_it_embedded(cache):
+    """Each batch is on disk before the next one begins, without a word to the process that ends."""
+    texts = ["a", "bb", "ccc"]
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from repoeval_bench.embedding.cache import CachedEmbedder\n"
+        "from repoeval_bench.embedding.storage import VectorCache\n"
+        "from support.encoders import CountingEncoder\n"
+        "encoder = CountingEncoder(fail_after=2, fail=lambda: os.kill(os.getpid(), signal.SIGKILL))\n"
+        "CachedEmbedder(encoder, VectorCache(Path(sys.argv[1]))).ensure({'document': sys.argv[2:]})\n"
+    )
+    path = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", script, str(cache.folder), *texts]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    encoder = CountingEncoder()
+    CachedEmbedder(encoder, cache).ensure({"document": texts})
     assert encoder.encoded == ["ccc"]
 
 

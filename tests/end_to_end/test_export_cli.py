@@ -148,3 +148,57 @@ def test_a_table_for_a_paper_has_chosen_measures(results, runs):
         assert rf"\textbf{{{best:.3f}}}" in {row[column].partition("}")[0] + "}" for row in rows}
     for form in ("csv", "json", "trec"):
         assert "--measure" in one_sentence(bench(*export, form), 2)
+
+
+def test_a_label_names_a_run_in_every_table_and_page(results, runs, tmp_path):
+    """By run or by chunker; the other run keeps its name, and the folders keep theirs."""
+    named = ("--name", f"Ours (v2)={AST}", "--out", results)
+    texts = [succeed("export", "runs", *runs, *named, "--format", form).out for form in ("markdown", "latex", "csv")]
+    texts.append(succeed("export", "runs", *runs, *named, "--format", "latex", "-m", "ndcg@10").out)
+    texts.append(succeed("compare", *runs, *named).out)
+    texts.append(succeed("compare", *runs, *named, "--details").out)
+    texts.append(succeed("compare", *runs, "--baseline", runs[1], *named).out)
+    texts.append(succeed("export", "runs", runs[1], *named).out)
+    for text in texts:
+        assert "Ours (v2)" in text
+        assert not re.search(r"^\W*ast\b(?!.*Ours)", text, re.MULTILINE), text
+    assert {row["run"] for row in csv.DictReader(io.StringIO(texts[2]))} == {"Ours (v2)", ""}
+    succeed("export", "runs", *runs, *named, "-o", tmp_path / "a.csv")
+    differences = list(csv.DictReader((tmp_path / "a.differences.csv").open()))
+    assert {row["treatment"] for row in differences} == {"Ours (v2)"}
+    succeed("report", *runs, *named, "-o", tmp_path / "page.html")
+    assert "Ours (v2)" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("names", "part"),
+    [
+        (["ours"], "--name 'ours' is not LABEL=RUN; write it as mine=ast"),
+        (["=ast"], "is not LABEL=RUN"),
+        (["a=ast", "b=ast"], "give each run one label"),
+        (["a=ast", "a=fixed"], "give each run one label"),
+        (["a=nowhere"], "unknown run 'nowhere'"),
+    ],
+)
+def test_a_label_that_names_no_run_is_refused(results, runs, names, part):
+    words = [word for name in names for word in ("--name", name)]
+    for command in (("compare",), ("export", "runs"), ("report",)):
+        assert part in one_sentence(bench(*command, *runs, *words, "--out", results), 2)
+
+
+def test_sizes_of_chunks_are_in_every_exported_table(results, runs, tmp_path):
+    """Mean, median and 95th percentile as they were cut, in characters without whitespace."""
+    sizes = [[metrics(results, run)["chunk_nws"][name] for name in ("mean", "median", "p95")] for run in runs]
+    export = ("export", "runs", *runs, "--out", results)
+    for form in ("markdown", "latex"):
+        rows = {row[1]: row[-3:] for row in cells_of(form, succeed(*export, "--format", form, "-m", "mrr").out)}
+        assert [rows[name] for name in ("fixed", "ast")] == [[f"{size:,.0f}" for size in of_run] for of_run in sizes]
+        text = succeed(*export, "--format", form).out
+        assert all(f"mean {mean:.0f}, median {median}, p95 {p95}" in text for mean, median, p95 in sizes)
+    succeed(*export, "-o", tmp_path / "a.csv")
+    columns = ("chunk mean", "chunk median", "chunk p95")
+    for row in csv.DictReader((tmp_path / "a.csv").open()):
+        assert [float(row[name]) for name in columns] == sizes[row["chunker"].startswith("ast")]
+    for row in csv.DictReader((tmp_path / "a.differences.csv").open()):
+        pair = [[float(row[f"{side} {name}"]) for name in columns] for side in ("baseline", "treatment")]
+        assert pair == sizes

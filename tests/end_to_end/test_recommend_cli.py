@@ -1,14 +1,20 @@
 """From a folder of code to an answer: which chunker, how sure that is, and what was left out."""
 
+import html
 import json
 import shlex
+import shutil
 
 import pytest
 
-from repoeval_bench.api.recommendation import recommend
+from repoeval_bench.api.recommendation import recommend, recommended
 from repoeval_bench.api.verification import verify
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.report.recommendation import answer_lines
+from repoeval_bench.runs.naming import find_runs
 from support.codebase import write_modules
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_rows
@@ -46,7 +52,8 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert result["choice"] == candidates[0]
     assert result["language"] == "python"
     assert min(candidate["expected_loss"] for candidate in candidates) == candidates[0]["expected_loss"] >= 0
-    assert all(candidate["expected_loss"] <= candidate["loss_95"] for candidate in candidates)
+    bounds = [(candidate["expected_loss"], candidate["loss_95"]) for candidate in candidates]
+    assert all(most is None or loss <= most for loss, most in bounds)
     assert sum(candidate["probability"] for candidate in candidates) == pytest.approx(1)
     assert [evidence["protocol"] for evidence in result["evidence"]] == ["docstring"]
     assert result["too_few_queries"].keys() <= {"uses"}
@@ -120,7 +127,7 @@ def test_only_so_many_tasks_are_asked(answered, pack):
     for (protocol, every), line in zip((("docstring", 36), ("body", 24)), result.skipped, strict=True):
         assert all(part in line for part in (f"{every - 8} of {every} tasks of {protocol}", f"--tasks {every}"))
     assert result.few == {"docstring": 8, "body": 8}
-    for run in result.runs:
+    for run in find_runs(result.runs, out):
         assert len(run.scores) == 8
         assert len(set(run.scores.gold_files)) == 8
         every = run.metrics.dataset.part.sample.of
@@ -175,7 +182,8 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     done = succeed(
         "recommend", code, *NARROW, "--queries", arguments, "--out", tmp_path / "out", home=tmp_path / "home"
     )
-    assert done.out.startswith("Too little code to choose a chunker by: 3 queries of questions.")
+    assert done.out.startswith("Use ast with chunks of up to 1,260 characters: the shipped default.")
+    assert "it has 3 queries of questions; a choice needs at least 20." in " ".join(done.out.split())
 
 
 def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
@@ -192,7 +200,128 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
         f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
         for size in ("99,999,998", "99,999,999")
     )
-    largest = [run for label, run in evidence.runs.items() if result.candidates[label].size == max(sizes)]
-    assert {run.counts.chunks for run in largest} == {12}
+    largest = [name for label, name in evidence.runs.items() if result.candidates[label].size == max(sizes)]
+    assert {run.counts.chunks for run in find_runs(largest, out)} == {12}
     exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
     assert (exact.skipped, set(exact.runs)) == ((), set(result.runs))
+
+
+def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_path):
+    """Page, terminal and JSON have one choice, loss and line to paste; without its record the runs are compared."""
+    out, _ = answered
+    stored = tmp_path / "out"
+    shutil.copytree(out, stored)
+    result = json_of("recommend", code, *NARROW, "--out", stored, home=out / "home")
+    page = tmp_path / "page.html"
+
+    def head():
+        succeed("report", "-o", page, "--out", stored, home=out / "home")
+        text = html.unescape(page.read_text())
+        return text[text.index('id="h-answer"') : text.index("</section>")]
+
+    shown = head()
+    assert all(line in shown for line in result["answer"])
+    assert result["setups"][0]["code"] in shown
+    assert all(f"measured: {one['protocol']} by BM25" in shown for one in result["evidence"])
+    record = (stored / "recommended.json").read_text()
+    (stored / "recommended.json").write_text("{}")
+    assert result["answer"][0] not in head()
+    (stored / "recommended.json").write_text(record)
+    succeed("compare", *result["runs"][:2], "--out", stored, home=out / "home")
+    assert result["answer"][0] not in head()
+
+
+def test_a_page_that_cannot_be_made_loses_no_answer(code, answered, monkeypatch):
+    """The answer is printed first."""
+    out, result = answered
+
+    def fail(*_, **__):
+        raise ResultError("no page")
+
+    monkeypatch.setattr("repoeval_bench.report.html.report.report_page", fail)
+    done = bench("recommend", code, *NARROW, "--out", out, "--report", out / "lost.html", home=out / "home")
+    assert (done.code, done.err.splitlines()[-1]) == (1, "error: no page")
+    assert all(line in " ".join(done.out.split()) for line in result["answer"])
+
+
+def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pack, tmp_path, monkeypatch, caplog):
+    """It is stored too, so whoever ends the command then has lost nothing; the second try has both retrievers."""
+    arguments = BOTH | {"retrievers": ("dense", "bm25"), "embedder": "hash", "sizes": (200, 400), "home": tmp_path}
+    arguments |= {"protocols": ("docstring", "body"), "out": tmp_path / "out"}
+    caplog.set_level("INFO", NOTICES.name)
+
+    def end(*_, **__):
+        raise KeyboardInterrupt
+
+    benchmark = load_benchmark(pack)
+    with monkeypatch.context() as patch:
+        patch.setattr("repoeval_bench.runs.runner.embed", end)
+        with pytest.raises(KeyboardInterrupt):
+            recommend(benchmark, **arguments)
+    start = caplog.messages.index("The answer by BM25 alone; 8 runs by the embedding model follow:")
+    use, *_ = said = caplog.messages[start + 1 :]
+    assert use.startswith("Use ")
+    assert any(line.startswith("    chunker = ") for line in said)
+    stored = recommended(tmp_path / "out")
+    assert answer_lines(stored)[0] == use
+    assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
+    caplog.clear()
+    whole = recommend(benchmark, **arguments)
+    # The time left is not known while texts of another protocol are still to be embedded.
+    by_model = [line for line in caplog.messages if " by dense" in line and " runs: " in line]
+    assert [" left" in line for line in by_model] == [False, False, True, False]
+    assert recommended(tmp_path / "out") == whole
+    questions = [(one.protocol, one.retriever.partition(":")[0]) for one in whole.evidence]
+    assert sorted(questions) == [(name, by) for name in ("body", "docstring") for by in ("bm25", "dense")]
+    assert {run for one in stored.evidence for run in one.runs.values()} < set(whole.runs)
+
+
+FEW = "def gather(items):\n    total = 0\n    for item in items:\n        total += len(item)\n    return total\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.py": "LIMIT = 3\n", "b.py": "x = 1\n", "c.ts": "const x = 1\n" * 9}, "no question to compare them by"),
+        ({"a.py": FEW, "b.py": "x = 1\n"}, "no question to compare them by"),
+        ({"a.py": FEW, **{f"{i}.ipynb": "{}" for i in range(42)}}, "This covers 1 of 43 files: 42 notebooks were not"),
+    ],
+)
+def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files, said):
+    """With its expected loss on other repositories, lines to paste, and what would make it sharper."""
+    code = tmp_path / "code"
+    code.mkdir()
+    for name, text in files.items():
+        (code / name).write_text(text)
+    words = ["recommend", code, *NARROW, "--out", tmp_path / "out"]
+    done = succeed(*words, home=tmp_path)
+    printed = " ".join(done.out.split())
+    assert printed.startswith("Use ast with chunks of up to 1,260 characters: the shipped default.")
+    assert said in printed
+    assert "The best candidate is expected to find" in printed
+    assert 'make_chunker("ast:max_nws=1260")' in printed
+    record = json_of(*words, home=tmp_path)
+    assert (record["choice"], record["default"]["label"]) == (None, "ast at 1,000")
+    assert 0 < record["default"]["expected_loss"] < 0.05
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("https://github.com/owner/project", "git clone https://github.com/owner/project"),
+        ("https://github.com/owner/project/tree/main/src", "git clone https://github.com/owner/project"),
+        ("git@github.com:owner/project.git", "git clone git@github.com:owner/project.git"),
+        ("ssh://git@example.org:22/owner/project.git/", "git clone ssh://git@example.org:22/owner/project.git"),
+        ("github.com/owner/project", "git clone https://github.com/owner/project"),
+    ],
+)
+def test_an_address_is_to_be_cloned_first(tmp_path, source, line):
+    message = one_sentence(bench("recommend", source, "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path), 2)
+    assert message.endswith(f"is an address; clone it first ({line}), and name the folder project")
+    assert not (tmp_path / "out" / "packs").exists()
+
+
+def test_the_address_of_an_archive_is_to_be_downloaded(tmp_path):
+    source = "https://example.org/project-1.0.tar.gz"
+    message = one_sentence(bench("recommend", source, "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path), 2)
+    assert message.endswith("is an address; download it, and name the archive that you have then")

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from repoeval_bench.metrics import score_run
-from repoeval_bench.runs.trec import read_qrels
+from repoeval_bench.metrics.judged_run import ranked_ids
+from repoeval_bench.runs.trec import read_qrels, read_run
 from support.random_runs import tied_run
 
 CUTOFFS = (1, 3, 5, 10, 100)
@@ -59,6 +62,29 @@ def test_negative_grades_of_a_qrels_file_score_as_trec_eval_scores_them(seed, tm
     path.write_text("".join(f"{q} 0 {c} {grade}\n" for q, gains in qrels.items() for c, grade in gains.items()))
     theirs = pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)
     check(score_run(run, read_qrels(path), NAMES), theirs, NAMES)
+
+
+NEAR = st.one_of(
+    st.sampled_from([31.0, 31.00000012, 31.000002, -0.0, 0.0, 1e-46, 1e39, 2e39, -1e39]),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    scores=st.dictionaries(st.sampled_from(["a", "b", "B", "é", "z1", "z10", "日"]), NEAR, min_size=1), data=st.data()
+)
+def test_a_mapping_and_a_file_of_near_equal_scores_are_ranked_as_trec_eval_ranks_them(scores, data, tmp_path_factory):
+    """Scores are compared as float32: 31.00000012 and 31.0 are a tie, and the larger id is first."""
+    relevant = data.draw(st.sampled_from(sorted(scores)))
+    run, qrels = {"q": scores}, {"q": {relevant: 1}}
+    ours = score_run(run, qrels, ["mrr"]).mean()["mrr"]
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)["q"]["recip_rank"]
+    assert ours == pytest.approx(theirs, abs=1e-12)
+    path = tmp_path_factory.mktemp("near") / "a.run"
+    path.write_text("".join(f"q Q0 {chunk} 1 {score!r} t\n" for chunk, score in scores.items()), encoding="utf-8")
+    assert tuple(chunk for chunk, _ in read_run(path).rankings["q"]) == ranked_ids(scores)
+    assert ranked_ids(scores).index(relevant) + 1 == pytest.approx(1 / ours)
 
 
 @pytest.mark.parametrize("seed", range(5))

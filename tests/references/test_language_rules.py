@@ -34,8 +34,8 @@ def test_no_branch_asks_for_a_language_by_its_name():
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and node.value in (NAMES | endings)
     ]
-    # What reads Python says whose rules it has.
-    assert [use.partition(":")[0] for use in named] == ["python_names.py"], named
+    # What reads Python says whose grammar it takes.
+    assert [use.partition(":")[0] for use in named] == ["python_tree.py"], named
 
 
 @pytest.mark.parametrize("family", sorted(RULES))
@@ -45,5 +45,19 @@ def test_a_language_names_nodes_of_its_own_grammars(family):
     nodes = RULES[family].nodes
     known = {grammar.node_kind_for_id(kind) for grammar in grammars for kind in range(grammar.node_kind_count)}
     assert {kind for role in fields(nodes) for kind in getattr(nodes, role.name)} <= known
-    known = {grammar.field_name_for_id(name) for grammar in grammars for name in range(1, grammar.field_count + 1)}
-    assert {name for names in nodes.binds.values() for name in names} <= known
+    forms = RULES[family].forms if not RULES[family].by_python_names else None
+    if forms is None:
+        return
+    kinds = {*forms.names, *forms.binds, *forms.scopes, *forms.within, *forms.sealed, *forms.closed}
+    assert kinds <= known
+    fields_known = {
+        grammar.field_name_for_id(name) for grammar in grammars for name in range(1, grammar.field_count + 1)
+    }
+    lines = [form for lines in forms.binds.values() for form in lines]
+    named = {form.parts for form in lines} | {part for parts in forms.within.values() for part in parts}
+    named |= {form.since for form in lines} - {"start", "name", "end"}
+    named = {part.lstrip("!") for part in named if not part.startswith(("<", ">", "="))} - {""}
+    assert named <= fields_known
+    assert {place.partition(".")[0] for place in forms.refers} <= known
+    assert {place.partition(".")[2] for place in forms.refers} <= fields_known
+    assert {part for parts in forms.closed.values() for part in parts} <= known | fields_known

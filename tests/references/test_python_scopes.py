@@ -144,5 +144,5 @@ def unmangled(name):
 
 
 def used(files, text, first):
-    """The definitions that the lines of a task from `first` on use, told by name with certainty."""
-    return names(uses({**files, "task.py": text}, "task.py", first, text.count("\n")), certain=True)
+    """The definitions that the lines of a task from `first` on use."""
+    return names(uses({**files, "task.py": text}, "task.py", first, text.count("\n")))

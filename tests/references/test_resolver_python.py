@@ -1,14 +1,18 @@
 """A hand-made repository: what each name of some lines means is written beside it."""
 
+import ast
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
+import repoeval_bench
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.references import python_modules
-from repoeval_bench.references.python_bindings import read_module
-from repoeval_bench.references.python_names import PythonNames
+from repoeval_bench.references.python_bindings import Binder, read_module
+from repoeval_bench.references.python_names import names_of
+from repoeval_bench.references.python_scopes import Module, Scope
 from repoeval_bench.references.resolver import Resolver
-from repoeval_bench.references.steps import Steps
 from support import written
 from support.written import names
 
@@ -241,7 +245,7 @@ def test_what_the_classes_around_a_hole_have(case):
     body, expected = OWN_CASES[case]
     body = "".join(f"    {line}\n" for line in body.splitlines())
     result = uses(body, before=OWN)
-    assert names(result, certain=True) == expected
+    assert names(result) == expected
 
 
 HELD = {
@@ -302,7 +306,7 @@ HELD_CASES = {
 def test_what_is_held_by_a_value(case):
     body, expected = HELD_CASES[case]
     result = uses(body, "from shop.held import *\n", **HELD)
-    assert names(result, certain=True) == expected
+    assert names(result) == expected
 
 
 @pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
@@ -318,7 +322,7 @@ def test_line_ends_that_python_does_not_count_move_nothing(end):
     }
 
 
-@pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
+@pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)'])
 def test_any_file_with_such_line_ends_is_read(text):
     result = written.uses({"a.py": text}, "a.py", 0, SourceFile("r", "a.py", text).n_lines)
     assert result is None or result.names == text.count("x") + text.count("y")
@@ -347,18 +351,106 @@ def test_names_without_a_definition_are_counted_by_reason():
     assert result.names == 6
 
 
-def test_a_tier_says_how_a_name_was_resolved():
-    result = uses("a.discounted_total()\na.late()\nitem.colour")
-    assert {use.definition.name: use.tier for use in result.used} == {
-        "Basket.discounted_total": "distinctive",
-        "Item.colour": "imported",
-    }
+ONLY_ONE = {
+    "an attribute of an unknown value, a function": ("table.merge_shelves()", "def merge_shelves(table): ...\n"),
+    "an attribute of an unknown value, a variable": ("settings.shelf_size", "shelf_size = 4\n"),
+    "an attribute of an unknown value, a method": (
+        "table.merge_shelves()",
+        "class Shop:\n    def merge_shelves(self): ...\n",
+    ),
+    "a name that nothing binds": ("merge_shelves()", "def merge_shelves(table): ...\n"),
+}
 
 
-def test_files_that_are_no_python_3_are_not_read():
-    files = {"a.py": "print 'x'\n", "b.py": "from a import x\nx\n"}
-    assert written.uses(files, "a.py", 0, 1) is None
-    assert not written.uses(files, "b.py", 1, 2).used
+@pytest.mark.parametrize("case", ONLY_ONE)
+def test_the_only_definition_of_a_name_is_not_meant_where_nothing_leads_to_it(case):
+    code, module = ONLY_ONE[case]
+    task = f"def written(table, settings):\n    {code}\n"
+    result = written.uses({"shelves.py": module, "task.py": task}, "task.py", 1, 2)
+    assert result.used == ()
+    assert result.without in ({"dynamic": 1}, {"unresolved": 1})
+
+
+OTHER_PYTHONS = {
+    "type parameters": "class Shelf[T: (int, str), *Ts, **P]:\n    def put[U](self, item: T | U) -> None: ...\n",
+    "an alias by type": "type Alias[T] = list[T]\nclass Shelf:\n    def put(self): ...\n",
+    "quotes in an f-string": "class Shelf:\n    def put(self): return f'{self.names['a']!r:>{self.width}}'\n",
+    "a template": "class Shelf:\n    def put(self): return t'{self.name}'\n",
+    "exceptions without brackets": "try:\n    pass\nexcept KeyError, ValueError:\n    pass\n"
+    "class Shelf:\n    def put(self): ...\n",
+    "Python 2": "print 'x', 1\nexec 'y' in {}\nclass Shelf:\n    def put(self, (a, b)):\n        raise Error, 'x'\n",
+    "an error before": "x = = 3 $\n\n\nclass Shelf:\n    def put(self): ...\n",
+}
+
+
+@pytest.mark.parametrize("case", OTHER_PYTHONS)
+def test_a_file_for_another_python_is_read(case):
+    """The tree is that of the grammar, so what an interpreter knows changes nothing."""
+    task = "from shelves import Shelf\ndef fill():\n    shelf = Shelf()\n    shelf.put()\n"
+    files = {"shelves.py": OTHER_PYTHONS[case], "other.py": "class Crate:\n    def put(self): ...\n", "task.py": task}
+    assert names(written.uses(files, "task.py", 2, 4)) == {"Shelf", "Shelf.put"}
+
+
+BOUND = {
+    "a type parameter of a function": ("def f[Item](x: Item):\n    return x.colour\n", 1, set()),
+    "a type parameter of a class": (
+        "class A[Item]:\n    def f(self, x: Item):\n        return x.colour, Item\n",
+        2,
+        set(),
+    ),
+    "beside one": ("def f[T](x: T, y: Item):\n    return y.colour\n", 1, {"Item.colour"}),
+    "a type by its alias": ("type Other = Item\ndef f(x: Other):\n    return x.colour\n", 2, {"Item.colour"}),
+    "an alias": ("type Other = Item\ndef f(x):\n    return Other\n", 2, {"Other"}),
+    "an exception of Python 2": ("def f():\n    try: pass\n    except IOError, rate: rate\n", 2, set()),
+    "two exceptions": ("def f():\n    try: pass\n    except IOError, Item: pass\n", 2, {"Item"}),
+    "an attribute of a type": ("class A:\n    def f(self):\n        type(self).way = 1\n        self.way\n", 3, set()),
+    "in a template": ("def f():\n    return t'{Item} {Item:>{rate}}'\n", 1, {"Item", "rate"}),
+    "in Python 2": ("def f():\n    print >>rate, Item\n", 1, {"rate", "Item"}),
+}
+
+
+@pytest.mark.parametrize("case", BOUND)
+def test_the_scopes_of_syntax_that_not_every_python_knows(case):
+    code, first, expected = BOUND[case]
+    head = "from shop.core import Item\nfrom shop.prices import rate\n"
+    result = written.uses({**FILES, "task.py": head + code}, "task.py", first + 2, code.count("\n") + 2)
+    assert names(result) == expected
+
+
+def test_where_a_file_could_not_be_read_is_known():
+    files = {"a.py": "def f():\n    return 1\n\nx = = 3\n", "b.py": "from a import f\nf()\n", "c.py": "x = = 3\n"}
+    with Resolver(written.sources(files)) as resolver:
+        assert names(resolver.uses("b.py", LineSpan(1, 2))) == {"f"}
+        assert dict(resolver.syntax_errors) == {"a.py": 3}
+
+
+PACKAGE = sorted(path for path in Path(repoeval_bench.__file__).parent.rglob("*.py"))[::6]
+
+
+@pytest.mark.parametrize("path", [Path(__file__), *PACKAGE], ids=lambda path: path.name)
+def test_names_and_bindings_are_those_of_the_running_python(path):
+    """In code that the oldest supported Python knows."""
+    file = SourceFile("r", "a.py", path.read_text("utf-8"))
+    tree = ast.parse(file.text)
+    by_python = Module(file=file, tree=tree, colons={}, error=None)
+    by_python.scopes[tree] = top = Scope(kind="module", name="", parent=None, node=None, module=by_python)
+    Binder(by_python).bind_all(tree.body, top)
+    assert facts(read_module(file)) == facts(by_python)
+
+
+def facts(module):
+    """The names of a file with their places and scopes, and the sites of its bindings."""
+    used = Counter(
+        (name, type(node).__name__, node.end_lineno, node.end_col_offset, scope.name)
+        for name, node, scope in names_of(module, LineSpan(0, module.file.n_lines))
+    )
+    sites = Counter(
+        (scope.kind, scope.name, name, site.line, site.lines, site.role, site.local, site.imported)
+        for scope in module.scopes.values()
+        for name in {*scope.names, *scope.members}
+        for site in (*scope.names.get(name, ()), *(member for _, member in scope.members.get(name, ())))
+    )
+    return used, sites
 
 
 TANGLED = {
@@ -388,32 +480,3 @@ def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(c
     result = written.uses(files, "task.py", 4, 5)
     assert names(result) == set(SHADOWS[code].split())
     assert "r/other/a.py" not in {use.definition.file for use in result.used}
-
-
-def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
-    """A method of a value of unknown type is looked for by its name alone, and most files only call it."""
-    read: list[str] = []
-
-    def read_and_note(file):
-        read.append(file.path)
-        return read_module(file)
-
-    monkeypatch.setattr(python_modules, "read_module", read_and_note)
-    callers = {f"caller_{n}.py": f"def call_{n}(x):\n    return x.find_owner(x)\n" for n in range(50)}
-    binders = {
-        "function.py": "def find_owner(x):\n    pass\n",
-        "method.py": "class A:\n    async def \\\n        find_owner(self): pass\n",
-        "assigned.py": "class B:\n    def __init__(self):\n        self.find_owner = 1\n",
-        "listed.py": "for find_owner in []: pass\n",
-        "behind_a_comment.py": "# this is a class\ndef find_owner(x):\n    pass\n",
-        "other_letters.py": "# é\nclass \ufb01nd: pass\n",
-    }
-    files = written.sources({**callers, **binders})
-    with Resolver(files) as resolver:
-        for n in range(3):
-            resolver.uses(f"caller_{n}.py", LineSpan(1, 2))
-        assert sorted(read) == sorted(["caller_0.py", "caller_1.py", "caller_2.py", *binders])
-        named = PythonNames([*files], Steps()).named("", "find_owner")
-        assert [definition.file for definition in named] == [
-            *("r/function.py", "r/method.py", "r/assigned.py", "r/listed.py", "r/behind_a_comment.py")
-        ]

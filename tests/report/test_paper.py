@@ -25,9 +25,9 @@ def test_letters_name_the_runs_that_a_mean_is_better_than(tmp_path):
     comparisons = compare(runs, measures=["ndcg@10", "mrr"])
     table = paper_table(runs, comparisons, ["ndcg@10", "mrr"])
     text = latex([table])
-    assert r"a & fixed:max\_nws=100 & 0.201 & \textbf{0.500} \\" in text
-    assert r"b & fixed:max\_nws=200 & \textbf{0.801}\textsuperscript{ac} & \textbf{0.500} \\" in text
-    assert r"c & fixed:max\_nws=300 & 0.501\textsuperscript{a} & \textbf{0.500} \\" in text
+    assert r"a & fixed:max\_nws=100 & 0.201 & \textbf{0.500} & 1 & 1 & 1 \\" in text
+    assert r"b & fixed:max\_nws=200 & \textbf{0.801}\textsuperscript{ac} & \textbf{0.500} & 1 & 1 & 1 \\" in text
+    assert r"c & fixed:max\_nws=300 & 0.501\textsuperscript{a} & \textbf{0.500} & 1 & 1 & 1 \\" in text
     assert "| **0.801**<sup>ac</sup> |" in markdown([table])
 
 
@@ -54,8 +54,8 @@ def test_less_redundancy_is_better(tmp_path):
     runs = write_runs(tmp_path, columns, files=FILES)
     table = paper_table(runs, compare(runs, measures=measures), measures)
     text = latex([table])
-    assert r"a & a & 0.601 & \textbf{0.601}\textsuperscript{b} \\" in text
-    assert r"b & b & \textbf{0.101}\textsuperscript{a} & 0.101 \\" in text
+    assert r"a & a & 0.601 & \textbf{0.601}\textsuperscript{b} & 1 & 1 & 1 \\" in text
+    assert r"b & b & \textbf{0.101}\textsuperscript{a} & 0.101 & 1 & 1 & 1 \\" in text
     assert table.notes[0].startswith("bold: the best of a column (lower is better: redundancy@10). A letter")
 
 
@@ -65,7 +65,7 @@ def test_a_lead_that_one_file_carries_has_no_letter_and_says_so(tmp_path):
     table = paper_table(runs, compare(runs), ["ndcg@10"])
     assert "textsuperscript" not in latex([table])
     assert table.notes[0].endswith("(p < 0.05; by nDCG@10, also without any one file or repository).")
-    assert table.notes[1].startswith("no letter for nDCG@10 of c over b: it comes from one file, repo/f30")
+    assert table.notes[1].startswith("no letter for nDCG@10 of c over b: it comes from one file, repo/f29")
 
 
 def test_more_runs_than_letters_are_refused(tmp_path):
@@ -97,7 +97,8 @@ def test_a_completed_run_names_its_model_and_its_context(tmp_path):
     title = " ".join(alone.title)
     assert "completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens" in title
     assert "127.0.0.1" not in title
-    assert not alone.notes
+    assert alone.notes == ("characters are counted without whitespace",)
     retrieved = write_run(tmp_path / "plain", {name: [0.5, 1.0] for name in measures})
     table = paper_table([retrieved, run], [], ["ndcg@10"])
-    assert table.notes == ("b is completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens",)
+    completed = "b is completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens"
+    assert table.notes == (*alone.notes, completed)

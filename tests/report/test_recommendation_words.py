@@ -1,22 +1,25 @@
 """What a recommendation says: the words of its answer, and the verdict that they are taken from."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import SizedChunker, conclude, evidence_of
+from repoeval_bench.analysis.evidence import Recommendation, SizedChunker, conclude, evidence_of
+from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.api.recommendation import read_reference_sets
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
-from repoeval_bench.report.recommendation import answer_lines, described
+from repoeval_bench.report.recommendation import answer_lines, described, setup_lines, setups_to_paste
 from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.verdict import verdict
 from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.store import pretty
 from support.runs import write_runs
 
 NAMES = ("fixed", "ast", "recursive", "least-nested", "early-split")
@@ -32,7 +35,7 @@ def runs_of(folder, means, spread=0.05, queries=40, files=40):
     return write_runs(folder, columns, files=[f"f{i % files}.py" for i in range(queries)])
 
 
-def concluded(*runs, retrievers=("bm25",), protocols=("uses",)):
+def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, unread=None):
     """The recommendation of these runs, a list of them for each protocol by each retriever, or one for all."""
     questions = [(protocol, retriever) for protocol in protocols for retriever in retrievers]
     pairs_of_questions = [
@@ -48,22 +51,36 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",)):
         for (protocol, retriever), pairs in zip(questions, pairs_of_questions, strict=True)
     ]
     candidates = {candidate.label: candidate for candidate, _ in pairs_of_questions[0]}
-    nothing = {"skipped": (), "n_failed": 0, "runs": ()}
-    return conclude("data", "python", evidence, reference_sets=reference_sets, candidates=candidates, **nothing)
+    code = {"data": "data", "files": {"python": 40}, "languages": languages or {"python": 1.0}, "unread": unread or {}}
+    return conclude(evidence, reference_sets=reference_sets, candidates=candidates, **code)
 
 
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
     use, measured, *rest = answer_lines(result)
     assert use.startswith("Use ast with chunks of up to 500 characters")
-    assert measured.startswith("Measured on 40 files: it finds 90 % of the definitions that code needs and 90 % of")
-    assert "Against the truly best candidate it is expected to lose" in measured
+    assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
+    assert "We expect the best candidate to be better by less than 0.1 percentage points." in measured
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others in uses bm25 and 2 in docstring bm25. "
-        "What other repositories show weighs more than these files."
+        "The answer leans on other repositories more than on yours."
     )
     assert result.choice.name == "ast"
     assert result.decision.choice.expected_loss < 0.005
+
+
+@pytest.mark.parametrize(
+    ("bound", "risk"),
+    [
+        (None, "We expect the best candidate to be better by 0.3 percentage points."),
+        (0.012, "We expect the best candidate to be better by 0.3 percentage points (95 % confidence: less than 1.2)."),
+    ],
+)
+def test_the_risk_has_a_bound_only_where_it_was_shown(tmp_path, bound, risk):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}))
+    first, *rest = result.decision.candidates
+    decision = Decision(candidates=(replace(first, expected_loss=0.003, loss_95=bound), *rest))
+    assert answer_lines(replace(result, decision=decision))[1].endswith(risk)
 
 
 def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp_path):
@@ -77,8 +94,15 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     names = re.findall(r'class="key"></span>([^<]*)<', table)
     assert names == [candidate.name for candidate in result.decision.candidates]
     assert names == ["ast at 500", "fixed at 500", "recursive at 500"]
-    scores = [float(value) for value in re.findall(r'<td data-value="([^"]*)">0', table)]
-    assert scores == pytest.approx([0.7, 0.51, 0.3], abs=0.05)
+    heads = re.findall(r"<button[^>]*>([^<]*)<", table)
+    measured = ["measured: uses by BM25", "measured: docstring by BM25"]
+    assert heads[:3] == ["candidate", "expected score", "expected difference to the choice"]
+    assert [head for head in heads if head.startswith("measured")] == measured
+    rows = [re.findall(r'<td data-value="([^"]*)"', row) for row in table.split("<tr")[2:]]
+    expected = [float(row[0]) for row in rows]
+    assert expected == sorted(expected, reverse=True)
+    # Each difference is that of the scores beside it.
+    assert [float(row[1]) for row in rows[1:]] == pytest.approx([score - expected[0] for score in expected[1:]])
     assert "make_chunker(&#34;ast:max_nws=500&#34;)" in page
     behind = result.decision.candidate("recursive at 500").to_choice
     assert (
@@ -88,20 +112,19 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
 
 
 def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path):
-    """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 7 files it is below 0.05."""
+    """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 8 files it is below 0.04."""
     means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
     many = concluded(runs_of(tmp_path / "many", means, spread=0.2))
     assert answer_lines(many)[-1].startswith("No other candidate differs significantly from the choice.")
     few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
-    assert "6 files are too few to tell 3 candidates apart" in answer_lines(few)[-1]
-    assert "can be significant below 7" in answer_lines(few)[-1]
+    assert "Your code has only 6 files. With 3 candidates, at least 8 are needed" in answer_lines(few)[-1]
 
 
 def test_each_question_names_its_files(tmp_path):
     by_code, by_words = (runs_of(tmp_path / f"{files}", {"a": 0.5, "b": 0.9}, files=files) for files in (40, 9))
     measured = answer_lines(concluded(by_code, by_words, protocols=("uses", "docstring")))[1]
-    assert measured.startswith("It finds 90 % of the definitions that code needs (40 files) and 90 % of the lines")
-    assert "asks for (9 files)." in measured
+    assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of")
+    assert "describes (9 files)." in measured
 
 
 def test_files_with_a_common_question_are_counted_and_tell_less(tmp_path):
@@ -110,17 +133,68 @@ def test_files_with_a_common_question_are_counted_and_tell_less(tmp_path):
     files = [f"f{i % 6}.py" for i in range(39)] + [("repo/f0.py", "repo/f1.py")]
     runs = write_runs(tmp_path, {name: {"ndcg@10": [mean] * 40} for name, mean in means.items()}, files=files)
     measured, last = answer_lines(concluded(runs))[1:]
-    assert measured.startswith("Measured on 6 files: it finds 50 %")
-    assert last.startswith("5 groups of files (files that share a question are one group) are too few")
+    assert measured.startswith("It finds 50 % of the definitions that the code uses (6 files).")
+    assert last.startswith("Your code has only 5 groups of files (files that share a question are one group). With 3")
 
 
-def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
-    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
-    assert (result.decision, result.choice, result.setups, result.few) == (None, None, (), {"uses": 19})
-    assert answer_lines(result) == [
-        "Too little code to choose a chunker by: 19 queries of uses. At least 20 are needed; add code, or questions of "
-        "your own with --queries."
+def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
+    """Nothing is estimated from them; the loss is that on the repositories of the language."""
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), languages={"python": 0.8, "rust": 0.2})
+    assert (result.decision, result.choice, result.few) == (None, None, {"uses": 19})
+    use, why, languages, way_out = answer_lines(result)
+    assert use == "Use ast with chunks of up to 1,260 characters: the shipped default."
+    assert why.startswith(
+        "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
+        "The default comes from 40 python repositories, ranked by BM25. The best candidate is expected to find "
+    )
+    assert languages.startswith("The code is 80 % python, 20 % rust;")
+    assert "--queries" in way_out
+    assert setup_lines(result)[:3] == [
+        "repoeval-bench: the default",
+        "    from repoeval_bench import make_chunker",
+        '    chunker = make_chunker("ast:max_nws=1260")',
     ]
+    assert 0 < result.default.expected_loss < result.default.loss_95 < 0.1
+
+
+def test_the_default_of_a_language_without_a_set_of_its_own_comes_from_other_languages(tmp_path):
+    runs = runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19)
+    result = concluded(runs, languages={"go": 1.0})
+    assert "The default comes from 60 repositories in other languages, ranked by BM25." in answer_lines(result)[1]
+
+
+@pytest.mark.parametrize(
+    ("unread", "said"),
+    [
+        ({"notebook": 1}, None),
+        ({"notebook": 42}, "This covers 40 of 82 files: 42 notebooks were not read."),
+        ({".kt file": 4, "notebook": 1}, "This covers 40 of 45 files: 4 .kt files, 1 notebook were not read."),
+    ],
+)
+def test_the_answer_says_what_it_covers(tmp_path, unread, said):
+    """Less than a tenth of the files is not worth a line."""
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), unread=unread)
+    assert [line for line in answer_lines(result) if line.startswith("This covers")] == ([said] if said else [])
+
+
+def test_each_language_has_lines_to_paste_where_they_differ(tmp_path):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), languages={"python": 0.7, "typescript": 0.3})
+    titles = [title for title, _ in setups_to_paste(result)]
+    assert titles[0] == "repoeval-bench: the choice"
+    for framework in ("chonkie", "LangChain", "LlamaIndex"):
+        assert [title.partition(":")[0] for title in titles if title.startswith(framework)] == [
+            f"{framework} for python files",
+            f"{framework} for typescript files",
+        ]
+    langchain = [code[1] for title, code in setups_to_paste(result) if title.startswith("LangChain")]
+    assert ["Language.PYTHON" in langchain[0], "Language.TS" in langchain[1]] == [True, True]
+
+
+def test_the_record_is_the_same_after_it_was_stored(tmp_path):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), retrievers=("bm25", "dense"))
+    stored = Recommendation.model_validate_json(pretty(result))
+    assert stored == result
+    assert answer_lines(stored) == answer_lines(result)
 
 
 def test_retrievers_that_would_choose_otherwise_are_named(tmp_path):

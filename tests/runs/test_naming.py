@@ -1,11 +1,13 @@
 """A run is found by every name that the documentation promises, and an ambiguous one lists what it could be."""
 
+import re
+
 import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.naming import find_run, is_chunker, stored_runs
 from repoeval_bench.runs.view import RunView
-from support.command import bench, json_of, succeed
+from support.command import bench, json_of, one_sentence, succeed
 from support.runs import edit, write_run
 
 RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") for i in range(20)]
@@ -101,3 +103,21 @@ def test_a_folder_without_runs_is_refused(tmp_path):
     done = bench("runs", "--out", tmp_path)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: {tmp_path} has no runs; make one with repoeval-bench eval\n"
+
+
+def test_runs_of_one_name_are_listed_with_what_differs(mirror, tmp_path):
+    """`ast` made at two sizes, and one spec ranked by two retrievers: each id is followed by its own options."""
+    for spec, retriever in (("ast:max_nws=400", "bm25"), ("ast:max_nws=800", "bm25"), ("ast:max_nws=400", "jaccard")):
+        succeed("eval", "-c", spec, "--retriever", retriever, "--source", mirror, "--out", tmp_path / "r")
+    with pytest.raises(UsageError, match="'ast' fits 3 runs in") as error:
+        find_run("ast", tmp_path / "r")
+    first, *lines = str(error.value).split("\n  ")
+    assert first.endswith("give more of the id:")
+    assert sorted(line.split(" (")[1].split(", ")[-1] for line in lines) == ["max_nws 400)"] * 2 + ["max_nws 800)"]
+    assert all("retriever" in line and "min_nws" not in line and "protocol" not in line for line in lines)
+    with pytest.raises(UsageError, match="fits 2 runs") as error:
+        find_run("ast:max_nws=400", tmp_path / "r")
+    assert sorted(re.findall(r"\(retriever (\w+)", str(error.value))) == ["bm25", "jaccard"]
+    assert "max_nws 400" not in str(error.value)
+    said = one_sentence(bench("export", "runs", "ast", "--out", tmp_path / "r", home=tmp_path), 2)
+    assert "'ast' fits 3 runs in" in said

@@ -3,6 +3,7 @@
 import gzip
 import math
 
+import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import MetricError
@@ -41,6 +42,30 @@ def test_a_long_tie_in_the_order_of_ids_is_written():
     assert len({fields[4] for fields in lines(text_of({"q": ranking}, "t"))}) == 3000
 
 
+BEYOND = 2 * float(np.finfo(np.float32).max)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        {"b": BEYOND, "c": 5.0, "a": 3.0},
+        {"a": 2 * BEYOND, "b": BEYOND, "c": 1.0},
+        {"a": -BEYOND, "b": -2 * BEYOND, "c": -3 * BEYOND},
+        dict.fromkeys("abc", -BEYOND / 2),  # the smallest float32, which some systems give to hidden chunks
+        {"a": 1e-60, "b": 2e-60, "c": -1e-60},
+    ],
+)
+def test_scores_that_float32_cannot_hold_are_written_in_the_order_in_which_they_are_read(tmp_path, scores):
+    """Readers hold scores beyond float32 as infinite, so these are ties. No score becomes infinite in the file."""
+    path = tmp_path / "run.trec"
+    path.write_text("".join(f"q Q0 {chunk} 1 {score!r} t\n" for chunk, score in scores.items()))
+    read = read_run(path).rankings
+    text = text_of(read)
+    assert "inf" not in text
+    path.write_text(text)
+    assert [chunk for chunk, _ in read_run(path).rankings["q"]] == [chunk for chunk, _ in read["q"]]
+
+
 @pytest.mark.parametrize(
     ("write", "values", "piece"),
     [
@@ -48,8 +73,9 @@ def test_a_long_tie_in_the_order_of_ids_is_written():
         (text_of, {"q": [("a", math.nan)]}, r"query 'q'.*'a'"),
         (text_of, {"q": [("a", math.inf)]}, r"query 'q'.*'a'"),
         (text_of, {"q": [("", 1.0)]}, "chunk id is empty"),
-        (format_qrels, {"q": {"a": 1e308, "b": 0.5}}, r"'a' is 1e\+308; gains are from 0 to 1e\+12"),
-        (format_qrels, {"q": {"a": -1}}, "'a' is -1"),
+        (format_qrels, {"q": {"a": 1e308, "b": 0.5}}, r"'a' is 1e\+308; gains are of at most 1e\+12"),
+        (format_qrels, {"q": {"a": -1e308}}, r"'a' is -1e\+308"),
+        (format_qrels, {"q": {"a": math.nan}}, "'a' is nan"),
         # `a b` is written as `a%20b`: where that is another id, results of one would count for the other.
         (text_of, {"q": [("a b", 2.0), ("a%20b", 1.0)]}, "chunk id 'a b' and 'a%20b' are one in a TREC file"),
         (format_qrels, {"q%20r": {"a": 1}, "q r": {"a": 1}}, "query id 'q%20r' and 'q r' are one in a TREC file"),
@@ -73,11 +99,35 @@ def test_gains_are_written_whole_or_in_thousandths(tmp_path):
     assert read_qrels(path, factor) == {"q": {"a": 0.25, "b": 1.0, "c": 0.001}, "empty": {}}
 
 
+def test_a_grade_below_0_stays_below_0():
+    """It means: in the pool, not judged. As grade 0 it would count as judged not relevant in trec_eval's bpref."""
+    assert [fields[3] for fields in lines(format_qrels({"q": {"a": 1, "b": 0, "c": -1, "d": -2}})[0])] == [
+        *list("10"),
+        "-1",
+        "-2",
+    ]
+    assert [fields[3] for fields in lines(format_qrels({"q": {"a": 0.5, "c": -1, "d": -0.0001}})[0])] == [
+        "500",
+        "-1000",
+        "-1",
+    ]
+
+
 def test_a_negative_grade_is_not_relevant(tmp_path):
     """As trec_eval reads it: never a gain, and a query that has no other grade stays, without a relevant chunk."""
     path = tmp_path / "qrels.trec"
     path.write_text("q 0 a -1\nq 0 b 2\njunk 0 a -2\n", encoding="utf-8")
     assert read_qrels(path) == {"q": {"b": 2.0}, "junk": {}}
+
+
+def test_a_line_of_qrels_that_begins_with_a_number_sign_is_a_comment(tmp_path):
+    """As for trec_eval; a query id that begins so is written as an id, in runs and qrels alike."""
+    path = tmp_path / "qrels.trec"
+    path.write_text("# q 0 a 1\n#\nq 0 a# 1\n#p 0 b 1\n", encoding="utf-8")
+    assert read_qrels(path) == {"q": {"a#": 1.0}}
+    path.write_text(format_qrels({"#1": {"#c": 1}, "2#": {}})[0])
+    assert read_qrels(path) == {"%231": {"#c": 1.0}, "2#": {}}
+    assert lines(text_of({"#1": [("#c", 1.0)]}))[0][::2] == ["%231", "#c", "1"]
 
 
 def test_a_run_is_read_by_score_then_id_both_descending(tmp_path):
@@ -101,9 +151,12 @@ def test_scores_are_compared_as_float32(tmp_path):
     [
         (read_run, "q Q0 b 2 0.5 t more", "7 fields, not 6"),
         (read_run, "q Q0 b 2 0.5", "5 fields, not 6"),
+        (read_run, "q Q0 b 2 0.5 u", "tag 'u' after 't'; a run is of one system, split the file"),
         (read_run, "q Q0 b 2 nan t", "'nan' is not a number"),
         (read_run, "q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
         (read_run, "q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
+        (read_run, "# q", "2 fields, not 6"),
+        (read_qrels, " # q", "2 fields, not 4"),
         (read_qrels, "q 0 b", "3 fields, not 4"),
         (read_qrels, "q 0 b -inf", "the gain is -inf"),
         (read_run, "q Q0 b 2 1_0 t", "'1_0' is not a number"),

@@ -56,10 +56,10 @@ def uses(texts: Mapping[str, str], path: str, first: int, last: int) -> Resoluti
         return resolver.uses(path, LineSpan(first, last))
 
 
-def names(resolution: Resolution | None, *, certain: bool = False) -> set[str]:
-    """Return the names of the definitions that are used; `certain` leaves out those that a name alone tells."""
+def names(resolution: Resolution | None) -> set[str]:
+    """Return the names of the definitions that are used."""
     assert resolution is not None
-    return {use.definition.name for use in resolution.used if not certain or use.tier == "imported"}
+    return {use.definition.name for use in resolution.used}
 
 
 def gold_text(questions: Benchmark, task: Task) -> str:

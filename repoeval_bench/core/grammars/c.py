@@ -6,6 +6,7 @@ and `int *f(int)` a function. Names that headers declare are not built in: they 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ _TAGGED = {
     "enum_specifier": "enum",
     "class_specifier": "class",
 }
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\r?\n|\\.)*", re.MULTILINE)
+_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/', re.DOTALL)
 _SCOPES = words(
     "translation_unit declaration_list field_declaration_list template_declaration preproc_if preproc_ifdef "
     "preproc_elif preproc_else"
@@ -106,7 +109,48 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
             )
         return
     kind: Kind = "method" if scope else "function"
+    if not scope and declarator is not None and node.child_by_field_name("type") is None and _is_made(node, name):
+        name = _invocation(parsed, declarator)
     yield DefinedName(kind=kind, form="function", name=name, node=node, name_node=name_node, body=body, scope=scope)
+
+
+def _is_made(node: Node, name: str) -> bool:
+    """Return whether a macro makes a function without a type: `TEST(suite, name) { … }`. Else it is a constructor."""
+    around = node.parent
+    while around is not None and around.type in _SCOPES and around.type != "field_declaration_list":
+        around = around.parent
+    return name[:1].isupper() and (around is None or around.type == "namespace_definition")
+
+
+def _invocation(parsed: Parsed, node: Node) -> str:
+    """The call of a macro on one line: a name that no other code can use."""
+    return " ".join(parsed.text(node).split())
+
+
+def _called(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    """A block after the call of a macro: `TEST_CASE("name") { … }`."""
+    call, *_, end = node.children[0], node.children[-1]
+    after = node.next_named_sibling
+    while after is not None and after.type == "comment":
+        after = after.next_named_sibling
+    callee = call.child_by_field_name("function")
+    if callee is None or callee.type != "identifier" or not end.is_missing or after is None:
+        return
+    name = _invocation(parsed, call)
+    # Without a string it is what is left of a header that the grammar could not parse.
+    if after.type == "compound_statement" and name[:1].isupper() and '"' in name:
+        yield DefinedName(
+            kind="function", form="function", name=name, node=call, name_node=callee, body=after, apart=True
+        )
+
+
+def _without_comments(text: str) -> str:
+    """A text with blanks for the comments in macros, and for the slashes of strings, which seem to begin one."""
+    return _DEFINE.sub(lambda macro: _COMMENT.sub(_blank, macro[0]), text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub("/" if match[0][0] == '"' else r"[^\\\r\n]", " ", match[0])
 
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
@@ -185,6 +229,7 @@ _C_MEMBERS: dict[str, Reader] = {
     **named_all("variable", enumerator="enumerator"),
     "declaration": _declaration,
     "field_declaration": _declaration,
+    "expression_statement": _called,
     "type_definition": _typedef,
     "preproc_def": _macro,
     "preproc_function_def": _macro,
@@ -209,6 +254,7 @@ C = Grammar(
     import_separator="/",
     separators=(r"^()(?:typedef[ \t]+)?(?:struct|union|enum)\s", _FUNCTION),
     trailing=_TRAILING,
+    legible=_without_comments,
 )
 CPP = replace(
     C,

@@ -66,6 +66,23 @@ def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         yield replace(definition, name=f"~{definition.name}")
 
 
+def _first_branches(text: str) -> str:
+    """A text with blanks for directives and for what is after `#else` and `#elif`: two headers may have one body."""
+    lines, other = [], list[bool]()
+    for line in text.split("\n"):
+        directive = _DIRECTIVE.match(line)
+        word = directive[1] if directive else ""
+        if word == "if":
+            other.append(False)
+        elif other and word == "endif":
+            other.pop()
+        elif other and word:
+            other[-1] = True
+        lines.append(re.sub(r"[^\r]", " ", line) if word or any(other) else line)
+    return "\n".join(lines)
+
+
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|elif|else|endif)\b")
 CSHARP = Grammar(
     anywhere={
         **named_all("class", class_="class_declaration", interface="interface_declaration", enum="enum_declaration"),
@@ -97,4 +114,5 @@ CSHARP = Grammar(
     imports="(using_directive [(identifier) (qualified_name)] @name)",
     separators=MANAGED,
     plain=_plain,
+    legible=_first_branches,
 )

@@ -23,7 +23,8 @@ class DefinedName:
     """A name that a node defines. `form` is the language's word, such as struct or property.
 
     `node` is the definition, `name_node` its name, `body` its content. `scope`: the names before its own, as in `A::m`.
-    `declared`: it is only declared here; None to decide by whether a function or method has a body.
+    `declared`: it is only declared here; None to decide by whether a function or method has a body. `apart`: the body
+    is a block that follows the node, as after the call of a macro.
     """
 
     kind: Kind
@@ -34,6 +35,7 @@ class DefinedName:
     body: Node | None = None
     scope: tuple[str, ...] = ()
     declared: bool | None = None
+    apart: bool = False
 
 
 Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[DefinedName]]"
@@ -58,8 +60,9 @@ class Grammar:
 
     indented: a block is indented after a colon, and its first string documents it. trailing: beginnings of doc comments
     on the code before them. directive: lines of a doc comment that programs read. plain: removes a doc comment's
-    markup. tests: a query for the text and the body of tests that are calls. overloads: functions of one name are
-    overloads with bodies, not local functions. underscore: a function of a module may be called `_`.
+    markup. legible: puts blanks for parts of a text that the grammar may fail at and that no definition needs. tests: a
+    query for the text and the body of tests that are calls. overloads: functions of one name are overloads with bodies,
+    not local functions. underscore: a function of a module may be called `_`.
     """
 
     anywhere: Mapping[str, Reader]
@@ -78,6 +81,7 @@ class Grammar:
     trailing: tuple[str, ...] = ()
     directive: re.Pattern[str] | None = None
     plain: Callable[[str], str] = str
+    legible: Callable[[str], str] | None = None
     tests: str = ""
     overloads: bool = True
     underscore: bool = False

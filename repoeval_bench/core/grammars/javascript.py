@@ -50,6 +50,31 @@ _BOUND_PART = {"pair_pattern": "value", "object_assignment_pattern": "left", "as
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
+def _unwrapped(value: Node | None) -> Node | None:
+    """The function that a value is made of, as a component by `memo(forwardRef((props) => …))`; else the value.
+
+    It is the first argument of a function or of a member of a namespace, such as `React.memo`.
+    """
+    inner = value
+    while inner is not None and inner.type == "call_expression":
+        callee, given = inner.child_by_field_name("function"), inner.child_by_field_name("arguments")
+        while callee is not None and callee.type == "call_expression":  # connect(state)(function …)
+            callee = callee.child_by_field_name("function")
+        owner = (
+            callee.child_by_field_name("object")
+            if callee is not None and callee.type == "member_expression"
+            else callee
+        )
+        if owner is None or owner.type != "identifier" or (owner is not callee and not _is_capital(owner)):
+            return value
+        inner = next((part for part in given.named_children if part.type != "comment"), None) if given else None
+    return inner if inner is not None and inner.type in _FUNCTION_VALUES else value
+
+
+def _is_capital(node: Node) -> bool:
+    return (node.text or b"")[:1].isupper()
+
+
 def _valued(
     node: Node, name: str, name_node: Node, value: Node | None, *, kind: Kind = "function"
 ) -> Iterator[DefinedName]:
@@ -64,6 +89,11 @@ def _valued(
         yield DefinedName(kind="class", form="class", name=name, node=node, name_node=name_node, body=body)
     else:
         yield DefinedName(kind="variable", form="variable", name=name, node=node, name_node=name_node)
+
+
+def _is_function_or_class(value: Node) -> bool:
+    inner = _unwrapped(value)
+    return inner is not None and (inner.type in _FUNCTION_VALUES or inner.type == "class")
 
 
 def bound_names(pattern: Node | None) -> Iterator[Node]:
@@ -95,7 +125,8 @@ def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         if declarator.type != "variable_declarator" or name is None or is_required(value):
             continue
         if name.type == "identifier":
-            yield from _valued(declarator, parsed.text(name), name, value)
+            outermost = node.parent is None or node.parent.type in ("program", "export_statement")
+            yield from _valued(declarator, parsed.text(name), name, _unwrapped(value) if outermost else value)
         else:
             for name_node in bound_names(name):
                 yield DefinedName(
@@ -105,8 +136,9 @@ def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 def _default(parsed: Parsed, value: Node) -> Iterator[DefinedName]:
     """A function or class that a module exports as its value, named `default` if it has no name."""
-    name = value.child_by_field_name("name")
-    yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
+    inner = _unwrapped(value) or value
+    name = inner.child_by_field_name("name")
+    yield from _valued(value, parsed.text(name) if name else "default", name or value, inner)
 
 
 def _exported(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
@@ -115,7 +147,7 @@ def _exported(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     if inner is not None:
         if inner.type in JAVASCRIPT.anywhere:
             yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
-    elif value is not None and (value.type in _FUNCTION_VALUES or value.type == "class"):
+    elif value is not None and _is_function_or_class(value):
         yield from _default(parsed, value)
 
 
@@ -134,12 +166,12 @@ def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
     if left is None or right is None or left.type != "member_expression":
         return
-    if right.type in _FUNCTION_VALUES or right.type == "class":
+    if _is_function_or_class(right):
         *scope, name = parsed.text(left).split(".")
         if [*scope, name] == ["module", "exports"]:
             return (yield from _default(parsed, right))
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
-        for definition in _valued(assignment, name, left.child_by_field_name("property") or left, right):
+        for definition in _valued(assignment, name, left.child_by_field_name("property") or left, _unwrapped(right)):
             yield replace(definition, scope=owners)
 
 

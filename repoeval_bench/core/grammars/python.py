@@ -67,9 +67,9 @@ def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 def _type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     left = node.child_by_field_name("left")
-    while left is not None and left.named_children:
+    while left is not None and left.type in ("type", "generic_type"):
         left = left.named_children[0]
-    if left is not None:
+    if left is not None and left.type == "identifier":  # the grammar reads `type(x).y = z` as an alias too
         yield DefinedName(kind="class", form="type", name=parsed.text(left), node=node, name_node=left)
 
 

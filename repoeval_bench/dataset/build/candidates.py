@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, defining_nodes
+from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import segments
 from repoeval_bench.dataset.build.sampling import TaskCandidate
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def examine(file: SourceFile, language: Language) -> Examined:
     comments: set[int] = set()
     defined: list[Definition] = []
     # Not from the cache of `definitions`, which would keep the files of a whole tree.
-    for parsed in segments(file, language):
+    for parsed in legible_segments(file, language):
         comments |= comment_lines(file, occurrences(parsed).comments)
         defined += [definition for definition, _ in defining_nodes(parsed)]
     skipped: Counter[str] = Counter()

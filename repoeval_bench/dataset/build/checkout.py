@@ -13,16 +13,15 @@ import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.files import git_blob_id
 
 if TYPE_CHECKING:
-    from dulwich.ignore import Pattern
     from dulwich.object_format import ObjectFormat
     from dulwich.object_store import DiskObjectStore
+    from dulwich.objects import ObjectID
 
 MAX_TEXT = 1 << 20
 """Bytes of a `.gitignore` or of another small file of a checkout."""
@@ -30,11 +29,11 @@ MAX_TEXT = 1 << 20
 MAX_OBJECT = 64 << 20
 """Bytes that a tree or commit may unpack to."""
 
-MAX_FILES = 2_000_000
-"""Files of a commit. A few trees that hold each other's copies can name any number."""
+MAX_PATHS = 1 << 29
+"""Bytes of the paths of a commit's files and folders, and 256 for each: two million files, or fewer with long paths.
 
-MAX_STARS = 4
-"""Stars in one pattern. To match a name against more can take minutes."""
+A few trees that hold each other's copies can name any number, of any depth.
+"""
 
 
 class UnreadableCheckoutError(Exception):
@@ -46,10 +45,11 @@ class Checkout:
     """Facts of a checkout's folder: its commit, and which files are committed.
 
     `commit`: its id, "" before the first. `committed`: path in the folder -> blob id, regular files only. `known`: the
-    requested paths that are tracked or not ignored.
+    requested paths that are tracked or not ignored. `shared`: the folder that all worktrees of the repository share.
     """
 
     commit: str
+    shared: Path
     committed: Mapping[str, str]
     known: frozenset[str]
 
@@ -60,6 +60,12 @@ class Checkout:
         return self.committed.get(path) in {
             git_blob_id(io.BytesIO(content), len(content), algorithm) for content in contents
         }
+
+
+def is_repository(folder: Path) -> bool:
+    """Return whether a folder is the top of a checkout, a linked worktree or a submodule."""
+    git = folder / ".git"
+    return git.is_file() or (git / "HEAD").exists()
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
@@ -86,7 +92,10 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     control, common = control_folders(top)
     commit = head_commit(control, common)
-    index = Index(control / "index", object_format=_object_format(commit))
+    try:
+        index = Index(control / "index", object_format=_object_format(commit))
+    except Exception as error:  # as in `read_checkout`
+        raise UnreadableCheckoutError(_fault_of_index(control / "index")) from error
     tracked: set[str] = set()
     submodules: set[str] = set()
     for raw, entry in index.items():
@@ -99,7 +108,17 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     if prefix and not tracked and rules.skip_folder(prefix.rstrip("/")):
         return None
     known = frozenset(path for path in paths if path in tracked or not rules.skip_file(prefix + path))
-    return Checkout(commit, dict(_committed(common, commit, prefix)), known)
+    return Checkout(commit, common.resolve(), dict(_committed(common, commit, prefix)), known)
+
+
+def _fault_of_index(index: Path) -> str:
+    """Return why the library cannot read an index; it knows neither split nor sparse ones."""
+    raw = index.read_bytes()
+    if any(bytes.fromhex(file.suffix[1:]) in raw for file in index.parent.glob("sharedindex.*")):
+        return "its index is split; `git update-index --no-split-index` joins it"
+    if b"sdir\0\0\0\0" in raw:
+        return "its index is sparse; `git sparse-checkout reapply --no-sparse-index` fills it"
+    return "its index is broken"
 
 
 _GITLINK = 0o160000
@@ -196,7 +215,6 @@ def open_objects(common: Path, commit: str) -> DiskObjectStore:
 
 def _committed(common: Path, commit: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield path and blob id of each regular file of a commit below a prefix."""
-    from dulwich.object_store import iter_tree_contents
     from dulwich.objects import Commit, ObjectID, Tree
 
     if not commit:
@@ -214,14 +232,32 @@ def _committed(common: Path, commit: str, prefix: str) -> Iterator[tuple[str, st
             mode, tree = here[os.fsencode(part)]
             if not stat.S_ISDIR(mode):
                 return
-        entries = iter_tree_contents(store, tree)
-        for entry in islice(entries, MAX_FILES):
-            if entry.path is not None and entry.mode is not None and entry.sha is not None and stat.S_ISREG(entry.mode):
-                yield os.fsdecode(entry.path), entry.sha.decode()
-        if next(entries, None) is not None:
-            raise UnreadableCheckoutError(f"its commit names more than {MAX_FILES:,} files")
+        yield from _files(store, tree)
     finally:
         store.close()
+
+
+def _files(store: DiskObjectStore, tree: ObjectID) -> Iterator[tuple[str, str]]:
+    """Yield path and blob id of each regular file below a tree."""
+    from dulwich.objects import Tree
+
+    folders = [(b"", tree)]
+    spent = 0
+    while folders:
+        prefix, tree = folders.pop()
+        rows = store[tree]
+        assert isinstance(rows, Tree)
+        for row in rows.iteritems():
+            assert row.path is not None
+            assert row.mode is not None
+            assert row.sha is not None
+            spent += 256 + len(prefix) + len(row.path)
+            if spent > MAX_PATHS:
+                raise UnreadableCheckoutError("its commit names too many files and folders, or too long paths")
+            if stat.S_ISDIR(row.mode):
+                folders.append((prefix + row.path + b"/", row.sha))
+            elif stat.S_ISREG(row.mode):
+                yield os.fsdecode(prefix + row.path), row.sha.decode()
 
 
 class _IgnoreRules:
@@ -236,7 +272,7 @@ class _IgnoreRules:
         self._submodules = submodules
         self._shared = [("", _patterns(exclude))]
         self._skipped: dict[str, bool] = {"": False}
-        self._rules: dict[str, list[tuple[str, list[Pattern]]]] = {}
+        self._rules: dict[str, list[tuple[str, list[_Rule]]]] = {}
 
     def skip_file(self, path: str) -> bool:
         """Return whether git skips a file that it does not track."""
@@ -248,25 +284,21 @@ class _IgnoreRules:
             self._skipped[path] = (
                 self.skip_folder(path.rpartition("/")[0])
                 or path in self._submodules
-                or self._is_repository(path)
+                or is_repository(self._top / path)
                 or self._excludes(path, is_folder=True)
             )
         return self._skipped[path]
-
-    def _is_repository(self, path: str) -> bool:
-        git = self._top / path / ".git"
-        return git.is_file() or (git / "HEAD").exists()
 
     def _excludes(self, path: str, *, is_folder: bool) -> bool:
         """Apply the last pattern that matches, of the nearest file that has one."""
         for folder, patterns in self._rules_of(path.rpartition("/")[0]):
             name = os.fsencode(path.removeprefix(f"{folder}/") if folder else path)
             for pattern in reversed(patterns):
-                if pattern.matches(name, is_folder):
-                    return pattern.is_exclude
+                if (is_folder or not pattern.of_folders) and pattern.regex.fullmatch(name):
+                    return pattern.excludes
         return False
 
-    def _rules_of(self, folder: str) -> list[tuple[str, list[Pattern]]]:
+    def _rules_of(self, folder: str) -> list[tuple[str, list[_Rule]]]:
         """Return the patterns that hold for what is in a folder, with the folders they are from, nearest first."""
         if folder not in self._rules:
             outer = self._rules_of(folder.rpartition("/")[0]) if folder else self._shared
@@ -275,14 +307,46 @@ class _IgnoreRules:
         return self._rules[folder]
 
 
-def _patterns(file: Path) -> list[Pattern]:
-    """Return the patterns of a file; none where it is missing or a link, which git does not read either."""
-    from dulwich.ignore import IgnoreFilter, read_ignore_patterns
+class _Rule(NamedTuple):
+    """A line of a `.gitignore`: whether it excludes, whether it matches folders alone, and which paths."""
+
+    excludes: bool
+    of_folders: bool
+    regex: re.Pattern[bytes]
+
+
+def _patterns(file: Path) -> list[_Rule]:
+    """Return the rules of a file; none where it is missing or a link, which git does not read either."""
+    from dulwich.ignore import IgnoreFilter, read_ignore_patterns, translate
 
     if file.is_symlink() or not file.exists():
         return []
     lines = os.fsencode(_text(file).removeprefix("\ufeff"))
-    patterns = IgnoreFilter(read_ignore_patterns(io.BytesIO(lines)), path=file.name).patterns
-    if any(len(re.findall(rb"\*+", pattern.pattern)) > MAX_STARS for pattern in patterns):
-        raise UnreadableCheckoutError(f"a pattern of its {file.name} has more than {MAX_STARS} stars")
-    return patterns
+    rules: list[_Rule] = []
+    for pattern in IgnoreFilter(read_ignore_patterns(io.BytesIO(lines)), path=file.name).patterns:
+        bare = pattern.pattern if pattern.is_exclude else pattern.pattern[1:]
+        if pattern.is_exclude and bare.startswith((b"\\!", b"\\#")):
+            bare = bare[1:]
+        if not pattern.is_empty:
+            regex = re.compile(_without_retries(translate(bare.rstrip(b"/"))))
+            rules.append(_Rule(pattern.is_exclude, pattern.is_directory_only, regex))
+    return rules
+
+
+_FOLDERS = re.compile(rb"\(\.\*/\)\?|\(\?:\.\*/\)\?\?|\(\?:\[\^/\]\+/\)\*")
+"""The expressions of dulwich for any number of folders, `**/`."""
+
+_STAR = re.compile(rb"\[\^/\]\*((?:\\.|\[(?:\\.|[^]\\])+\]|[^/\\[])*?)(?=\[\^/\]\*)", re.DOTALL)
+"""Its expression for a star that another one follows in the same name, and for what is between them."""
+
+
+def _without_retries(regex: bytes) -> bytes:
+    """Rewrite an expression so that no star is tried again once what follows it was found.
+
+    If another star comes later, that one takes any remainder. To try each length of each of four stars takes minutes.
+    """
+    first, *others = (_STAR.sub(rb"(?>[^/]*?\1)", part) for part in _FOLDERS.split(regex))
+    if not others:
+        return first
+    *inner, last = others
+    return first + b"".join(b"(?>(?:[^/]+/)*?%b)" % part for part in inner) + b"(?:[^/]+/)*?" + last

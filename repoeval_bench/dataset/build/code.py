@@ -13,7 +13,7 @@ from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.trees import DOCUMENTS, decode, is_licence_path
+from repoeval_bench.dataset.trees import DOCUMENTS, GO_MODULE, decode, is_licence_path
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.archives import ArchiveEntry
@@ -35,7 +35,7 @@ MEAN_LINE = 110
 """Mean characters of a line above which a script is minified, as GitHub's Linguist draws the line."""
 
 RULES = {
-    "ignored by git": "what git ignores in a checkout, and its submodules",
+    "ignored by git": "what git ignores in a checkout, its submodules, and more worktrees of one repository",
     "link": "symbolic and hard links, wherever they lead",
     "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",
@@ -59,6 +59,31 @@ _VENDORED = frozenset(
         *("Godeps", "Pods", "Carthage", "venv", "virtualenv"),
     }
 )
+NOTEBOOK = ".ipynb"
+_UNREAD = frozenset(
+    {
+        *(NOTEBOOK, ".rmd", ".qmd", ".r", ".jl", ".m", ".mm", ".rb", ".php", ".pl", ".pm", ".lua", ".sql", ".sh"),
+        *(
+            ".ps1",
+            ".kt",
+            ".kts",
+            ".swift",
+            ".scala",
+            ".dart",
+            ".groovy",
+            ".vb",
+            ".fs",
+            ".clj",
+            ".ex",
+            ".exs",
+            ".erl",
+            ".hs",
+        ),
+        *(".ml", ".zig", ".nim", ".sol", ".f90", ".f", ".pas", ".cu", ".vue", ".svelte", ".astro"),
+    }
+)
+"""Endings of files that are code in no language that is known."""
+READ_NOTEBOOKS = "jupyter nbconvert --to script FOLDER/*.ipynb"
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _GENERATED_NAME = re.compile(
     r"_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:go|cc|h)$|\.pb\.gw\.go$|\.g\.(?:cs|i\.cs)$|\.designer\.cs$"
@@ -172,6 +197,14 @@ class Gathered:
         unit = "file" if self.files.total() == 1 else "files"
         return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{self.way_out}"
 
+    @property
+    def not_read(self) -> dict[str, int]:
+        """Kinds of code that cannot be read (`notebook`, `.kt file`) -> number of files, the most first."""
+        unread = Counter({f"{ending} file": self.endings[ending] for ending in _UNREAD - {NOTEBOOK}})
+        unread["notebook"] = self.endings[NOTEBOOK]
+        unread.update({f"{language.name} file": number for language, number in self.unread.items()})
+        return {kind: number for kind, number in sorted(unread.items(), key=lambda one: (-one[1], one[0])) if number}
+
     def _seen(self, reason: str) -> str:
         """The two commonest endings of files of no known language: ` (.po, .md …)`."""
         if reason != "unknown language":
@@ -195,7 +228,8 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
     gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
-        if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
+        is_kept = is_licence_path(entry.path) or entry.path.rpartition("/")[2] == GO_MODULE
+        if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
         is_document = entry.path.lower().endswith(DOCUMENTS) and not _ABOUT_A_PACKAGE.search(entry.path)
@@ -234,8 +268,8 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))
     counts = ", ".join(f"{number} {reason}" for reason, number in gathered.counts.items())
     seen = f" (endings: {endings})" if endings else ""
-    if gathered.endings[".ipynb"]:
-        seen += "; to read notebooks, make code of them: jupyter nbconvert --to script FOLDER/*.ipynb"
+    if gathered.endings[NOTEBOOK]:
+        seen += f"; to read notebooks, make code of them: {READ_NOTEBOOKS}"
     if gathered.counts.get("generated"):
         seen += "; if these are built files, name a checkout of their sources"
     return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
@@ -262,7 +296,9 @@ def _read(entry: ArchiveEntry, repo: str, languages: Collection[str], gathered: 
     except UnicodeDecodeError:
         return "not text"
     language = language_of(entry.path, text)
-    if language is None or (languages and language.name not in languages):
+    if language is None:
+        return "unknown language"
+    if languages and language.name not in languages:
         return "other language"
     if reason := text_reason(language, text):
         return reason

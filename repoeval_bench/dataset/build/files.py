@@ -43,7 +43,10 @@ def write_plain(path: Path, raw: bytes) -> None:
 
 
 def dump_manifest(content: PackFile) -> bytes:
-    """The bytes of a `pack.yaml`; what is missing is named where something is."""
+    """The bytes of a `pack.yaml`; what is missing or not read is named where something is."""
     fields = content.model_dump(by_alias=True, exclude=None if content.missing else {"missing"})
+    for source in fields["sources"]:
+        if not source["unread"]:
+            del source["unread"]
     text: str = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
     return text.encode()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.dataset.archives import ArchiveEntry
-from repoeval_bench.dataset.build.checkout import Checkout, UnreadableCheckoutError, read_checkout
+from repoeval_bench.dataset.build.checkout import Checkout, UnreadableCheckoutError, is_repository, read_checkout
 from repoeval_bench.dataset.build.code import MAX_DEPTH, name_reason
 from repoeval_bench.dataset.build.origin import Origin, repository_name
 
@@ -18,7 +18,7 @@ PACK = "pack.yaml"
 
 
 def open_folder(path: Path) -> Origin:
-    """A folder with everything that is in it, or of a git checkout what git does not ignore.
+    """A folder with everything that is in it, without what git ignores in a checkout that it is in or that is in it.
 
     A checkout that cannot be read is a plain folder with a note. DatasetError: the folder cannot be read.
     """
@@ -26,21 +26,22 @@ def open_folder(path: Path) -> Origin:
     name = repository_name(root.name)
     if (root / PACK).is_file():
         raise DatasetError(f"{path} is a pack already; name it with --source, or build a pack of its sources")
-    paths, skipped = _walk(root)
+    paths, skipped, repositories = _walk(root)
     facts: dict[str, object] = {"kind": "folder"}
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
+    checkout: Checkout | None = None
+    known: frozenset[str] | None = None
     try:
         checkout = read_checkout(root, paths)
     except UnreadableCheckoutError as error:
-        checkout = None
         facts["checkout"] = "not read"
-        notes = (
-            f"{path} is a git checkout that is not read: {error}; it is taken as a plain folder, with the files that "
-            "git ignores",
-        )
+        notes.append(_not_read(path, error))
+    else:
+        known = checkout.known if checkout else _known_in(root, repositories, paths, notes)
+    if known is not None:
+        skipped["ignored by git"] = sum(map(_is_code, set(paths) - known))
+        paths = [known_path for known_path in paths if known_path in known]
     if checkout is not None:
-        skipped["ignored by git"] = sum(map(_is_code, set(paths) - checkout.known))
-        paths = [known_path for known_path in paths if known_path in checkout.known]
         facts = {"kind": "git", "commit": checkout.commit, "changed_files": _changed(checkout, root, paths)}
     return Origin(
         name=name,
@@ -48,8 +49,37 @@ def open_folder(path: Path) -> Origin:
         paths=frozenset(paths),
         entries=lambda: _entries(root, paths),
         skipped=+skipped,
-        notes=notes,
+        notes=tuple(notes),
     )
+
+
+def _not_read(path: Path, error: UnreadableCheckoutError) -> str:
+    return (
+        f"{path} is a git checkout that is not read: {error}; it is taken as a plain folder, with the files that git "
+        "ignores"
+    )
+
+
+def _known_in(root: Path, repositories: Collection[str], paths: Collection[str], notes: list[str]) -> frozenset[str]:
+    """Return the paths of a plain folder that the checkouts in it do not ignore, each read by its own rules.
+
+    Of a repository with several worktrees one is read. Notes name the others, and what cannot be read.
+    """
+    known = set(paths)
+    first: dict[Path, str] = {}
+    for prefix in sorted(repositories, key=lambda prefix: ((root / prefix / ".git").is_file(), prefix)):
+        inside = {path.removeprefix(prefix) for path in known if path.startswith(prefix)}
+        try:
+            checkout = read_checkout(root / prefix, inside)
+        except UnreadableCheckoutError as error:
+            notes.append(_not_read(root / prefix, error))
+            continue
+        kept = checkout.known if checkout else inside
+        if checkout and (other := first.setdefault(checkout.shared, prefix)) != prefix:
+            notes.append(f"{root / prefix} is a worktree of the repository in {root / other}; it is not read")
+            kept = frozenset()
+        known -= {f"{prefix}{path}" for path in inside - kept}
+    return frozenset(known)
 
 
 def _entries(root: Path, paths: list[str]) -> Iterator[ArchiveEntry]:
@@ -74,17 +104,24 @@ def _readable(file: Path) -> AbstractContextManager[None]:
     return os_errors_as(DatasetError, f"{file} cannot be read", "make it readable, or name another source")
 
 
-def _walk(root: Path) -> tuple[list[str], Counter[str]]:
-    """Every regular file by posix path, sorted; and how many links, special files and other packs there are."""
+def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
+    """Every regular file by posix path, sorted; how many links, special files and other packs there are; the checkouts.
+
+    These are the outermost below the folder, as prefixes of paths.
+    """
 
     def stop(error: OSError) -> None:
         raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
 
     paths: list[str] = []
     skipped: Counter[str] = Counter()
+    repositories: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
         where = os.path.relpath(folder, root)
         prefix = "" if where == os.curdir else f"{where}/".replace(os.sep, "/")
+        own = ".git" in (*subfolders, *names) and bool(prefix) and not prefix.startswith(tuple(repositories))
+        if own and is_repository(Path(folder)):
+            repositories.append(prefix)
         if PACK in names and prefix:
             skipped["pack"] += 1
             subfolders.clear()
@@ -106,7 +143,7 @@ def _walk(root: Path) -> tuple[list[str], Counter[str]]:
                 paths.append(prefix + name)
             else:
                 skipped["special file"] += 1
-    return sorted(paths), skipped
+    return sorted(paths), skipped, repositories
 
 
 def _changed(checkout: Checkout, root: Path, paths: Collection[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from repoeval_bench.core.errors import UsageError
@@ -23,10 +24,7 @@ def open_origin(source: str, work: Path) -> Origin:
     kind, colon, rest = source.partition(":")
     if colon and kind in registries.KINDS:
         return registries.open_package(kind, rest, work)
-    if re.match(r"[a-z][a-z0-9+.-]+://", source):
-        raise UsageError(
-            f"the source {source!r} is an address; download it, and name the folder or the archive that you have then"
-        )
+    refuse_address(source)
     path = Path(source).expanduser()
     if path.is_dir():
         return folders.open_folder(path)
@@ -41,6 +39,29 @@ def open_origin(source: str, work: Path) -> Origin:
     raise UsageError(
         f"the source {source!r} does not exist; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION"
     )
+
+
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]+://|[\w.-]+@[\w.-]+:|(?:github|gitlab|bitbucket|codeberg)\.\w+/", re.IGNORECASE
+)
+"""The start of an address: with its scheme, in the short form of ssh, or without the scheme of a host of checkouts."""
+
+
+def refuse_address(source: str) -> None:
+    """Raise a UsageError with the way out if a source is an address: nothing is cloned or fetched from one."""
+    if not _ADDRESS.match(source) or Path(source).exists():
+        return
+    address = source.rstrip("/")
+    name = re.split("[/:]", address)[-1]
+    if name.lower().endswith(ARCHIVES):
+        raise UsageError(f"the source {source!r} is an address; download it, and name the archive that you have then")
+    address = address if "://" in address or "@" in address else f"https://{address}"
+    if page := re.match(r"(https?://[^/]+/[^/]+/[^/]+?)/(?:-/)?(?:tree|blob|src)/", address):
+        address = page[1]
+        name = address.rpartition("/")[2]
+    folder = name.removesuffix(".git") or "FOLDER"
+    line = f"git clone {shlex.quote(address)}"
+    raise UsageError(f"the source {source!r} is an address; clone it first ({line}), and name the folder {folder}")
 
 
 def open_archive(path: Path) -> Origin:

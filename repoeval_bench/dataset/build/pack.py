@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +26,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
-from repoeval_bench.dataset.build.opening import open_origin
+from repoeval_bench.dataset.build.opening import open_origin, refuse_address
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_uses
@@ -46,6 +46,14 @@ RULES_VERSION = 1
 
 Resolve = Literal["names", "no"]
 """Ways to find the definitions that tasks use; see `BuildRequest`."""
+
+
+class NoTaskError(DatasetError):
+    """Code was read from the `sources`, and no task can be made of it."""
+
+    def __init__(self, message: str, sources: Sequence[PackSource]) -> None:
+        super().__init__(message)
+        self.sources = sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +172,7 @@ class _Building:
             files=dict(sorted(gathered.files.items())),
             lines=dict(sorted(gathered.lines.items())),
             left_out=gathered.counts,
+            unread=gathered.not_read,
             **facts,
         )
         self._orders.append(order)
@@ -173,10 +182,8 @@ class _Building:
         """Draw the tasks, write them and the manifest."""
         tasks = self._draw()
         if not tasks:
-            raise DatasetError(
-                f"the sources give no task: no function in them has {SHORTEST} to {LONGEST} non-blank lines to write; "
-                "name more code"
-            )
+            built = [*self._sources.values()]
+            raise NoTaskError(no_task(self._skipped, built), built)
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
@@ -237,6 +244,20 @@ def _read(tree: Path, repo: str, path: str) -> SourceFile:
     return SourceFile(repo, path, decode((tree / repo / path).read_bytes()))
 
 
+def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
+    """The sentence for sources without a task, by the functions that each rule left out."""
+    counts = ", ".join(f"{number:,} {reason}" for reason, number in skipped.items() if number)
+    built = sum(source.left_out.get(reason, 0) for source in sources for reason in ("generated", "minified"))
+    if not skipped.total():
+        cause = "no function in them has a body"
+    elif skipped.total() == skipped["short"] + skipped["long"]:
+        cause = f"no function in them has {SHORTEST} to {LONGEST} non-blank lines to write ({counts})"
+    else:
+        cause = f"no function in them can be one; left out: {counts}"
+    way_out = f"name a checkout of their sources ({count(built, 'built file')} left out)" if built else "name more code"
+    return f"the sources give no task: {cause}; {way_out}"
+
+
 def installed_version(package: str) -> str:
     """`package version`, or `package` where it is not installed."""
     try:
@@ -251,6 +272,7 @@ def benchmark_of(source: str, folder: Path, tasks: int) -> str:
     `tasks` is the most tasks of one level that are drawn. A pack of the same files and tasks under the same rules is
     the same folder, so that runs over it are found again.
     """
+    refuse_address(source)
     if is_benchmark(source):
         return source
     with ExitStack() as stack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import PackUses
-from repoeval_bench.dataset.trees import read_tree
+from repoeval_bench.dataset.trees import GO_MODULE, read_tree
 from repoeval_bench.references.resolver import Resolver
 from repoeval_bench.references.steps import DEEPEST, MOST
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class TaskUses:
     """Definitions that tasks use, and counts of their names: all, resolved by tier, and not resolved by reason.
 
-    `unread` are the tasks whose file no resolver can read within the limit of steps; they have no uses.
+    `unread` are the tasks whose file no resolver can read within the limits; they have no uses.
     """
 
     uses: Uses = field(default_factory=dict)
@@ -81,15 +81,13 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 task_uses.unread += [task.task_id for task in own]
                 continue
             before, unread = task_uses.resolved["resolved"], len(task_uses.unread)
-            with Resolver(read_tree(tree / repo, repo, ENDINGS).files, scip=index) as resolver:
+            with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
                 for task in own:
                     task_uses.add([task], resolver)
                     bar.update()
-            if more := len(task_uses.unread) - unread:
-                NOTICES.info(
-                    f"note: protocol uses skips {count(more, 'unread task')} of {repo}: the file cannot be parsed, is "
-                    f"nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
-                )
+            paths = {task.path: None for task in own if task.task_id in task_uses.unread[unread:]}
+            for note in unread_notes(repo, [*paths], len(task_uses.unread) - unread, resolver.syntax_errors):
+                NOTICES.info(note)
             del resolver
             garbage += size
             if garbage > GARBAGE:
@@ -100,6 +98,26 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
     return task_uses
+
+
+def unread_notes(repo: str, paths: Sequence[str], tasks: int, errors: Mapping[str, int]) -> Iterator[str]:
+    """Yield what to say of unread tasks in files of a repository, and of files with a syntax error on some line."""
+    if tasks:
+        yield (
+            f"note: protocol uses skips {count(tasks, 'unread task')} of {repo}: the code is nested more than "
+            f"{DEEPEST:,} deep, or takes more than {MOST:,} steps, in {first_of(paths)}"
+        )
+    if errors:
+        places = [f"{path}:{line + 1}" for path, line in sorted(errors.items())]
+        yield (
+            f"note: {count(len(places), 'Python file')} of {repo} cannot be parsed on some lines, whose names "
+            f"protocol uses does not know: {first_of(places)}"
+        )
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first three of some names."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def counts(uses: TaskUses) -> PackUses:

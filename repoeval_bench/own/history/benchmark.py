@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
@@ -62,6 +64,7 @@ def build_history_pack(folder: str, out: Path | str, options: CommitOptions, nam
             NOTICES.info(f"note: {note}")
         with new_folder(target) as root:
             content = _write(history, questions, root, name)
+    NOTICES.info(questions.summary)
     if len(questions.tasks) < FEWEST_TASKS:
         NOTICES.info(
             f"note: {count(len(questions.tasks), 'question')}: fewer than {FEWEST_TASKS} are too few to choose a "
@@ -79,7 +82,7 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
         for taken in _taken(history, window, gathered):
             write_plain(folder / taken.path, taken.raw)
             hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {window.name}/{taken.path}\n")
-        facts = {"commit": window.base.id, "date": window.base.day}
+        facts: dict[str, Any] = {"commit": window.base.id, "date": window.base.day}
         sources.append(
             PackSource(
                 repository=window.name,
@@ -115,8 +118,8 @@ def _check(history: History, questions: CommitQuestions) -> None:
     if not questions.windows:
         reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
         raise NoDataError(
-            f"no commit of {history.name} asks anything that protocol commits can score ({count(questions.seen, 'commit')}: "
-            f"{reasons or 'none'}); name a repository with more history, or an earlier --since"
+            f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name "
+            "a repository with more history, or an earlier --since"
         )
 
 
@@ -130,7 +133,7 @@ def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[Cod
                 raw = history.blob(blob)
             except MissingObjectError:
                 continue
-            yield ArchiveEntry(path, len(raw), lambda raw=raw: raw)
+            yield ArchiveEntry(path, len(raw), partial(bytes, raw))
 
     origin = Origin(name=window.name, facts={}, paths=blobs.keys(), entries=entries)
     return gather(origin, (), gathered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,9 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.dataset.build.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
-from repoeval_bench.own.history.repository import FileChange, History
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from repoeval_bench.own.history.repository import FileChange, History
 
 MOST_LINES, MOST_DEFINITIONS = 60, 3
 """Lines that a commit removes and adds, and definitions that it touches, at most."""
@@ -45,7 +45,7 @@ REASONS = {
 
 
 class Rename(NamedTuple):
-    """A file that a commit moved: its path before and after, and the ids of its content."""
+    """A file that a commit changed, and perhaps moved: its path before and after, and the ids of its content."""
 
     old: str
     new: str
@@ -61,7 +61,7 @@ class ChangedLine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ChangedFile:
     """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion."""
 
     path: str
@@ -83,8 +83,8 @@ def renames_of(history: History, changed: Sequence[FileChange]) -> list[Rename]:
     for path, blob in gone.items():
         by_content.setdefault(blob, []).append(path)
     for path, blob in list(new.items()):
-        if old := by_content.get(blob):
-            pair(old.pop(), path)
+        if same := by_content.get(blob):
+            pair(same.pop(), path)
     code = [[path for path in paths if name_reason(path) is None] for paths in (gone, new)]
     pairs = [(old, path) for old in code[0] for path in code[1] if language_of(old) == language_of(path)]
     pairs.sort(key=lambda pair: PurePosixPath(pair[0]).name != PurePosixPath(pair[1]).name)
@@ -100,7 +100,7 @@ def _is_alike(a: bytes, b: bytes) -> bool:
     return 2 * (lines[0] & lines[1]).total() >= max(1, *(counted.total() for counted in lines))
 
 
-def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> FileChange | Rename | str:
+def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> Rename | str:
     """The one file of code that was changed and is no test; else the reason why there is none."""
     moved = {rename.new: rename for rename in renames}
     left = {rename.old for rename in moved.values()}
@@ -110,14 +110,19 @@ def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> FileCh
     own = [change for change in code if not is_test(change.path)]
     if not own:
         return "only tests"
-    touched = [moved.get(change.path, change) for change in own]
-    touched = [change for change in touched if change.before != change.after]
-    if all(change.before is None or change.after is None for change in touched):
+    there = [moved[change.path] for change in own if change.path in moved]
+    there += [
+        Rename(change.path, change.path, change.before, change.after)
+        for change in own
+        if change.before and change.after
+    ]
+    edited = [rename for rename in there if rename.before != rename.after]
+    if not edited:
         return "only new or removed files"
-    return touched[0] if len(touched) == 1 else "several files"
+    return edited[0] if len(edited) + len(own) - len(there) == 1 else "several files"
 
 
-def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> Change | str:
+def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> ChangedFile | str:
     """Compare two versions of a file; the reason where the change asks nothing."""
     versions = [read_source(raw, name) for raw, name in ((before, path), (after, new_path or path))]
     if None in versions:
@@ -128,21 +133,22 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
         return "too many lines"
     removed = [line for hunk, _ in hunks for line in hunk]
     added = [line for _, hunk in hunks for line in hunk]
-    before_defs = read_definitions(old, language, tuple(sorted({*removed, *_before(old, hunks)})))
+    rows = old.text.splitlines()
+    before_defs = read_definitions(old, language, tuple(sorted({*removed, *_above(rows, hunks)})))
     after_defs = read_definitions(new, new_language, tuple(added))
-    if _code(old, language, removed, before_defs) == _code(new, new_language, added, after_defs):
+    old_code, new_code = _code(old, language, removed, before_defs), _code(new, new_language, added, after_defs)
+    if "".join(old_code.values()) == "".join(new_code.values()):
         return "only comments"
-    touched = {name for name in innermost(old, removed, before_defs).values() if name}
-    touched |= {name for name in innermost(new, added, after_defs).values() if name}
+    touched = {*innermost(old, removed, before_defs).values(), *innermost(new, added, after_defs).values()} - {""}
     if len(touched) > MOST_DEFINITIONS:
         return "too many definitions"
-    names = innermost(old, removed, before_defs) if removed else _insertions(old, new, hunks, before_defs, after_defs)
-    rows = old.text.splitlines()
+    replaced = [line for line in removed if re.search(r"\w", old_code[line])]
+    inserted = [hunk for hunk in hunks if any(new_code[line] for line in hunk[1])]
+    names = innermost(old, replaced, before_defs) or _insertions(old, new, inserted, before_defs, after_defs)
     lines = tuple(ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name)
     if not lines:
         return "outside of definitions"
-    is_insertion = not any(rows[line].strip() for line in removed)
-    return Change(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=is_insertion)
+    return ChangedFile(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=not replaced)
 
 
 Hunk = tuple[LineSpan, LineSpan]
@@ -185,30 +191,30 @@ def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language] | None:
     return SourceFile("", path, text), language
 
 
-def _code(file: SourceFile, language: Language, lines: Sequence[int], defined: Iterable[Definition]) -> str:
-    """The text on some lines without comments, docstrings and blanks."""
-    if not lines:
-        return ""
+def _code(file: SourceFile, language: Language, lines: Sequence[int], defined: Iterable[Definition]) -> dict[int, str]:
+    """Line -> its text without comments, docstrings and blanks."""
     rows = {line: list(file.line_text(LineSpan(line, line + 1))) for line in lines}
     for definition in defined:
         for line in definition.doc.lines if definition.doc and not definition.doc.followed else ():
-            rows.pop(line, None)
-    span = LineSpan(min(lines), max(lines) + 1)
-    for parsed in segments(file, language):
+            if line in rows:
+                rows[line] = []
+    # A language whose comments end with their line has none where the mark is missing.
+    has_comments = language.line_comment != "#" or any("#" in row for row in rows.values())
+    span = LineSpan(min(lines), max(lines) + 1) if lines else LineSpan(0, 0)
+    for parsed in segments(file, language) if lines and has_comments else ():
         for match in parsed.matches(GRAMMARS[language.name].comments, span):
             for node in (node for nodes in match.values() for node in nodes):
                 if rows.keys().isdisjoint(parsed.span(node)):
                     continue
                 chars = parsed.chars(node)
-                for line in file.lines_of(chars):
-                    if line in rows:
-                        start = file.chars_of(LineSpan(line, line)).start
-                        first, last = max(chars.start - start, 0), max(chars.end - start, 0)
-                        rows[line][first:last] = " " * len(rows[line][first:last])
-    return "".join("".join("".join(row).split()) for row in rows.values())
+                for line in rows.keys() & {*file.lines_of(chars)}:
+                    start = file.chars_of(LineSpan(line, line)).start
+                    first, last = max(chars.start - start, 0), max(chars.end - start, 0)
+                    rows[line][first:last] = " " * len(rows[line][first:last])
+    return {line: "".join("".join(row).split()) for line, row in rows.items()}
 
 
-def innermost(file: SourceFile, lines: Iterable[int], defined: Sequence[Definition]) -> dict[int, str]:
+def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definition]) -> dict[int, str]:
     """Line -> qualified name of the innermost definition, "" outside of all; blank lines are left out."""
     names = {line: "" for line in lines if file.line_text(LineSpan(line, line + 1)).strip()}
     for definition in defined:  # inner ones come after those around them
@@ -218,28 +224,23 @@ def innermost(file: SourceFile, lines: Iterable[int], defined: Sequence[Definiti
     return names
 
 
-def _before(file: SourceFile, hunks: Iterable[Hunk]) -> Iterator[int]:
-    """The last line with text before each insertion."""
-    rows = file.text.splitlines()
-    for removed, _ in hunks:
-        above = range(removed.start - 1, -1, -1) if not removed else ()
-        if (line := next((line for line in above if rows[line].strip()), None)) is not None:
-            yield line
+def _above(rows: Sequence[str], hunks: Iterable[Hunk]) -> list[int]:
+    """The last line with text before each of the hunks that has one."""
+    lines = (next((line for line in range(old.start - 1, -1, -1) if rows[line].strip()), None) for old, _ in hunks)
+    return [line for line in lines if line is not None]
 
 
 def _insertions(
-    old: SourceFile, new: SourceFile, hunks: Sequence[Hunk], before: Sequence[Definition], after: Sequence[Definition]
+    old: SourceFile, new: SourceFile, hunks: Iterable[Hunk], before: Sequence[Definition], after: Sequence[Definition]
 ) -> dict[int, str]:
     """Line before an insertion -> the definition that the insertion is in, if both are in one that was there before.
 
     A new function after another one is not in it, so that no line answers for it.
     """
-    names: dict[int, str] = {}
-    for removed, added in hunks:
-        line = next(_before(old, [(removed, added)]), None)
-        inside = set(innermost(new, added, after).values())
-        if line is not None and len(inside) == 1:
-            ((line, name),) = innermost(old, [line], before).items()
-            if name and name in inside:
-                names[line] = name
-    return names
+    rows = old.text.splitlines()
+    return {
+        line: name
+        for hunk in hunks
+        for line, name in innermost(old, _above(rows, [hunk]), before).items()
+        if name and {*innermost(new, hunk[1], after).values()} == {name}
+    }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from repoeval_bench.own.history.changes import Rename, one_file, read_source, renames_of
+from repoeval_bench.own.history.changes import one_file, read_source, renames_of
 from repoeval_bench.own.history.repository import History, MissingObjectError
 
 MOST = 250
 """Edits that are enough for the cost of one."""
 
 
-class Edit(NamedTuple):
+class FileEdit(NamedTuple):
     """One commit's edit of one file of code: its newest path in the commit, and its text before and after."""
 
     path: str
@@ -19,9 +19,9 @@ class Edit(NamedTuple):
     after: str
 
 
-def edits_of(history: History, limit: int = MOST) -> list[Edit]:
+def edits_of(history: History, limit: int = MOST) -> list[FileEdit]:
     """The last edits of one file of code, newest first, whatever their subjects say; at most `limit`."""
-    edits: list[Edit] = []
+    edits: list[FileEdit] = []
     for commit in history.log():
         if len(edits) == limit:
             break
@@ -32,12 +32,10 @@ def edits_of(history: History, limit: int = MOST) -> list[Edit]:
             touched = one_file(changed, renames_of(history, changed))
             if isinstance(touched, str):
                 continue
-            assert touched.before and touched.after
-            old, new = (touched.old, touched.new) if isinstance(touched, Rename) else (touched.path, touched.path)
-            before = read_source(history.blob(touched.before), old)
-            after = read_source(history.blob(touched.after), new)
+            before = read_source(history.blob(touched.before), touched.old)
+            after = read_source(history.blob(touched.after), touched.new)
         except MissingObjectError:
             continue
         if before and after and before[0].text != after[0].text:
-            edits.append(Edit(new, before[0].text, after[0].text))
+            edits.append(FileEdit(touched.new, before[0].text, after[0].text))
     return edits

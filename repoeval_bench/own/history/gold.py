@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.history.changes import Change, read_source
+from repoeval_bench.own.history.changes import ChangedFile, read_source
 
 AROUND = 5
 """Lines around each changed line that the deciding gold contains, within the definition."""
@@ -22,7 +22,7 @@ class FoundGold(NamedTuple):
     definitions: tuple[LineSpan, ...]
 
 
-def find_gold(raw: bytes, path: str, changes: Mapping[str, Change]) -> dict[str, FoundGold]:
+def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict[str, FoundGold]:
     """Key -> the gold of each change of a file, in the file's text at a base; changes whose gold is gone are left out.
 
     A changed line counts where the definition of its name has the same line exactly once.
@@ -39,7 +39,7 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, Change]) -> dict[str,
     by_name: dict[str, list[Definition]] = defaultdict(list)
     for definition in read_definitions(file, language, tuple(candidates)):
         by_name[definition.qualified].append(definition)
-    found = {}
+    golds = {}
     for key, change in changes.items():
         lines = {}
         for name, text in change.lines:
@@ -51,8 +51,8 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, Change]) -> dict[str,
             if len(matches) == 1:
                 lines[matches[0][0]] = matches[0][1]
         if lines:
-            found[key] = _gold(lines)
-    return found
+            golds[key] = _gold(lines)
+    return golds
 
 
 def _holder(line: int, defined: Iterable[Definition]) -> LineSpan | None:

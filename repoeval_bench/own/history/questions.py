@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.changes import AskedCommit
@@ -18,7 +18,7 @@ from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.own.history import changes, subjects
-from repoeval_bench.own.history.changes import Change, Rename, one_file, read_change, renames_of
+from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import FoundGold, find_gold
 from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
@@ -33,7 +33,7 @@ LONGEST = 2 * 365 * 86_400
 _BATCH = 256
 """Commits of the first-parent chain whose changes are read together."""
 
-NOT_HERE = "not here"
+NOT_HERE, FIRST = "not here", "only new or removed files"
 
 MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
     "merges",
@@ -49,7 +49,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer question has the same words",
-    GONE: "in the base none of the changed lines is at exactly one place of its definition, or the file is not searched",
+    GONE: "none of the changed lines is in the base, at exactly one place of its definition",
     OF_FILE: "the file has the most questions that one may have",
     OF_WINDOW: "the window has the most questions that one may have",
     OLDER: "too few are left before the oldest base for a window of their own",
@@ -93,6 +93,10 @@ class Window:
     tasks: tuple[Task, ...]
 
 
+def _effective(numbers: Counter[Any]) -> float:
+    return numbers.total() ** 2 / sum(number**2 for number in numbers.values()) if numbers else 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitQuestions:
     """The windows of a history, newest first, and the commits that ask nothing, by reason.
@@ -107,6 +111,18 @@ class CommitQuestions:
     notes: tuple[str, ...] = ()
 
     @property
+    def summary(self) -> str:
+        """Their number, and those of files and authors; the effective number is 1 / the sum of squared shares."""
+        commits = [task.change for task in self.tasks if task.change]
+        files, authors = Counter(one.file for one in commits), Counter(one.author for one in commits)
+        insertions = sum(one.is_insertion for one in commits)
+        return (
+            f"{count(len(commits), 'question')} of {count(self.seen, 'commit')}, {insertions} of them insertions; "
+            f"{count(len(files), 'file')} (effective number {_effective(files):.1f}) and "
+            f"{count(len(authors), 'author')} ({_effective(authors):.1f})"
+        )
+
+    @property
     def tasks(self) -> tuple[Task, ...]:
         """The questions of all windows, newest first."""
         return tuple(task for window in self.windows for task in window.tasks)
@@ -119,8 +135,9 @@ class _Group(NamedTuple):
     base: str | None
 
 
-class _Candidate(NamedTuple):
-    """A commit with a question about one file: its paths and contents before and after, and its newest path, `file`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A commit with a question about one file, whose newest path is `file`.
 
     `order` is the commit's place in the history, newest first.
     """
@@ -128,34 +145,31 @@ class _Candidate(NamedTuple):
     commit: Commit
     order: int
     subject: str
-    path: str
-    new_path: str
-    before: str
-    after: str
+    touched: Rename
     file: str
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """A candidate whose change can be looked for in a base."""
 
     candidate: _Candidate
-    change: Change
+    change: ChangedFile
 
 
-class _Found(NamedTuple):
+class _Match(NamedTuple):
     """A question whose gold is in a base, there at `path`."""
 
-    asked: _Asked
+    question: _Question
     path: str
     gold: FoundGold
 
 
 class _Draft(NamedTuple):
-    """A base, its questions, newest first, and how many have no gold in it."""
+    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it."""
 
     base: Commit
-    found: list[_Found]
-    gone: int
+    pending: list[_Question]
+    matches: list[_Match]
 
 
 def commit_questions(history: History, options: CommitOptions | None = None) -> CommitQuestions:
@@ -220,16 +234,16 @@ class _Reading:
     def drafts(self, groups: Iterable[_Group]) -> list[_Draft]:
         """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
         drafts: list[_Draft] = []
-        pending: list[_Asked] = []
+        pending: list[_Question] = []
         need, base = self.options.newest, None
         begun = self.history.commit(self.history.head).time
-        for group, asked in self._asked(groups):
+        for group, questions in self._answerable(groups):
             self.seen += len(group.commits)
             if (older := self._base(group)) is None:  # the first commit, or the end of a shallow clone
-                self.left_out[NOT_HERE] += len(asked)
+                self.left_out[OLDER] += len(questions)
                 break
             base = older
-            pending += asked
+            pending += questions
             is_long = begun - base.time > LONGEST
             if len(pending) < (FEWEST_TASKS if is_long else need):
                 continue
@@ -244,11 +258,16 @@ class _Reading:
             if usable >= self.options.most or len(drafts) == self.options.windows:
                 break
         if pending and base is not None:
-            if drafts and len(pending) < FEWEST_TASKS:
-                self.left_out[OLDER] += len(pending)
-            else:
+            longer = self._draft(base, [*(drafts[-1].pending if drafts else ()), *pending])
+            if not drafts:
+                drafts.append(longer)
+            elif len(pending) >= FEWEST_TASKS:
                 drafts.append(self._draft(base, pending))
-        self.left_out[GONE] += sum(draft.gone for draft in drafts)
+            elif len(longer.matches) > len(drafts[-1].matches):  # the last window takes what is too little for another
+                drafts[-1] = longer
+            else:
+                self.left_out[OLDER] += len(pending)
+        self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) for draft in drafts)
         return drafts
 
     def _base(self, group: _Group) -> Commit | None:
@@ -260,29 +279,29 @@ class _Reading:
             return None
         return base
 
-    def _asked(self, groups: Iterable[_Group]) -> Iterator[tuple[_Group, list[_Asked]]]:
+    def _answerable(self, groups: Iterable[_Group]) -> Iterator[tuple[_Group, list[_Question]]]:
         """Yield each group with its questions. Changes are read in batches by file, so that few trees are parsed."""
         remaining = iter(groups)
         while batch := list(islice(remaining, _BATCH)):
             candidates = {commit.id: self._candidate(commit) for group in batch for commit in group.commits}
             by_file = sorted(
                 (candidate for candidate in candidates.values() if isinstance(candidate, _Candidate)),
-                key=lambda candidate: (candidate.path, candidate.order),
+                key=lambda candidate: (candidate.touched.old, candidate.order),
             )
             read = {candidate.commit.id: self._change(candidate) for candidate in by_file}
             for group in batch:
-                asked = []
+                questions = []
                 for commit in group.commits:
                     candidate = candidates[commit.id]
                     result = candidate if isinstance(candidate, str) else read[commit.id]
-                    if isinstance(result, _Asked) and (words := question_of(result.candidate.subject).casefold()):
+                    if isinstance(result, _Question) and (words := question_of(result.candidate.subject).casefold()):
                         result = SAME if words in self._questions else result
                         self._questions.add(words)
                     if isinstance(result, str):
                         self.left_out[result] += 1
                     else:
-                        asked.append(result)
-                yield group, asked
+                        questions.append(result)
+                yield group, questions
 
     def _candidate(self, commit: Commit) -> _Candidate | str:
         """The file that a commit changed, if its subject asks something; else the reason why it is left out.
@@ -291,7 +310,7 @@ class _Reading:
         """
         order, self._order = self._order, self._order + 1
         if len(commit.parents) != 1:
-            return MERGE if commit.parents else NOT_HERE
+            return MERGE if commit.parents else NOT_HERE if self.history.is_end(commit) else FIRST
         try:
             changed = self.history.changes(self.history.commit(commit.parents[0]).tree, commit.tree)
             renames = renames_of(self.history, changed)
@@ -306,61 +325,62 @@ class _Reading:
         touched = one_file(changed, renames)
         if isinstance(touched, str):
             return touched
-        assert touched.before and touched.after
-        old, new = (touched.old, touched.new) if isinstance(touched, Rename) else (touched.path, touched.path)
-        file = self._newest_path.get(new, new)
-        return _Candidate(commit, order, subject, old, new, touched.before, touched.after, file)
+        file = self._newest_path.get(touched.new, touched.new)
+        return _Candidate(commit=commit, order=order, subject=subject, touched=touched, file=file)
 
-    def _change(self, candidate: _Candidate) -> _Asked | str:
+    def _change(self, candidate: _Candidate) -> _Question | str:
+        old, new, *blobs = candidate.touched
         try:
-            before, after = self.history.blob(candidate.before), self.history.blob(candidate.after)
+            before, after = map(self.history.blob, blobs)
         except MissingObjectError:
             return NOT_HERE
-        change = read_change(before, after, candidate.path, candidate.new_path)
-        return change if isinstance(change, str) else _Asked(candidate, change)
+        change = read_change(before, after, old, new)
+        return change if isinstance(change, str) else _Question(candidate, change)
 
-    def _draft(self, base: Commit, pending: Sequence[_Asked]) -> _Draft:
+    def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""
         blobs = self.history.files(base.tree)
-        by_path: dict[str, dict[str, Change]] = defaultdict(dict)
-        for asked in pending:
-            if (path := self._path_in(blobs, asked)) is not None:
-                by_path[path][asked.candidate.commit.id] = asked.change
+        by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
+        for question in pending:
+            if (path := self._path_in(blobs, question)) is not None:
+                by_path[path][question.candidate.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
             if name_reason(path, blobs) is None:
-                found = self._golds(blobs[path], path, of_path)
-                golds |= {commit_id: (path, gold) for commit_id, gold in found.items()}
-        found_all = [
-            _Found(asked, *golds[asked.candidate.commit.id]) for asked in pending if asked.candidate.commit.id in golds
+                of_version = self._golds(blobs[path], path, of_path)
+                golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
+        with_gold = [
+            _Match(question, *golds[question.candidate.commit.id])
+            for question in pending
+            if question.candidate.commit.id in golds
         ]
-        return _Draft(base, found_all, len(pending) - len(found_all))
+        return _Draft(base, pending, with_gold)
 
-    def _golds(self, blob: str, path: str, of_path: dict[str, Change]) -> dict[str, FoundGold]:
+    def _golds(self, blob: str, path: str, of_path: dict[str, ChangedFile]) -> dict[str, FoundGold]:
         """The gold of changes in one version of a file; most bases that are tried have the same version."""
         known = self._known[blob, path]
         if new := {commit_id: change for commit_id, change in of_path.items() if commit_id not in known}:
             try:
-                found = find_gold(self.history.blob(blob), path, new)
+                golds = find_gold(self.history.blob(blob), path, new)
             except MissingObjectError:
-                found = {}
-            known |= {commit_id: found.get(commit_id) for commit_id in new}
+                golds = {}
+            known |= {commit_id: golds.get(commit_id) for commit_id in new}
         return {commit_id: gold for commit_id in of_path if (gold := known[commit_id])}
 
-    def _path_in(self, blobs: Collection[str], asked: _Asked) -> str | None:
+    def _path_in(self, blobs: Collection[str], question: _Question) -> str | None:
         """The path in a base of the file that was changed later: the same, or one that it was moved from."""
-        path = asked.candidate.path
+        path = question.candidate.touched.old
         for order, old, new in self._moves:
             if path in blobs:
                 break
-            if order > asked.candidate.order and new == path:
+            if order > question.candidate.order and new == path:
                 path = old
         return path if path in blobs else None
 
 
 def _usable(drafts: Iterable[_Draft], per_file: int) -> int:
     """Count the questions that are left with so many of each file at most."""
-    of_file = Counter(found.asked.candidate.file for draft in drafts for found in draft.found)
+    of_file = Counter(match.question.candidate.file for draft in drafts for match in draft.matches)
     return sum(min(number, per_file) for number in of_file.values())
 
 
@@ -369,25 +389,25 @@ def _within_limits(drafts: Sequence[_Draft], options: CommitOptions, left_out: C
 
     Of a file the newest window keeps all that it may; the rest is spread evenly over the older windows.
     """
-    kept: list[list[_Found]] = []
-    by_file: dict[str, list[_Found]] = defaultdict(list)
+    kept: list[list[_Match]] = []
+    by_file: dict[str, list[_Match]] = defaultdict(list)
     for number, draft in enumerate(drafts):
         most = options.per_window if number else max(options.per_window, options.newest)
-        left_out[OF_WINDOW] += max(0, len(draft.found) - most)
-        kept.append(draft.found[:most])
-        for found in kept[-1]:
-            by_file[found.asked.candidate.file].append(found)
-    newest = {found.asked.candidate.commit.id for found in kept[0]} if kept else set()
+        left_out[OF_WINDOW] += max(0, len(draft.matches) - most)
+        kept.append(draft.matches[:most])
+        for match in kept[-1]:
+            by_file[match.question.candidate.file].append(match)
+    newest = {match.question.candidate.commit.id for match in kept[0]} if kept else set()
     chosen: set[str] = set()
     for of_file in by_file.values():
-        ids = [found.asked.candidate.commit.id for found in of_file]
+        ids = [match.question.candidate.commit.id for match in of_file]
         first = [commit_id for commit_id in ids if commit_id in newest][: options.per_file]
         older = [commit_id for commit_id in ids if commit_id not in newest]
         room = min(options.per_file - len(first), len(older))
         chosen.update(first, (older[i * len(older) // room] for i in range(room)))
     left_out[OF_FILE] += sum(map(len, kept)) - len(chosen)
     return [
-        draft._replace(found=[found for found in of_draft if found.asked.candidate.commit.id in chosen])
+        draft._replace(matches=[match for match in of_draft if match.question.candidate.commit.id in chosen])
         for draft, of_draft in zip(drafts, kept, strict=True)
     ]
 
@@ -396,29 +416,29 @@ def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
     windows: list[Window] = []
     authors: dict[str, int] = {}
     for draft in drafts:
-        if not draft.found:
+        if not draft.matches:
             continue
         own = month = f"{name}@{draft.base.day[:7]}"
         number = 2
         while own in {window.name for window in windows}:
             own, number = f"{month}_{number}", number + 1
         tasks = [
-            _task(own, draft.base, found, authors.setdefault(found.asked.candidate.commit.author, len(authors) + 1))
-            for found in draft.found
+            _task(own, draft.base, match, authors.setdefault(match.question.candidate.commit.author, len(authors) + 1))
+            for match in draft.matches
         ]
         windows.append(Window(name=own, base=draft.base, tasks=tuple(tasks)))
     return tuple(windows)
 
 
-def _task(repo: str, base: Commit, found: _Found, author: int) -> Task:
-    candidate, change = found.asked
+def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
+    candidate, change = match.question
     commit = candidate.commit
-    golds = [_gold(f"{repo}/{found.path}", spans) for spans in found.gold]
+    golds = [_gold(f"{repo}/{match.path}", spans) for spans in match.gold]
     first = golds[0][0].lines
     return Task(
         task_id=f"{repo}/{commit.id[:12]}",
         repo=repo,
-        path=found.path,
+        path=match.path,
         prompt=question_of(candidate.subject),
         ground_truth="",
         body=first,

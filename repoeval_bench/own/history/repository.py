@@ -9,11 +9,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.build.checkout import (
@@ -22,10 +24,14 @@ from repoeval_bench.dataset.build.checkout import (
     head_commit,
     open_objects,
 )
+from repoeval_bench.dataset.build.code import MAX_DEPTH
 from repoeval_bench.dataset.build.origin import repository_name
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
+
+MAX_FILES = 2_000_000
+"""Files in which two trees may differ. A few trees that hold each other's copies can name any number."""
 
 MAX_COMMITS = 50_000
 """Commits that are read at most, newest first: five years of nearly every repository."""
@@ -33,7 +39,8 @@ MAX_COMMITS = 50_000
 _CACHED_TREES, _CACHED_BLOBS = 20_000, 512
 
 
-class Commit(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
     """A commit: ids of itself, its parents and its tree; its time in seconds, its author, and its message."""
 
     id: str
@@ -76,7 +83,7 @@ class History:
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
         self.blob = lru_cache(_CACHED_BLOBS)(self._read_blob)
 
-    def __enter__(self) -> History:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -86,15 +93,15 @@ class History:
         """Read a commit; MissingObjectError if it is not here."""
         from dulwich.objects import Commit as Parsed
 
-        parsed = Parsed.from_raw_string(1, self._raw(commit_id, "commit"))
+        parsed = Parsed.from_string(self._raw(commit_id, "commit"))
         parents = () if commit_id in self._shallow else tuple(parent.decode() for parent in parsed.parents)
         return Commit(
-            commit_id,
-            parents,
-            parsed.tree.decode(),
-            parsed.commit_time,
-            parsed.author.decode("utf-8", "replace"),
-            parsed.message.decode("utf-8", "replace"),
+            id=commit_id,
+            parents=parents,
+            tree=parsed.tree.decode(),
+            time=parsed.commit_time,
+            author=parsed.author.decode("utf-8", "replace"),
+            message=parsed.message.decode("utf-8", "replace"),
         )
 
     def is_end(self, commit: Commit) -> bool:
@@ -128,8 +135,10 @@ class History:
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
-        roots = [self._root(tree) if tree else None for tree in (before, after)]
-        return list(self._changes(*roots, ""))
+        changed = self._changes(self._root(before) if before else None, self._root(after), "")
+        if len(differing := list(islice(changed, MAX_FILES + 1))) > MAX_FILES:
+            raise self._broken(after)
+        return differing
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
@@ -165,8 +174,8 @@ class History:
             if commit_id and (peeled := self._peeled(commit_id.decode())):
                 return peeled
         if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
-            ids = {found.decode() for found in self._store.iter_prefix(text.encode())}
-            if len(commits := {peeled for found in ids if (peeled := self._peeled(found))}) == 1:
+            ids = {one.decode() for one in self._store.iter_prefix(text.encode())}
+            if len(commits := {peeled for one in ids if (peeled := self._peeled(one))}) == 1:
                 return commits.pop()
         raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id or a tag")
 
@@ -187,19 +196,18 @@ class History:
         return here
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
-        if before == after:  # most subtrees: neither is read
+        if before == after or prefix.count("/") > MAX_DEPTH:  # most subtrees are equal, and neither is read
             return
         old, new = ({} if tree is None else self._entries(tree) for tree in (before, after))
         for name in sorted(old.keys() | new.keys()):
             was, now = old.get(name, (0, None)), new.get(name, (0, None))
             if was == now:
                 continue
-            folders = [tree if stat.S_ISDIR(mode) else None for mode, tree in (was, now)]
-            if any(folders):
-                yield from self._changes(*folders, f"{prefix}{name}/")
-            files = [blob if stat.S_ISREG(mode) else None for mode, blob in (was, now)]
-            if files[0] != files[1]:
-                yield FileChange(prefix + name, *files)
+            old_tree, new_tree = (tree if stat.S_ISDIR(mode) else None for mode, tree in (was, now))
+            yield from self._changes(old_tree, new_tree, f"{prefix}{name}/")
+            old_file, new_file = (blob if stat.S_ISREG(mode) else None for mode, blob in (was, now))
+            if old_file != new_file:
+                yield FileChange(prefix + name, old_file, new_file)
 
     def _read_tree(self, tree: str) -> dict[str, tuple[int, str]]:
         from dulwich.objects import parse_tree
@@ -218,10 +226,15 @@ class History:
         except KeyError as error:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library
-            raise UnreadableCheckoutError("its .git is broken or incomplete") from error
+            raise self._broken(object_id) from error
         if number != {"commit": 1, "tree": 2, "blob": 3}[kind]:
-            raise UnreadableCheckoutError(f"{object_id} is not a {kind}")
+            raise self._broken(object_id)
         return raw
+
+    def _broken(self, object_id: str) -> DatasetError:
+        return DatasetError(
+            f"the history of {self.name} cannot be read: its object {object_id} is broken; clone it again"
+        )
 
 
 def _shallow(common: Path) -> frozenset[str]:
@@ -247,14 +260,14 @@ def history_of(folder: Path | str) -> Iterator[History]:
     try:
         control, common = control_folders(top)
         head = head_commit(control, common)
-        if not head:
-            raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
-        prefix = "" if root == top else root.relative_to(top).as_posix()
-        name = repository_name((root.parent if root.name == ".git" else root).name.removesuffix(".git"))
-        with History(name, head, prefix, common, open_objects(common, head)) as history:
-            yield history
     except UnreadableCheckoutError as error:
         raise DatasetError(f"the history of {folder} cannot be read: {error}; clone it again") from error
     except OSError as error:
         reason = error.strerror or "a file"
         raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error
+    if not head:
+        raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
+    prefix = "" if root == top else root.relative_to(top).as_posix()
+    name = repository_name((root.parent if root.name == ".git" else root).name.removesuffix(".git"))
+    with History(name, head, prefix, common, open_objects(common, head)) as history:
+        yield history

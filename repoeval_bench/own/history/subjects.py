@@ -40,6 +40,8 @@ _CONVENTIONAL = re.compile(r"^(?P<type>[a-z][\w-]*)(?P<scope>\([^()]*\))?(?P<ban
 _TYPES = frozenset({"feat", "feature", "fix", "bugfix", "hotfix", "perf", "enh", "bug", "api", "new", "add", "dep"})
 _BRACKETED = re.compile(r"^\[(?P<type>[\w -]+)\]\s*")
 _PULL = re.compile(r"^merge (?:pull|merge) request\b|^merged? (?:in )?.*\bpull request #\d+", re.IGNORECASE)
+_PART = re.compile(r"^[\w./*,{} -]{1,40}:\s+")
+"""The part of the code that a subject concerns: `net/http: `; what follows it is the subject."""
 _TRAILING = re.compile(r"[\s.:;,!-]+$")
 
 
@@ -60,7 +62,7 @@ def subject_of(message: str) -> str:
 def question_of(subject: str) -> str:
     """The subject without links, numbers of issues and a conventional prefix."""
     text = _TICKET.sub("", _LINK.sub("", subject))
-    text = _ISSUE.sub("", text)
+    text = re.sub(r"^\s*(?:issue|bug)\s+", "", _ISSUE.sub("", text)) if _ISSUE.search(text) else text
     text = _BRACKETED.sub("", text)
     if (prefix := _CONVENTIONAL.match(text)) and _is_type(prefix):
         text = text[prefix.end() :]
@@ -76,9 +78,13 @@ def refusal(subject: str, author: str) -> str | None:
     if any(match["type"].lower() in chores["prefixes"] for match in kinds):
         return "reverts" if subject.lower().startswith("revert") else "by its prefix"
     question = question_of(subject)
+    part = _PART.match(question)
+    if part and not chores["prefixes"].isdisjoint(re.split(r"[^a-z]+", part[0].lower())):
+        return "by its prefix"
+    texts = [question, question[part.end() :]] if part else [question]
     for reason in REASONS:
         if reason not in (BOT, FEW_WORDS, NO_OBJECT, "by its prefix") and any(
-            pattern.search(question) for pattern in chores[reason]
+            pattern.search(text) for pattern in chores[reason] for text in texts
         ):
             return reason
     words = [word for word in question.split() if any(char.isalpha() for char in word)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, holm, intervals
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import HalfOpen, Interval
@@ -75,8 +75,8 @@ def changes_of(
 ) -> list[Statistic]:
     """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
     sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
-    ends = intervals(sample, np.random.default_rng(SEED))
-    adjusted = holm(flip_signs(*sample.parts(), np.random.default_rng(SEED)).p.tolist())
+    flipped = flip_signs(*sample.parts(), np.random.default_rng(SEED))
+    ends, adjusted = bounded(flipped, sample.n_clusters), holm(flipped.p.tolist())
     changes = []
     for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
         means = float(before[name].mean()), float(after[name].mean())

@@ -1,8 +1,8 @@
 """Read logs, and rankings and judgements in TREC files, as rows of the contract.
 
-A file's name decides its format: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's. Every other file is
-JSONL, as in `records`. TREC files have no source files, lines, chunkers or indexes: file and lines come from a corpus,
-the other names are `not stated`.
+A file's name decides its format, also with `.gz`: `.trec`, `.txt`, `.run` and `.qrels` are TREC's, and `.tsv` is BEIR's
+for judgements. Every other file is JSONL, as in `records`. TREC files have no source files, lines, chunkers or indexes:
+file and lines come from a corpus, the other names are `not stated`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,26 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.json_reader import UnreadableError
 from repoeval_bench.plugins.logs.records import Gold, log_faults, read_rows
 from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Retrieved, in_full, read_log
-from repoeval_bench.runs.trec import qrels_rows, read_run
+from repoeval_bench.runs.trec import beir_rows, qrels_rows, read_run
 
 TREC = (".trec", ".txt", ".run", ".qrels")
 NOT_STATED = "not stated"
 
 
+class _Graded(Gold):
+    """A line of qrels, whose grade may be below 0: in the pool, but not judged."""
+
+    gain: float
+
+
 def is_trec(path: Path) -> bool:
     """Return whether a file is one of TREC, and not JSONL."""
-    name = PurePath(path.name.lower())
-    return (name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix) in TREC
+    return _ending(path) in TREC
+
+
+def _ending(path: Path) -> str:
+    """The end of a file's name, without `.gz`."""
+    return PurePath(path.name.lower().removesuffix(".gz")).suffix
 
 
 def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Iterator[tuple[int, LogRow]]:
@@ -70,12 +80,13 @@ def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Itera
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
-    """Yield (line number or 0, row) for every judgement; a grade below 0 is not relevant, as trec_eval reads it."""
-    if is_trec(path):
-        for number, query_id, chunk_id, gain in qrels_rows(path):
-            yield number, Gold(query_id=query_id, chunk_id=chunk_id, gain=max(0.0, gain))
-    else:
+    """Yield (line number or 0, row) for every judgement; only qrels have grades below 0, which are not relevant."""
+    reader = qrels_rows if is_trec(path) else beir_rows if _ending(path) == ".tsv" else None
+    if reader is None:
         yield from read_rows(path, Gold)
+        return
+    for number, query_id, chunk_id, gain in reader(path):
+        yield number, _Graded(query_id=query_id, chunk_id=chunk_id, gain=gain)
 
 
 def _retrieved(

@@ -33,7 +33,7 @@ class Judgements:
     `pooled` says that files or lines were matched with the chunks that the log shows, because no corpus was given. Then
     chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files,
     sorted; `places` is query_id -> its gold's lines, if the gold is of kind `lines`. `names` is query_id -> field ->
-    the name that the gold gives there.
+    the name that the gold gives there. `chunks` are those that files and lines were matched with.
     """
 
     gains: dict[str, dict[str, float]]
@@ -42,6 +42,12 @@ class Judgements:
     names: dict[str, dict[str, str]]
     pooled: bool
     kind: str
+    chunks: ByFile
+
+    @property
+    def judged(self) -> AbstractSet[str]:
+        """The chunk ids of the gold, or its files."""
+        return set().union(*(self.files or self.gains).values())
 
     def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
         """Score by the measures that look at judged chunks alone; return measure -> one value per query."""
@@ -174,6 +180,7 @@ def judge_log(
         names=names,
         pooled=corpus is None and kind != "chunks",
         kind=kind,
+        chunks=by_file,
     )
 
 

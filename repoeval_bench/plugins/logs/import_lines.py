@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
+from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
@@ -77,6 +78,15 @@ class LineInputs:
             rankings=readable,
             files=files,
             unread=sum(len(ranking) < len(rankings[query_id]) for query_id, ranking in readable.items()),
+        )
+
+    def identity(self) -> tuple[Any, Any]:
+        """Return plain values for all that decides the line measures beside ranking and gold."""
+        places = self.context.places or {}
+        ranked = {chunk_id for ranking in self.rankings.values() for chunk_id, _ in ranking}
+        return (
+            {c: (places[c].file, places[c].lines.start, places[c].lines.end, places[c].header_nws) for c in ranked},
+            {name: sha256_text(file.text) for name, file in self.files.items()},
         )
 
 

@@ -17,7 +17,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_formats import is_trec, log_rows
+from repoeval_bench.plugins.logs.import_formats import log_rows
 from repoeval_bench.plugins.logs.import_gold import (
     ByFile,
     Groups,
@@ -29,6 +29,7 @@ from repoeval_bench.plugins.logs.import_gold import (
     read_log,
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
+from repoeval_bench.plugins.logs.import_names import count_known
 from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.runs.provenance import code_state, versions
@@ -76,7 +77,7 @@ def import_run(
     `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
     and latency_ms; those of the log take precedence. `depth` is that of a TREC run. Without `measures` the usual ones
     are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
-    gold that share no query, or contradict each other, are a ResultError.
+    gold that share nothing that could match (`count_known`), or contradict each other, are a ResultError.
     """
     try:
         # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
@@ -84,13 +85,17 @@ def import_run(
             entries = read_log(log, log_rows(log, corpus, depth))
             read = _Log.read(log, entries, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-            if judgements.pooled and is_trec(log):
-                raise UsageError(
-                    f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
-                )
+            known = count_known(judgements, read.rows.keys(), read.ids.keys(), gold=gold, log=log, corpus=corpus)
             lines = _lines(read, judgements, corpus, files)
             result = _JudgedLog.of(
-                read, judgements, gold, _resolved_measures(measures, lines, judgements), lines, cluster_by
+                read,
+                judgements,
+                gold=gold,
+                measures=_resolved_measures(measures, lines, judgements),
+                lines=lines,
+                cluster_by=cluster_by,
+                latencies=_latencies(timings),
+                known=known,
             )
             # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
             fields = Fields()
@@ -101,7 +106,7 @@ def import_run(
                 manifest=result.manifest(created, factor),
                 metrics=result.metrics(),
                 queries=result.query_rows(),
-                timings=_time_rows(result, timings),
+                timings=result.times,
                 qrels=qrels,
                 log=(line for _, line in read.lines(result.stored)),
             )
@@ -150,7 +155,8 @@ class _Row:
 class _Log:
     """A log read once: its `rows` and `rankings` by query.
 
-    `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `first` is the first row.
+    `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `ids` are those of chunks
+    in any ranking. `first` is the first row.
     `spool` holds each row as it is stored, in the order of `rows`.
     """
 
@@ -159,6 +165,7 @@ class _Log:
     rankings: dict[str, list[tuple[str, float]]]
     shown: ByFile
     places: Mapping[str, ChunkPlace]
+    ids: Mapping[str, str]
     first: LogRow
     spool: TextIO
 
@@ -190,6 +197,8 @@ class _Log:
             rankings[row.query_id] = [
                 (ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk
             ]
+            for entry in (*(row.raw_topk or ()), *(row.original_topk or ())):
+                ids.setdefault(entry.chunk_id, entry.chunk_id)
             for entry in row.topk if placed else ():
                 add_place(ranked, entry)
             for file, chunks in places_of([row]).items() if shown else ():
@@ -197,7 +206,9 @@ class _Log:
             # Empty fields are left out, so that a new field of the contract changes no run's id.
             spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
         assert first is not None
-        return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
+        return cls(
+            path=path, rows=rows, rankings=rankings, shown=places, places=ranked, ids=ids, first=first, spool=spool
+        )
 
     @property
     def unanswerable(self) -> frozenset[str]:
@@ -211,22 +222,20 @@ class _Log:
             if query_id in query_ids:
                 yield query_id, line
 
-    def digest(self, query_ids: Collection[str]) -> str:
-        """Hash the rows of these queries, with their latencies, for the run's id."""
-        digest = sha256(b"[")
-        separator = ""
-        for query_id, line in self.lines(query_ids):
-            latency = self.rows[query_id].latency_ms
-            row = json.loads(line) | ({} if latency is None else {"latency_ms": latency})
-            digest.update((separator + json.dumps(row, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
-            separator = ", "
-        digest.update(b"]")
+    def digest(self, query_ids: Collection[str], beside: Any) -> str:
+        """Hash the rows of these queries, and plain values that decide the run's numbers beside them."""
+        digest = sha256(json.dumps(beside, sort_keys=True).encode())
+        for _, line in self.lines(query_ids):
+            digest.update(json.dumps(json.loads(line), sort_keys=True).encode())
         return digest.hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JudgedLog:
-    """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store."""
+    """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store.
+
+    `times` are the latencies of stored rows. `known` counts the gold's files or chunk ids that log or corpus have.
+    """
 
     log: _Log
     gold: Path
@@ -236,6 +245,8 @@ class _JudgedLog:
     groups: Groups
     lines: LineInputs | None
     stored: Mapping[str, _Row]
+    times: Sequence[TimeRow]
+    known: int
     run_id: str
     dataset: DatasetRecord
 
@@ -244,41 +255,53 @@ class _JudgedLog:
         cls,
         log: _Log,
         judgements: Judgements,
+        *,
         gold: Path,
         measures: Sequence[str],
         lines: LineInputs | None,
         cluster_by: str | None,
+        latencies: Mapping[str, Mapping[str, float]],
+        known: int,
     ) -> Self:
-        """Score the log; a ResultError if it shares no query with the gold."""
-        if not judgements.gains.keys() & log.rows.keys():
-            raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
+        """Score the log; `latencies` are those beside it: query_id -> step -> milliseconds."""
         relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}
         by_lines = [name for name in measures if lines and inputs_of([name]) == INPUTS]
         scores = score_run(log.rankings, relevant, [name for name in measures if name not in by_lines])
         columns = dict(scores.values)
         if lines:
             columns |= score_run(lines.rankings, relevant, by_lines, lines.context).values
-        values = {name: columns[name].tolist() for name in measures}
+        values = {name: columns[name].tolist() for name in measures} | judgements.condensed(log.rankings)
         stored = {q: row for q, row in log.rows.items() if q in judgements.gains or q in log.unanswerable}
         n = len(judgements.gains)
         content = judgements.gains if judgements.kind == "chunks" else _gold_lines(gold)
         fingerprint = short_hash(json.dumps(content, sort_keys=True), 12)
+        groups = Groups.of(
+            judgements.gains,
+            judgements.names,
+            {query_id: row.names for query_id, row in log.rows.items()},
+            with_files=len(judgements.files) == len(judgements.gains),
+            cluster_by=cluster_by,
+        )
+        times = _time_rows(stored, latencies)
+        beside = (
+            [*values],
+            (judgements.kind, judgements.pooled, judgements.gains, known),
+            (groups.repositories, groups.clusters, groups.cluster_by),
+            lines and lines.identity(),
+            [row.as_json() for row in times],
+        )
         return cls(
             log=log,
             gold=gold,
             judgements=judgements,
             scores=scores,
-            values=values | judgements.condensed(log.rankings),
-            groups=Groups.of(
-                judgements.gains,
-                judgements.names,
-                {query_id: row.names for query_id, row in log.rows.items()},
-                with_files=len(judgements.files) == len(judgements.gains),
-                cluster_by=cluster_by,
-            ),
+            values=values,
+            groups=groups,
             lines=lines,
             stored=stored,
-            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored)}",
+            times=times,
+            known=known,
+            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored, beside)}",
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
                 fingerprint=fingerprint,
@@ -294,7 +317,8 @@ class _JudgedLog:
 
     @property
     def counts(self) -> Counts:
-        """Return how many queries are scored, and how many are not."""
+        """Return how many queries are scored and how many are not, and how much of the gold is known, if little."""
+        named = len(self.judgements.judged)
         return Counts(
             queries=len(self.judgements.gains),
             queries_without_relevant=self.scores.without_relevant,
@@ -302,6 +326,7 @@ class _JudgedLog:
             queries_without_gold=len(self.log.rows.keys() - self.judgements.gains.keys() - self.log.unanswerable),
             queries_no_answer=len(self.log.unanswerable),
             queries_without_cluster=self.groups.alone,
+            **({"gold_names": named, "gold_names_known": self.known} if 2 * self.known < named else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 
@@ -386,9 +411,12 @@ def _gold_lines(gold: Path) -> list[str]:
     return sorted(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:
+def _latencies(path: Path | None) -> dict[str, Mapping[str, float]]:
+    """Return query_id -> step -> milliseconds of a file of timings."""
     rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
-    joined = {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
-    for query_id, row in result.stored.items():
-        if latency := {**joined.get(query_id, {}), **(row.latency_ms or {})}:
-            yield TimeRow(query_id=query_id, latency_ms=latency)
+    return {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
+
+
+def _time_rows(stored: Mapping[str, _Row], latencies: Mapping[str, Mapping[str, float]]) -> list[TimeRow]:
+    joined = {query_id: {**latencies.get(query_id, {}), **(row.latency_ms or {})} for query_id, row in stored.items()}
+    return [TimeRow(query_id=query_id, latency_ms=latency) for query_id, latency in joined.items() if latency]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, all_mistakes
@@ -23,16 +23,21 @@ RANKINGS = ("topk", "raw_topk", "original_topk")
 """Fields of a row that rank chunks."""
 
 
+def _named(*names: str) -> Any:
+    return Field(validation_alias=AliasChoices(*names))
+
+
 class Gold(PlacedRecord):
     """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file.
 
     What a row says of its query (`repository`, `conversation`, a field of `extra`) holds for all rows of that query.
+    BEIR's names of the fields are read too.
     """
 
-    query_id: Name
-    chunk_id: str | None = None
+    query_id: Annotated[Name, _named("query_id", "query-id")]
+    chunk_id: Annotated[str | None, _named("chunk_id", "corpus-id")] = None
     file: str | None = None
-    gain: Annotated[float, Field(ge=0, le=LARGEST_GAIN)] = 1.0
+    gain: Annotated[float, Field(ge=0, le=LARGEST_GAIN), _named("gain", "score")] = 1.0
     repository: str | None = None
     conversation: str | None = None
     extra: Plain | None = None

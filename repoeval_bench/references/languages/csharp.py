@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.language_rules import LanguageRules, NodeKinds, parameters_of
 
-_COMMON = """
-AddRange AppendLine AsSpan BinarySearch CompareTo ConfigureAwait ContainsKey ContainsValue CopyTo EndsWith
-FirstOrDefault GetAwaiter GetBytes GetCustomAttributes GetEnumerator GetHashCode GetMethod GetMethods GetProperties
-GetProperty GetResult GetString GetType GetValue IndexOf InsertRange IsAssignableFrom IsMatch IsNullOrEmpty
-IsNullOrWhiteSpace LastIndexOf LastOrDefault MoveNext OrderBy OrderByDescending PadLeft PadRight ReadLine ReadToEnd
-ReferenceEquals RemoveAll RemoveAt RemoveRange SelectMany SequenceEqual SetValue SingleOrDefault SkipWhile StartsWith
-TakeWhile ThenBy ToArray ToCharArray ToDictionary ToInt32 ToInt64 ToList ToLower ToLowerInvariant ToString ToUpper
-ToUpperInvariant TrimEnd TrimStart TryAdd TryGetValue TryParse WriteLine
-"""
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_TYPES = ("generic_name", "nullable_type", "array_type", "pointer_type", "ref_type")
+_LISTS_OF_TYPES = ("type_argument_list", "base_list")
 
 
 class CSharp(LanguageRules):
     """C#. No `using` is read: a namespace does not say which files it is in."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["member_access_expression", "member_binding_expression"],
         calls=["invocation_expression"],
@@ -46,22 +43,55 @@ class CSharp(LanguageRules):
         ],
         generic=["generic_name"],
         wraps=["nullable_type", "pointer_type"],
-        opened=[
-            "binary_expression",
-            "is_pattern_expression",
-            "local_declaration_statement",
-            "parameter_list",
-            "parenthesized_expression",
-            "using_statement",
-        ],
-        around=["foreach_statement"],
         untyped=["implicit_type"],
-        binds={
-            "variable_declarator": ("name",),
-            "foreach_statement": ("left",),
-            "parameter": ("name",),
-            "declaration_expression": ("name",),
-        },
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier implicit_parameter",
+        binds="""
+            variable_declarator name around start
+            tuple_pattern|parenthesized_variable_designation name around start
+            declaration_expression|declaration_pattern|var_pattern|recursive_pattern|list_pattern name around start
+            parameter|parameter_list|bracketed_parameter_list|catch_declaration name around start
+            lambda_expression parameters inside start
+            foreach_statement left inside right
+            from_clause name around end
+            join_clause <in around start
+            let_clause <= around end
+            join_into_clause >into around end
+            query_expression >into inside start
+            invocation_expression arguments around start if:is_expression
+            accessor_declaration =value inside start if:set
+            accessor_declaration =value inside start if:init
+            accessor_declaration =value inside start if:add
+            accessor_declaration =value inside start if:remove
+            local_function_statement name around start
+            method_declaration|property_declaration|event_declaration name around start
+            enum_member_declaration|indexer_declaration name around start
+            class_declaration|struct_declaration|record_declaration name around start both
+            interface_declaration|enum_declaration|delegate_declaration name around start both
+            constructor_declaration|destructor_declaration name around start method
+            type_parameter name around start type
+            argument|attribute_argument|tuple_element name label start
+            subpattern <: label start
+            anonymous_object_creation_expression|with_initializer <= label start
+            labeled_statement <: label start
+            goto_statement ! label start
+        """,
+        scopes="""
+            block method_declaration constructor_declaration destructor_declaration operator_declaration
+            conversion_operator_declaration indexer_declaration local_function_statement lambda_expression
+            anonymous_method_expression for_statement foreach_statement using_statement fixed_statement
+            catch_clause switch_body switch_expression_arm while_statement query_expression accessor_declaration
+            class_declaration struct_declaration record_declaration interface_declaration delegate_declaration
+            tuple_type property_declaration
+        """,
+        outer="compilation_unit declaration_list enum_member_declaration_list",
+        within="parameter_list|parenthesized_pattern",
+        refers="""
+            alias_qualified_name.name alias_qualified_name.alias attribute.name member_access_expression.name
+            member_binding_expression.name qualified_name.name using_directive.name namespace_declaration.name
+            file_scoped_namespace_declaration.name
+        """,
     )
     self_names: ClassVar = frozenset({"this", "base"})
     super_names: ClassVar = frozenset({"base"})
@@ -69,6 +99,17 @@ class CSharp(LanguageRules):
     overloads = True
     inner_types = True
     sees_all = True
+
+    def space_of(self, node: Node) -> str:
+        """Return the space of a name: any but for the name of a type, which may be that of a local."""
+        inner, outer = node, node.parent
+        while outer is not None and outer.type in _TYPES:
+            inner, outer = outer, outer.parent
+        typed = outer is not None and inner in (
+            outer.child_by_field_name("type"),
+            outer.child_by_field_name("returns"),
+        )
+        return "type" if typed or (outer is not None and outer.type in _LISTS_OF_TYPES) else "any"
 
     def may_take(self, signature: str, arguments: int) -> bool:
         """Return whether a call fits by default values or by `params`."""

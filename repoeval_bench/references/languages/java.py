@@ -7,32 +7,24 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.references.resolved_name import Reason
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_JUMPS = ("return_statement", "throw_statement", "continue_statement", "break_statement")
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
-
-_COMMON = """
-addAll charAt compareTo compareToIgnoreCase computeIfAbsent computeIfPresent containsAll containsKey containsValue
-copyOf copyOfRange endsWith ensureCapacity entrySet equalsIgnoreCase forEach getBytes getCause getClass
-getDeclaredMethods getFirst getInstance getKey getLast getLength getMessage getMethod getName getOrDefault getProperty
-getSimpleName getStackTrace getType getValue hasMoreElements hasNext hashCode identityHashCode ifPresent indexOf
-intValue isAssignableFrom isBlank isEmpty isInstance isPresent keySet lastIndexOf listIterator longValue mapToInt
-mapToObj newInstance nextInt notifyAll orElse orElseGet orElseThrow parseInt printStackTrace putAll putIfAbsent
-readLine removeAll removeFirst removeIf removeLast replaceAll replaceFirst retainAll setLength startsWith subList
-subSequence toArray toCharArray toList toLowerCase toString toUpperCase valueOf
-"""
 
 
 class Java(LanguageRules):
     """Java."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["field_access", "scoped_identifier", "scoped_type_identifier"],
         calls=["method_invocation"],
@@ -44,30 +36,60 @@ class Java(LanguageRules):
         collections=["array_type"],
         classes=["class_declaration", "enum_declaration", "interface_declaration", "record_declaration"],
         generic=["generic_type"],
-        opened=[
-            "binary_expression",
-            "formal_parameters",
-            "inferred_parameters",
-            "parenthesized_expression",
-            "resource_specification",
-        ],
-        around=["enhanced_for_statement"],
-        binds={
-            "variable_declarator": ("name",),
-            "formal_parameter": ("name",),
-            "spread_parameter": ("name",),
-            "catch_formal_parameter": ("name",),
-            "enhanced_for_statement": ("name",),
-        },
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier type_identifier",
+        binds="""
+            variable_declarator name around name
+            formal_parameter|catch_formal_parameter name around start
+            resource name around name
+            enhanced_for_statement name inside value
+            lambda_expression parameters inside start
+            instanceof_expression name around name
+            type_pattern|record_pattern_component ! around name
+            type_parameter ! around start type
+            class_declaration|interface_declaration|enum_declaration|record_declaration name around start both
+            method_declaration|constructor_declaration|compact_constructor_declaration name around start method
+            annotation_type_element_declaration name around start method
+            enum_constant name around start
+            labeled_statement|break_statement|continue_statement ! label start
+            element_value_pair key label start
+        """,
+        scopes="""
+            block constructor_body method_declaration constructor_declaration compact_constructor_declaration
+            lambda_expression for_statement enhanced_for_statement try_with_resources_statement catch_clause
+            switch_block switch_rule if_statement while_statement do_statement class_declaration
+            interface_declaration enum_declaration record_declaration
+        """,
+        outer="program class_body interface_body enum_body enum_body_declarations annotation_type_body",
+        within="""
+            formal_parameters|type_bound|annotation|marker_annotation|generic_type|scoped_type_identifier
+            array_type|integral_type|floating_point_type|boolean_type|modifiers
+        """,
+        refers="scoped_identifier.name method_invocation.name annotation.name marker_annotation.name",
+        closed="""
+            if_statement.alternative try_with_resources_statement.catch_clause
+            try_with_resources_statement.finally_clause
+        """,
     )
     self_names: ClassVar = frozenset({"this", "super"})
     super_names: ClassVar = frozenset({"super"})
-    # An enumerator has no receiver in a `case`.
-    kinds: ClassVar = {False: frozenset({"class", "attribute"})}
     implicit_members = True
-    calls_no_local = True
+    types_apart = True
     overloads = True
     inner_types = True
+
+    def space_of(self, node: Node) -> str:
+        """Return the space of a name: a method may have the name of a local."""
+        call = node.parent if node.parent is not None and node.parent.type == "method_invocation" else None
+        is_method = call is not None and call.child_by_field_name("name") == node
+        return "method" if is_method else super().space_of(node)
+
+    def opens(self, scope: Node) -> bool:
+        """Return whether the code after an `if` has the variables of its patterns: its body ends by a jump."""
+        body = scope.child_by_field_name("consequence") if scope.type == "if_statement" else None
+        last = body.named_children[-1] if body is not None and body.type == "block" and body.named_children else body
+        return last is not None and last.type in _JUMPS
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read imports of classes, of members and of whole packages."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.core.grammars.javascript import is_required
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import EVERY, Import, Imports
-from repoeval_bench.references.language_rules import LanguageRules, NodeKinds
+from repoeval_bench.references.language_rules import LanguageRules
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _JS_FROM = re.compile(
     r"\b(?P<word>import|export)\s+(?:type\s+)?(?P<what>[\w$*\s{},]+?)\s*from\s*[\"'](?P<module>[^\"']+)[\"']"
@@ -22,41 +27,72 @@ _EXPORTS_ONE = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
 _JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
 """Endings that an import may omit: a script comes before the declaration file beside it."""
 
-_COMMON = """
-addEventListener appendChild charAt charCodeAt codePointAt createElement defineProperty dispatchEvent endsWith
-findIndex findLast findLastIndex flatMap forEach fromCharCode fromEntries getAttribute getDate getDay getElementById
-getFullYear getHours getMinutes getMonth getOwnPropertyDescriptor getOwnPropertyNames getPrototypeOf getSeconds
-getTime hasOwn hasOwnProperty indexOf insertBefore isArray isFinite isInteger isPrototypeOf lastIndexOf localeCompare
-matchAll padEnd padStart parseFloat parseInt preventDefault querySelector querySelectorAll reduceRight removeAttribute
-removeChild removeEventListener replaceAll setAttribute setInterval setPrototypeOf setTimeout startsWith
-stopPropagation toFixed toISOString toJSON toLocaleLowerCase toLocaleString toLocaleUpperCase toLowerCase toPrecision
-toReversed toSorted toSpliced toString toUpperCase trimEnd trimStart valueOf
-"""
-
 
 class JavaScript(LanguageRules):
     """JavaScript, TypeScript and TSX."""
 
-    common: ClassVar = frozenset(_COMMON.split())
-    nodes: ClassVar = NodeKinds(
-        binds={
-            "variable_declarator": ("name",),
-            "required_parameter": ("pattern",),
-            "optional_parameter": ("pattern",),
-            "catch_clause": ("parameter",),
-            "arrow_function": ("parameter",),
-            "for_in_statement": ("left",),
-        }
+    forms: ClassVar = binding_forms(
+        names="identifier shorthand_property_identifier_pattern type_identifier",
+        binds="""
+            variable_declaration ! function start
+            lexical_declaration|using_declaration ! around start
+            function_declaration|generator_function_declaration|function_signature name around start
+            function_expression|generator_function name inside start
+            class_declaration|abstract_class_declaration|enum_declaration name around start both
+            class name inside start both
+            interface_declaration|type_alias_declaration name around start type
+            internal_module|module name around start
+            type_parameter|mapped_type_clause name around start type
+            infer_type ! around start type
+            index_signature name inside start
+            formal_parameters ! around start
+            arrow_function parameter inside start
+            catch_clause parameter inside start
+            for_in_statement left inside start if:let
+            for_in_statement left inside start if:const
+            for_in_statement left inside start if:using
+            for_in_statement left function start if:var
+            pair key label start
+            method_definition|method_signature|abstract_method_signature|property_signature name label start
+            public_field_definition|enum_assignment|enum_body|required_parameter|optional_parameter name label start
+            field_definition property label start
+        """,
+        scopes="""
+            statement_block switch_body for_statement class_declaration abstract_class_declaration class
+            interface_declaration type_alias_declaration conditional_type index_signature
+            call_signature construct_signature constructor_type
+        """,
+        functions="""
+            function_declaration function_expression function_signature generator_function
+            generator_function_declaration arrow_function method_definition method_signature
+            abstract_method_signature function_type class_static_block program
+        """,
+        outer="program",
+        within="""
+            variable_declarator name
+            required_parameter|optional_parameter pattern
+            pair_pattern value
+            object_assignment_pattern|assignment_pattern left
+            infer_type !constraint
+        """,
+        refers="""
+            import_specifier.name import_specifier.alias export_specifier.name export_specifier.alias
+            jsx_opening_element.name jsx_closing_element.name jsx_self_closing_element.name generic_type.name
+            nested_type_identifier.name type_predicate.name
+        """,
     )
     self_names: ClassVar = frozenset({"this", "self", "super"})
     super_names: ClassVar = frozenset({"super"})
     open_objects: ClassVar = frozenset({"this"})
-    # A receiver may be a module, whose members are functions too.
-    kinds: ClassVar = {
-        True: frozenset({"method", "attribute", "function"}),
-        False: frozenset({"function", "class", "variable"}),
-    }
     scripted = True
+    types_apart = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a variable is an import by `require`."""
+        declarator: Node | None = name
+        while declarator is not None and declarator != node and declarator.type != "variable_declarator":
+            declarator = declarator.parent
+        return declarator is not None and is_required(declarator.child_by_field_name("value"))
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `import`, `export … from` and `require`."""
@@ -80,10 +116,6 @@ class JavaScript(LanguageRules):
                     # A required module is an object of its names, or the one value that it exports.
                     is_value = any(_EXPORTS_ONE.search(files.files[file].text) for file in modules)
                     yield Import(clause, match["member"] or ("default" if is_value else None), modules)
-
-    def decides_alone(self, name_in: str, defined_in: str) -> bool:
-        """Return False for a name in a script and a definition in a declaration file, which is often something else."""
-        return not defined_in.endswith(".d.ts") or name_in.endswith((".ts", ".tsx"))
 
 
 def _module(files: Imports, path: str, module: str) -> tuple[str, ...]:

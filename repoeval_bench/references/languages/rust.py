@@ -7,35 +7,26 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from repoeval_bench.references.binding_forms import binding_forms
 from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.references.resolved_name import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+_DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
-_COMMON = """
-and_then as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_ptr as_ref as_slice as_str as_string borrow_mut
-checked_add checked_sub chunks_exact clone_from contains_key copy_from_slice copy_within drain_filter ends_with
-extend_from_slice filter_map find_map flat_map for_each from_be_bytes from_bytes from_iter from_le_bytes from_str
-from_utf8 get_mut get_or_insert_with get_unchecked get_unchecked_mut into_boxed_slice into_inner into_iter into_string
-is_alphabetic is_ascii is_char_boundary is_digit is_empty is_err is_none is_null is_some is_whitespace iter_mut
-last_mut leading_zeros make_ascii_lowercase map_err map_or map_or_else max_value min_value next_back ok_or_else
-or_default or_else or_insert or_insert_with partial_cmp pop_back pop_front push_back push_front push_str retain_mut
-saturating_add saturating_sub size_hint size_of skip_while sort_by sort_by_key sort_unstable split_at split_at_mut
-split_first split_last starts_with strip_prefix strip_suffix swap_remove take_while to_ascii_lowercase to_be_bytes
-to_le_bytes to_lowercase to_owned to_string to_uppercase to_vec trailing_zeros trim_end trim_start try_from try_into
-type_name unwrap_err unwrap_or unwrap_or_default unwrap_or_else with_capacity wrapping_add wrapping_mul wrapping_sub
-write_all write_fmt write_str
-"""
+_PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
 
 
 class Rust(LanguageRules):
     """Rust."""
 
-    common: ClassVar = frozenset(_COMMON.split())
     nodes: ClassVar = NodeKinds(
         dotted=["field_expression", "scoped_identifier", "scoped_type_identifier"],
         calls=["call_expression"],
@@ -55,26 +46,63 @@ class Rust(LanguageRules):
         classes=["impl_item", "trait_item"],
         generic=["generic_type"],
         wraps=["abstract_type", "bounded_type", "bracketed_type", "dynamic_type", "pointer_type", "reference_type"],
-        opened=["binary_expression", "closure_parameters", "let_chain", "parameters", "parenthesized_expression"],
-        around=["for_expression", "match_arm"],
         patterns=["captured_pattern", "match_pattern", "mut_pattern", "ref_pattern", "reference_pattern"],
         aliases=["type_item"],
-        binds={"let_declaration": ("pattern",), "for_expression": ("pattern",), "parameter": ("pattern",)},
     )
-    self_names: ClassVar = frozenset({"self", "Self", "super"})
+    forms: ClassVar = binding_forms(
+        names="identifier shorthand_field_identifier type_identifier",
+        binds="""
+            let_declaration|let_condition pattern around end
+            for_expression pattern inside value
+            match_arm pattern inside start
+            closure_parameters ! around start
+            parameter pattern around start
+            function_item|function_signature_item|const_item|static_item|macro_definition name around start
+            struct_item|enum_item|union_item|trait_item|type_item|associated_type name around start both
+            mod_item name around start both
+            type_parameter name around start both
+            const_parameter name around start
+            label|lifetime ! label start
+            field_declaration name label start
+        """,
+        scopes="""
+            block closure_expression for_expression while_expression if_expression match_arm function_item
+            function_signature_item function_type impl_item trait_item struct_item enum_item union_item type_item
+            field_declaration_list enum_variant_list
+        """,
+        outer="source_file declaration_list",
+        within="""
+            parameter|field_pattern pattern name
+            tuple_struct_pattern|struct_pattern !type
+            match_pattern !condition
+            range_pattern|scoped_identifier|const_block|generic_pattern|macro_invocation|negative_literal
+        """,
+        refers="""
+            scoped_identifier.name scoped_type_identifier.name struct_expression.name type_binding.name
+            extern_crate_declaration.name extern_crate_declaration.alias use_as_clause.alias qualified_type.alias
+        """,
+        sealed="function_item const_item static_item",
+        closed="if_expression.alternative",
+    )
+    self_names: ClassVar = frozenset({"self", "Self"})
     standard: ClassVar = ("std", "core", "alloc")
     pointers: ClassVar = frozenset(
         {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
     )
     only_called: ClassVar = frozenset({"macro"})
     one_definition = True
+    types_apart = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name in a pattern is a constant or a variant, which begin with a capital."""
+        return not name.type.startswith("type") and node.type in _PATTERNS and text_of(name)[:1].isupper()
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `use` declarations, those of other crates of the repository too."""
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
             for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
-                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(parts[0])}\b", text):  # a type of this file
+                if (parts[0], False) in _declared(files, path):  # a type of this file
                     parts = ("self", *parts)  # noqa: PLW2901
                 outer, original = _module(files, path, parts[:-1]), parts[-1]
                 if original == "self":
@@ -102,15 +130,53 @@ class Rust(LanguageRules):
         """Return whether a path begins in these files: `serde_json::Error` does not."""
         outer = names.bare(path, NOWHERE, parts[-2])[0]
         known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
-        module = rf"\bmod\s+{re.escape(parts[0])}\b"
         # A crate's name is lower case; any other may be a type parameter.
         here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
-        return bool(here or re.search(module, names.text(path)))
+        return bool(here or (parts[0], True) in _declared(names.imports, path))
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
+        text, after = text_of(receiver), receiver.next_sibling
+        before = receiver.prev_sibling
+        # The arguments of a macro are a flat row of tokens.
+        while receiver.parent is not None and receiver.parent.type == "token_tree" and before and before.type == "::":
+            start = before.prev_sibling
+            text, before = f"{text_of(start)}::{text}", start.prev_sibling if start is not None else None
+        first, *rest = text.split("::")
+        if first not in ("self", "super") or after is None or after.type != "::":
+            return text
+        around = receiver.parent
+        inner: list[str] = []
+        while around is not None:
+            if around.type == "mod_item":
+                inner.insert(0, text_of(around.child_by_field_name("name")))
+            around = around.parent
+        here = [*filter(None, _own(path).removeprefix(_root(path)).split("/")), *inner]
+        for part in (first, *rest):
+            if part not in ("self", "super"):
+                break
+            here = here[:-1] if part == "super" else here
+        return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
+        start = path
+        if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
+            if imported.original is not None or not imported.files or not parts[1:]:
+                return None
+            start, parts = imported.files[0], ("self", *parts[1:])
+        files = _module(names.imports, start, tuple(parts), whole=True)
+        matches = names.in_files(path, files, name)
+        return (matches, None) if matches else None
 
     def looked_up(
         self, names: Names, path: str, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the members of that name of the type at a path."""
+        """Return the definitions of that name in the module at a path, else the members of the type there."""
+        if (matched := self.of_module(names, path, parts, name)) is not None:
+            return matched
         if not parts[1:]:
             return None
         classes, reason = names.types(path, parts)
@@ -136,15 +202,28 @@ class Rust(LanguageRules):
         return (own or matches)[0]
 
 
-def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the file of a module path, or of the nearest module around the item that it names."""
-    folder = posixpath.dirname(path)
-    own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
-    root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
+def _own(path: str) -> str:
+    """Return the path of a file's own module, which is the folder of the modules in it."""
+    return path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
+
+
+def _root(path: str) -> str:
+    """Return the folder of the crate's outermost module."""
+    return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
+
+
+def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = False) -> tuple[str, ...]:
+    """Return the file of a module path, or of the nearest module around the item that it names.
+
+    `whole`: all parts are modules, with files or inside the nearest file.
+    """
+    own = _own(path)
     first = parts[0] if parts else ""
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
         parts, first = ("self", *parts), "self"
-    here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    if here is None and whole and (first, True) in _declared(files, path):
+        here, parts = own, ("self", *parts)
     if here is None:
         return ()
     rest = list(parts[1:])
@@ -153,9 +232,19 @@ def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...
     for end in range(len(rest), -1, -1):
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
-        if sources := tuple(file for file in tries if file in files.files):
-            return sources[:1]
+        if source := next((file for file in tries if file in files.files), None):
+            inside = all((part, True) in _declared(files, source) for part in rest[end:])
+            return (source,) if inside or not whole else ()
     return ()
+
+
+def _declared(files: Imports, path: str) -> frozenset[tuple[str, bool]]:
+    """Return (name, whether it is a module) of the modules and types that a file declares."""
+
+    def read() -> frozenset[tuple[str, bool]]:
+        return frozenset((name, word == "mod") for word, name in _DECLARED.findall(files.files[path].text))
+
+    return files.once(("rust: declared", path), read)
 
 
 def _crates(files: Imports) -> Mapping[str, str]:

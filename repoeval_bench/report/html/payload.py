@@ -131,6 +131,8 @@ def _query(
         entry["definitions"] = [
             _definition(inspected, stored.file, query_id, runs, files) for inspected in stored.definitions
         ]
+    if stored.commit:
+        entry["asked"] = [stored.commit.commit, stored.commit.date, stored.commit.subject]
     owns = [inspected.own.get(query_id) if inspected else None for inspected in inspections]
     if any(owns):
         entry["own"] = [None if own is None else _lanes(own) for own in owns]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_columns
@@ -27,15 +26,21 @@ from repoeval_bench.report.html.tables import (
     page_table,
     score_columns,
     segments,
-    tested,
 )
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
-from repoeval_bench.report.run_ranking import Ranking, candidates_ranked, ranking, ranking_table
-from repoeval_bench.report.table import Column, table_of
+from repoeval_bench.report.run_ranking import (
+    RankedRow,
+    Ranking,
+    candidates_ranked,
+    candidates_table,
+    ranking,
+    ranking_table,
+)
+from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
-from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text
+from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
@@ -60,11 +65,10 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     """
     check_page()
     runs = page_runs(stored)
-    labels = {run.folder: label for label, run in answer.evidence[0].runs.items()} if answer else {}
-    runs = [replace(run, short=labels.get(run.stored.folder, run.short)) for run in runs]
+    labels = {run_id: label for label, run_id in answer.evidence[0].runs.items()} if answer else {}
+    runs = [replace(run, short=labels.get(run.stored.run_id, run.short)) for run in runs]
     measure = headline_measure(stored)
-    comparisons = compare(stored) if len(stored) > 1 else ()
-    worded = verdict(stored, comparisons)
+    worded = verdict(stored)
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
@@ -72,11 +76,14 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
-    differences, shown_differences = worded.record.differences, tested(worded.record.differences)
-    ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, worded.record)
+    differences = worded.record.differences
+    ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
     segment_table, warnings = segments(runs, measure, order)
+
+    def rows_table(rows: Sequence[RankedRow]) -> Table:
+        return candidates_table(ranks, rows, answer) if answer else ranking_table(ranks, rows, kind)
 
     def short_name(difference: Comparison) -> str:
         return runs[names[difference.treatment]].short
@@ -88,31 +95,33 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
             kind=kind,
             shared_chunker=_shared_chunker(runs),
-            dataset=metrics.dataset.label,
-            protocol=metrics.protocol,
+            dataset=answer.data if answer else metrics.dataset.label,
+            protocol=" and ".join(dict.fromkeys(one.protocol for one in answer.evidence))
+            if answer
+            else metrics.protocol,
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=worded,
-            verdict_text=verdict_text(worded.record, by_id) if answer else worded.text,
+            verdict_text="" if answer else worded.text,
             advice=answer_lines(answer)[0] if answer else advice(worded.record, by_id),
             evidence=answer_lines(answer)[1:] if answer else (),
             setups=setups_to_paste(answer) if answer else (),
             questions=[evidence_name(question) for question in answer.evidence] if answer else (),
             ranking=shown_ranks,
-            ranking_table=page_table(ranking_table(ranks, shown_ranks.rows, kind), order[:MOST_ROWS]),
-            more_rows=page_table(ranking_table(ranks, ranks.rows[MOST_ROWS:], kind), order[MOST_ROWS:]),
+            ranking_table=page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
+            more_rows=page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
             plot=_ranking_plot(worded, shown_ranks, stored),
             scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
             flipped=flipped_units(runs[0].scores.cluster_kind),
             differences=page_table(
                 table_of(
                     [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
-                    shown_differences,
+                    differences,
                     "page",
                 ),
-                [names[difference.treatment] for difference in shown_differences],
+                [names[difference.treatment] for difference in differences],
             )
-            if shown_differences
+            if differences
             else None,
             differences_note=differences_note(differences, len(runs)) if differences else "",
             charts=[_chart(figure) for figure in figures(stored)],
@@ -122,7 +131,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
-            artefacts=artefacts(runs, _report_command(stored, bm25, output)),
+            artefacts=artefacts(runs, _report_command(() if answer else stored, () if answer else bm25, output)),
             characters_note=CHARACTERS_NOTE.capitalize(),
             version=version("repoeval-bench"),
             style=style(_run_colours(stored)),
@@ -155,7 +164,7 @@ def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunVi
 
 
 def _report_command(stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str) -> list[str]:
-    """The words that make this page again: with the BM25 runs beside its own."""
+    """The words that make this page again, with the BM25 runs beside its own; without runs, that of the last answer."""
     named = [run.run_id for run in stored]
     words = ["repoeval-bench", "report", *named]
     if any(peer is not None and peer.stored.run_id not in named for peer in bm25):

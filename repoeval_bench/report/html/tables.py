@@ -198,21 +198,12 @@ def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tup
     return table_of(columns, range(len(parts)), "page"), [line.removeprefix("note: ") for line in warnings if line]
 
 
-def tested(differences: Sequence[Comparison]) -> list[Comparison]:
-    """Return the differences of measures that are not ceilings or shares, grouped by measure."""
-    shown = [comparison for comparison in differences if not comparison.measure.endswith((CEILING, SHARE))]
-    order = list(dict.fromkeys(comparison.measure for comparison in shown))
-    return sorted(shown, key=lambda comparison: order.index(comparison.measure))
-
-
 def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
     """Say how differences were tested."""
     first = differences[0]
-    hidden = any(comparison.measure.endswith(SHARE) for comparison in differences)
-    beside = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
     picked = ", so p is valid although the best was picked from these runs" if n_runs > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}.{beside} "
+        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}. "
         'Intervals are not adjusted. "Not significant" does not mean equal.'
     )

@@ -275,9 +275,32 @@ def test_links_and_odd_names(tmp_path):
         (lambda folder: (folder / "a.py").write_bytes(b"x = 1\0\n"), "1 not text"),
         (lambda folder: (folder / "a.py").write_text("x = 1\n" * 1_000_000), "1 too large"),
         (lambda folder: (folder / "a_pb2.py").write_text("x = 1\n"), "these are built files"),
-        (lambda folder: (folder / "a.py").write_text("x = 1\n"), "give no task"),
+        (lambda folder: (folder / "a.py").write_text("x = 1\n"), "no task: no function in them has a body; name more"),
+        (
+            lambda folder: (folder / "a.py").write_text("def f():\n    return 1\n" * 2),
+            "no function in them has 3 to 30 non-blank lines to write (2 short); name more code",
+        ),
+        (
+            lambda folder: (folder / "a.cpp").write_text("int f(int a)\n{\n  int b = a;\n  b = ? 3;\n  return b;\n}\n"),
+            "no function in them can be one; left out: 1 syntax error; name more code",
+        ),
+        (
+            lambda folder: write_files(folder, {"a.d.ts": "export declare function f(): 1;\n", "b.min.js": "f()\n"}),
+            "no function in them has a body; name a checkout of their sources (1 built file left out)",
+        ),
     ],
-    ids=["empty", "no language", "not UTF-8", "binary", "a million lines", "generated", "no task"],
+    ids=[
+        "empty",
+        "no language",
+        "not UTF-8",
+        "binary",
+        "a million lines",
+        "generated",
+        "no function",
+        "short",
+        "broken",
+        "built",
+    ],
 )
 def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, make, says):
     folder = tmp_path / "source"
@@ -407,3 +430,21 @@ def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch,
     go = write_files(tmp_path / "go", {"a.go": "package a\n\nfunc A() int {\n\treturn 1\n}\n"})
     with pytest.raises(NoDataError, match=re.escape(install_command())):
         build(tmp_path / "other", go)
+
+
+def test_a_pack_names_the_code_that_is_not_read(tmp_path):
+    """Notebooks and files of unknown languages, the most first; documents and data are no code."""
+    code = tmp_path / "code"
+    code.mkdir()
+    for name in ("a.ipynb", "b.ipynb", "main.kt", "README.md", "data.json", "logo.svg"):
+        (code / name).write_text("{}\n")
+    (code / "a.py").write_text("def gather(items):\n    total = len(items)\n    print(total)\n    return total\n")
+    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack")
+    pack = Pack.find(str(tmp_path / "pack"))
+    assert list(pack.unread.items()) == [("notebook", 2), (".kt file", 1)]
+    (code / "main.kt").unlink()
+    for path in code.glob("*.ipynb"):
+        path.unlink()
+    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "plain")
+    assert not Pack.find(str(tmp_path / "plain")).unread
+    assert "  unread: {}" not in (tmp_path / "plain" / "pack.yaml").read_text()

@@ -1,6 +1,7 @@
 """Checkouts that are not one's own: nothing in them runs, is fetched or is waited for; and what git says stays true."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -8,7 +9,12 @@ import zlib
 from pathlib import Path
 
 import pytest
+from dulwich.ignore import translate
+from dulwich.wildmatch import MalformedPattern
+from hypothesis import given
+from hypothesis import strategies as st
 
+from repoeval_bench.dataset.build.checkout import _without_retries
 from repoeval_bench.dataset.build.code import Gathered, gather
 from repoeval_bench.dataset.build.folders import open_folder
 from support.codebase import commit, git, write_code, write_files
@@ -182,7 +188,14 @@ def test_a_pipe_or_device_is_not_waited_for(folder, tmp_path):
     assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
 
 
-@pytest.mark.parametrize("bomb", ["object", "trees", "text", "pattern"])
+def made_tree(folder, *trees, length=1):
+    """Store a tree that holds these trees, "" for none, by long names."""
+    rows = "".join(f"040000 tree {tree}\t{chr(97 + i) * length}\n" for i, tree in enumerate(trees) if tree)
+    words = ["git", "-C", str(folder), "mktree"]
+    return subprocess.run(words, input=rows, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("bomb", ["object", "files", "folders", "deep", "text"])
 def test_what_unpacks_without_end_is_refused(folder, bomb, monkeypatch):
     objects = folder / ".git" / "objects"
     tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
@@ -192,17 +205,15 @@ def test_what_unpacks_without_end_is_refused(folder, bomb, monkeypatch):
         packer = zlib.compressobj()
         size = 100 << 20
         path.write_bytes(packer.compress(f"tree {size}\0".encode() + bytes(size)) + packer.flush())
-    elif bomb == "trees":
-        monkeypatch.setattr("repoeval_bench.dataset.build.checkout.MAX_FILES", 1000)
-        inner = git(folder, "write-tree").strip()
-        for _ in range(12):  # 5 ^ 12 files
-            rows = "".join(f"040000 tree {inner}\t{name}\n" for name in "abcde")
-            words = ["git", "-C", str(folder), "mktree"]
-            inner = subprocess.run(words, input=rows, capture_output=True, text=True, check=True).stdout.strip()
-        git(folder, "update-ref", "HEAD", git(folder, "commit-tree", "-m", "x", inner).strip())
+    elif bomb == "text":
+        (folder / ".gitignore").write_text("x\n" * 1_000_000)
+        (folder / "untracked.txt").write_text("")
     else:
-        (folder / ".gitignore").write_text("*a" * 30 + "b\n" if bomb == "pattern" else "x\n" * 1_000_000)
-        (folder / ("a" * 200 + ".txt")).write_text("")
+        monkeypatch.setattr("repoeval_bench.dataset.build.checkout.MAX_PATHS", 1_000_000)
+        inner = git(folder, "write-tree").strip() if bomb == "files" else made_tree(folder, "")
+        for _ in range(20):  # 5 ^ 20 folders, or 20 of them with a path that is too long
+            inner = made_tree(folder, *(inner,) * 5) if bomb != "deep" else made_tree(folder, inner, length=50_000)
+        git(folder, "update-ref", "HEAD", git(folder, "commit-tree", "-m", "x", inner).strip())
     assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
 
 
@@ -218,11 +229,55 @@ def test_a_damaged_checkout_is_a_folder(folder):
             assert files == whole[1]
             assert facts["kind"] == "folder" or facts["commit"] in {"", whole[0]["commit"]}
         path.write_bytes(kept)
-    git(folder, "update-index", "--split-index")
-    assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
     (folder / ".git" / "reftable").mkdir()
     assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
     assert (folder / ".git" / "refs" / "heads").is_dir()  # nothing is written
+
+
+def test_an_index_in_parts_is_named_with_what_makes_it_whole(folder):
+    whole = read(folder)
+    git(folder, "update-index", "--split-index")
+    assert "its index is split; `git update-index --no-split-index`" in open_folder(folder).notes[0]
+    git(folder, "update-index", "--no-split-index")
+    assert read(folder) == whole
+    git(folder, "sparse-checkout", "set", "--cone", "--sparse-index", "ledger")
+    assert "its index is sparse; `git sparse-checkout reapply --no-sparse-index`" in open_folder(folder).notes[0]
+    git(folder, "sparse-checkout", "reapply", "--no-sparse-index")
+    assert read(folder)[0]["kind"] == "git"
+    git(folder, "sparse-checkout", "disable")
+    assert read(folder) == whole
+
+
+STARS = {
+    "name": ("*a*a*a*a*a*b\n", "a" * 250 + ".py"),
+    "classes": ("*[a]*?*[!b]*a?*b\n", "a" * 250 + ".py"),
+    "folders": ("**/a/**/a/**/a/**/a/**/b\n", "a/" * 150 + "a.py"),
+    "both": ("**/*a*a/**/*a*a/**/*a*a/**/*b\n", "aaaa/" * 100 + "a.py"),
+}
+
+
+@pytest.mark.parametrize("name", STARS)
+def test_many_stars_take_no_time(tmp_path, name):
+    pattern, path = STARS[name]
+    git(tmp_path, "init", "-q")
+    write_files(tmp_path, {".gitignore": pattern * 1000, path: "x = 1\n"})
+    assert path in open_folder(tmp_path).paths
+
+
+@given(
+    pattern=st.lists(st.sampled_from(["*", "**/", "/**", "/", "a", "b", "?", "[ab]", "[!a]", "\\*"]), min_size=1),
+    names=st.lists(st.text("ab*/", min_size=1), min_size=1),
+)
+def test_rules_match_what_they_did_before_their_stars_were_made_fast(pattern, names):
+    """dulwich's own expression, which may take any time, decides the same on short names."""
+    line = "".join(pattern).encode()
+    paths = ["/".join(filter(None, name.split("/"))) for name in names if name.strip("/")]
+    try:
+        slow, fast = translate(line), _without_retries(translate(line))
+    except MalformedPattern:
+        return
+    for path in paths:
+        assert bool(re.fullmatch(slow, path.encode())) == bool(re.fullmatch(fast, path.encode())), (line, path)
 
 
 def test_git_is_not_needed(folder, monkeypatch, tmp_path):
@@ -290,6 +345,30 @@ def test_what_is_ignored_is_what_git_ignores(tmp_path):
     assert set(open_folder(folder / "sub").paths) == set(filter(None, inner))
     assert open_folder(folder / "all" / "d").facts == {"kind": "folder"}
     assert open_folder(folder / "out").facts["kind"] == "git"  # git ignores it, and tracks a file in it
+
+
+def test_each_checkout_in_a_folder_is_read_by_its_own_rules(tmp_path, folder):
+    """A linked worktree beside its repository has the same files again."""
+    for name in ("one", "two"):
+        write_files(tmp_path / name, {".gitignore": "out/\n", "a.py": "x = 1\n", "out/b.py": "x = 2\n"})
+        commit(tmp_path / name)
+    write_files(tmp_path / "plain", {"out/c.py": "x = 3\n"})
+    git(tmp_path / "one", "worktree", "add", "-q", str(tmp_path / "again"))
+    shutil.rmtree(folder)
+    origin = open_folder(tmp_path)
+    assert {path for path in origin.paths if path.endswith(".py")} == {"one/a.py", "two/a.py", "plain/out/c.py"}
+    assert origin.facts == {"kind": "folder"}
+    assert origin.skipped["ignored by git"] == 3
+    (note,) = origin.notes
+    assert note == f"{tmp_path / 'again'} is a worktree of the repository in {tmp_path / 'one'}; it is not read"
+
+
+def test_a_checkout_in_a_folder_that_cannot_be_read_is_named(tmp_path, folder):
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n\0")
+    (folder / ".git" / "index").write_bytes(b"no index")
+    origin = open_folder(tmp_path)
+    assert origin.paths
+    assert [note.partition(":")[0] for note in origin.notes] == [f"{folder} is a git checkout that is not read"]
 
 
 def test_pipes_and_sockets_are_counted(folder):

@@ -1,10 +1,15 @@
 """`logs import` on TREC files: runs, qrels, and a corpus that says where chunks lie."""
 
+import random
+import re
+
+import ir_measures
 import pytest
 
 from plugins.logs.made_logs import own_gold
 from repoeval_bench import find_run, load_benchmark, plan_run
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import MetricError, ResultError, UsageError
+from repoeval_bench.plugins.logs.import_gold import judge_log
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED
@@ -94,6 +99,43 @@ def test_two_rankings_are_compared_like_any_runs(stored_runs, tmp_path):
     assert find_run("_two-", tmp_path / "out").metrics.retriever == "two"
 
 
+GRADES = {"q one": {"c a": 2, "b": 0}, "p": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("test.tsv", "{}\t{}\t{}\r\n"),
+        ("TEST.tsv.gz", "{}\t{}\t{}\n\n"),
+        ("test.jsonl", '{{"query-id": "{}", "corpus-id": "{}", "score": {}}}\n'),
+        ("gold.jsonl", '{{"query_id": "{}", "chunk_id": "{}", "gain": {}}}\n'),
+    ],
+)
+def test_qrels_of_beir_are_gold(tmp_path, name, line):
+    """Both forms that BEIR's and MTEB's loaders read; ids may hold blanks."""
+    header = "query-id\tcorpus-id\tscore\n" if ".tsv" in name.lower() else ""
+    rows = [line.format(query, chunk, gain) for query, gains in GRADES.items() for chunk, gain in gains.items()]
+    write_text(tmp_path / name, header + "".join(rows))
+    assert judge_log({}, tmp_path / name, None).gains == GRADES
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "BEIR's qrels begin with a line of query-id, corpus-id, score, separated by tabs"),
+        ("q\t0\ta\t1\n", "name TREC qrels .qrels"),
+        ("query-id\tcorpus-id\tscore\nq a 1\n", "gold.tsv:2: a line has query-id, corpus-id, score"),
+        ("query-id\tcorpus-id\tscore\n\ta\t1\n", "gold.tsv:2: a line has"),
+        ("query-id\tcorpus-id\tscore\nq\ta\tone\n", "gold.tsv:2: the gain 'one' is not a number"),
+        ("query-id\tcorpus-id\tscore\nq\ta\t1\nq\ta\t1\n", "gold.tsv:3: 'a' appears twice in query 'q'"),
+    ],
+)
+def test_a_broken_line_of_beir_is_named(tmp_path, text, part):
+    (tmp_path / "gold.tsv").write_text(text)
+    with pytest.raises(MetricError, match=re.escape(part)):
+        judge_log({}, tmp_path / "gold.tsv", None)
+
+
 def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):
     """Gain 0 and grades below it are judgements: judged@5 counts them, as gold rows with gain 0 count."""
     (tmp_path / "run.trec").write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\nq Q0 d 4 0.5 t\n")
@@ -101,6 +143,43 @@ def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):
     run = imported(tmp_path / "run.trec", tmp_path / "gold.qrels", tmp_path / "out", measures=["precision@4"])
     assert run.metrics.micro["judged@5"] == pytest.approx(3 / 4)
     assert run.metrics.micro["precision@4"] == 0.25
+
+
+def graded_run(queries=150, pool=15):
+    """(run, qrels) of grades from -3 to 2, a relevant one in each query; scores have ties."""
+    rng, ids = random.Random(0), [f"c{i:02}" for i in range(pool)]
+    run, qrels = {}, {}
+    for name in map("q{}".format, range(queries)):
+        run[name] = {chunk: rng.randint(0, 12) / 8 for chunk in rng.sample(ids, rng.randint(1, pool))}
+        grades = {chunk: rng.choice([-3, -2, -1, 0, 0, 1, 2]) for chunk in rng.sample(ids, rng.randint(1, pool))}
+        qrels[name] = grades | {rng.choice(ids): 1}
+    return run, qrels
+
+
+def test_grades_below_0_score_as_they_do_in_trec_eval(tmp_path):
+    """They were in the pool and not judged, so bpref skips them; judged@k counts them, as ir_measures does.
+
+    The stored judgements keep them: trec_eval gives the same scores of the folder's own files.
+    """
+    run, qrels = graded_run()
+    lines = [f"{q} Q0 {chunk} 1 {score} t\n" for q, scores in run.items() for chunk, score in scores.items()]
+    (tmp_path / "a.run").write_text("".join(lines))
+    grades = [f"{q} 0 {chunk} {grade}\n" for q, of_query in qrels.items() for chunk, grade in of_query.items()]
+    (tmp_path / "a.qrels").write_text("".join(grades))
+    names = {"ndcg@10": "nDCG@10", "mrr": "RR", "ap": "AP", "precision@5": "P@5", "recall@5": "R@5", "rprec": "Rprec"}
+    names |= {"bpref": "Bpref"}
+    result = imported(tmp_path / "a.run", tmp_path / "a.qrels", tmp_path / "out", measures=[*names][:-1])
+    ours = {row["query_id"]: row for row in result.per_query()}
+    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
+    stored = list(ir_measures.read_trec_qrels(read_text(result.folder / QRELS)))
+    for judged in (qrels, stored):
+        for metric in ir_measures.iter_calc([*measures.values()], judged, run):
+            (name,) = (name for name, measure in measures.items() if measure == metric.measure)
+            assert ours[metric.query_id][name] == pytest.approx(metric.value, abs=1e-12), (name, metric.query_id)
+    # The reference breaks ties by the smaller id, so it gets scores without ties.
+    ranked = {q: {c: -i for i, (c, _) in enumerate(r)} for q, r in result.rankings().items()}
+    for metric in ir_measures.iter_calc([ir_measures.Judged @ 5, ir_measures.Judged @ 10], qrels, ranked):
+        assert ours[metric.query_id][str(metric.measure).lower()] == pytest.approx(metric.value, abs=1e-12)
 
 
 def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):

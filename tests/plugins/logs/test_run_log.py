@@ -14,8 +14,8 @@ from plugins.logs.made_logs import log_row
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
-from repoeval_bench.plugins.logs.records import read_rows, schema
-from repoeval_bench.runs.log import LogRow, check_row
+from repoeval_bench.plugins.logs.records import Gold, Judgement, read_rows, schema
+from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved, check_row
 from support.runs import write_rows
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -92,11 +92,9 @@ def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
     assert (result.gains, result.pooled) == ({"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, False)
 
 
-@pytest.mark.parametrize(
-    ("lines", "relevant"), [((0, 10), "a"), ((9, 11), "ab"), ((10, 11), "b"), ((20, 30), ""), ((5, 5), "")]
-)
+@pytest.mark.parametrize(("lines", "relevant"), [((0, 10), "a"), ((9, 11), "ab"), ((10, 11), "b"), ((20, 30), "")])
 def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
-    """Half-open ranges: touching is not sharing; an empty range finds nothing, but its query stays."""
+    """Half-open ranges: touching is not sharing; a query whose lines no chunk shares stays."""
     result = judged(tmp_path, {"query_id": "q", "file": "r/f.py", "start_line": lines[0], "end_line": lines[1]})
     assert result.gains == {"q": dict.fromkeys(relevant, 1.0)}
     assert result.kind == "lines"
@@ -169,6 +167,29 @@ def test_several_mistakes_of_a_row_stand_on_lines_of_their_own(tmp_path):
 )
 def test_broken_gold_names_file_and_line(tmp_path, gold, message):
     assert message in refused(judged, tmp_path, *gold)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "wrong"), [(5, 5, "are empty"), (0, 0, "are empty"), (7, 5, "are not a range")]
+)
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        (Gold, {"query_id": "q", "file": "r/f.py"}),
+        (LoggedChunk, {"chunk_id": "c", "file": "r/f.py"}),
+        (Judgement, {"query_id": "q", "chunk_id": "c", "grade": 2}),
+        (Retrieved, {"rank": 1, "chunk_id": "c", "score": 1.0}),
+    ],
+)
+def test_lines_that_nothing_can_match_are_refused_wherever_they_are_read(tmp_path, model, fields, start, end, wrong):
+    """Lines that count from 1 and include the last one look like this; the message says how lines count here."""
+    path = write(tmp_path / "rows.jsonl", {**fields, "start_line": 4, "end_line": 5}, fields | at(start, end))
+    message = f"rows.jsonl:2: lines {start} to {end} {wrong}; lines count from 0, and the end is not included"
+    assert message in refused(read_rows, path, model)
+
+
+def at(start, end):
+    return {"start_line": start, "end_line": end}
 
 
 @given(

@@ -43,7 +43,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     required=True,
     type=INPUT,
     metavar="FILE",
-    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or TREC qrels.",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or BEIR.",
 )
 @click.option(
     "--corpus",
@@ -118,13 +118,14 @@ def import_command(
         depth=depth,
     )
     note(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
+    notes = [*_notes(run)]
     if as_json:
-        print_json(run.metrics.as_json())
+        print_json(run.metrics.as_json() | {"notes": notes})
         return
     echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
     for name, value in run.metrics.micro.items():
         echo(f"{heading(name):<14} {value:.4f}")
-    for sentence in _notes(run):
+    for sentence in notes:
         echo(f"note: {sentence}")
 
 
@@ -141,6 +142,12 @@ def _notes(run: RunView) -> Iterator[str]:
         "without an answer, not scored; `logs pipeline` says what they were given": counts.queries_no_answer,
     }
     yield from (f"{count(number, 'query')} {what}" for what, number in queries.items() if number)
+    if counts.gold_names and imported:
+        names = "chunk ids" if imported.gold_kind == "chunks" else "files"
+        yield (
+            f"only {counts.gold_names_known} of the gold's {counts.gold_names} {names} are in the log or the corpus, "
+            "so the others are not found; check that they are named alike"
+        )
     if copied := copy_note(run.metrics.gold_in_query):
         yield copied
     if counts.queries_not_read is None:

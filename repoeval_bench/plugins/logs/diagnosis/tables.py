@@ -137,4 +137,4 @@ def _location_text(location: ResultLocation) -> str:
     """`file:13-40` with lines as editors count them, else the chunk's id."""
     if location.file is None or location.start_line is None or location.end_line is None:
         return printable(location.chunk_id)
-    return printable(f"{location.file}:{location.start_line + 1}-{max(location.end_line, location.start_line + 1)}")
+    return printable(f"{location.file}:{location.start_line + 1}-{location.end_line}")

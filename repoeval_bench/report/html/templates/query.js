@@ -120,6 +120,10 @@ function queryView(data) {
 function inspection(data, query) {
   const file = query.file === undefined ? null : data.files[query.file];
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
+  if (query.asked) {
+    const [commit, date, subject] = query.asked;
+    nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}: ${subject}`));
+  }
   nodes.push(...definitionTable(data, query));
   if (file && file.text !== undefined) nodes.push(...source(data, query, file));
   nodes.push(...queryText(query, file));
@@ -142,7 +146,7 @@ function source(data, query, file) {
   const lines = linesOf(file);
   const rows = lines.map((_, at) => {
     const gold = query.gold.some(([start, end]) => at >= start && at < end);
-    const hole = at >= query.body[0] && at < query.body[1];
+    const hole = !query.asked && at >= query.body[0] && at < query.body[1];
     return make("span", { class: `l${gold ? " gold" : ""}${hole ? " hole" : ""}` }, make("span", { class: "no" }, `${at + 1}`), ...codeLine(file, at));
   });
   const lanes = data.runs.map((run, at) => lane(data, query, at, lines.length)).filter(Boolean);
@@ -151,7 +155,7 @@ function source(data, query, file) {
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
   const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "gold"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
-  return [make("p", { class: "wrap wide" }, make("code", {}, file.name), ` · ${goldWords(data, query)}, to be written are lines ${query.body[0] + 1}–${query.body[1]}`), legend, viewer];
+  return [make("p", { class: "wrap wide" }, make("code", {}, file.name), ` · ${goldWords(data, query)}${query.asked ? "" : `, to be written are lines ${query.body[0] + 1}–${query.body[1]}`}`), legend, viewer];
 }
 
 // The places of the gold in words: of the query's own file first.

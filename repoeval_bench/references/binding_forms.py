@@ -1,0 +1,172 @@
+"""Tables of the syntax nodes that bind local names, one table a language.
+
+A line of a table is a kind of node, the parts of it that hold the names, the scope of the names, and the place from
+which they hold there. Other words may follow.
+
+Parts: a field; `!field` for all named children but this one, `!` for all; `<token` and `>token` for the children right
+before and after a token; `=word` for a name that no node writes. Scopes: `around` is the nearest scope around the node,
+`inside` the node itself, `function` the nearest function, and `label` none: such a name means no definition and binds
+none. Places: `start` of the scope, after the `name`, the `end` of the node, or the end of a field.
+
+The other words: `type` for names of types alone, `both` for types that are also values, `any` for values whose nodes
+may be those of types, `method` for names that only a call means, and `if:token` for nodes that have this token, this
+field, or a child of this kind.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Space = Literal["value", "type", "both", "any", "method"]
+
+_DECLARING = frozenset({"name", "declarator", "pattern", "parameter", "parameters", "alias", "key", "label"})
+"""Fields in which a node declares a name, if no table says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A way in which a kind of node binds names: a line of a table."""
+
+    parts: str
+    scope: str
+    since: str
+    space: Space = "value"
+    needs: str = ""
+
+
+UNKNOWN = Form(parts="", scope="around", since="start", space="both")
+"""A node that no table knows binds what it declares: a reference that is not sure is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingForms:
+    """The forms in which a language binds local names.
+
+    - `names`: the nodes that are names;
+    - `binds`: node -> its forms;
+    - `scopes`: nodes at which bindings inside them end; `functions` are those that a form means by `function`, and
+      `outer` those whose bindings are definitions;
+    - `sealed`: scopes that hide the locals around them;
+    - `passes`: scopes of their own forms alone: other bindings inside them hold in the scope around them;
+    - `closed`: scope -> its parts without its bindings, which are fields or kinds of children;
+    - `within`: node of a pattern -> the parts of it that bind; all parts of any other node do;
+    - `refers`: `node.field` in which a name refers to a definition.
+    """
+
+    names: frozenset[str]
+    binds: Mapping[str, tuple[Form, ...]]
+    scopes: frozenset[str]
+    outer: frozenset[str]
+    within: Mapping[str, tuple[str, ...]]
+    refers: frozenset[str]
+    functions: frozenset[str] = frozenset()
+    sealed: frozenset[str] = frozenset()
+    passes: frozenset[str] = frozenset()
+    closed: Mapping[str, tuple[str, ...]]
+
+    def declared(self, node: Node) -> Iterator[Node]:
+        """Yield the names in the fields in which a node that no table knows declares them."""
+        if node.type in self.within:
+            return
+        for index, inner in enumerate(node.named_children):
+            if inner.type in self.names and not inner.child_count:
+                field = node.field_name_for_named_child(index)
+                if field in _DECLARING and f"{node.type}.{field}" not in self.refers:
+                    yield inner
+
+    def forms(self, node: Node) -> Iterator[tuple[Form, Node]]:
+        """Yield (form, name) of the names that a node binds by the table of its language."""
+        for form in self.binds[node.type]:
+            if form.needs and not _has(node, form.needs):
+                continue
+            if form.parts.startswith("="):
+                yield form, node
+            for part in _parts(node, form.parts):
+                if form.scope == "label":
+                    yield from [(form, part)] if part.type.endswith("identifier") else []
+                else:
+                    yield from ((form, name) for name in self._named(part) if _is_of(form.space, name))
+
+    def _named(self, pattern: Node) -> Iterator[Node]:
+        """Yield the names that a pattern or a declarator binds."""
+        stack = [pattern]  # patterns nest without limit
+        while stack:
+            node = stack.pop()
+            if node.type in self.names:
+                yield node
+            elif node.type in self.within:
+                stack += [inner for part in self.within[node.type] for inner in _parts(node, part)]
+            else:
+                stack += node.named_children
+
+
+def binding_forms(
+    *,
+    names: str,
+    binds: str,
+    scopes: str,
+    outer: str,
+    within: str = "",
+    refers: str = "",
+    functions: str = "",
+    sealed: str = "",
+    passes: str = "",
+    closed: str = "",
+) -> BindingForms:
+    """Read the tables of a language."""
+    forms: dict[str, tuple[Form, ...]] = defaultdict(tuple)
+    for line in binds.strip().splitlines():
+        kinds, parts, scope, since, *others = line.split()
+        needs = next((word[3:] for word in others if word.startswith("if:")), "")
+        space = next((word for word in others if word in ("type", "both", "any", "method")), "value")
+        for kind in kinds.split("|"):
+            forms[kind] += (Form(parts=parts, scope=scope, since=since, space=space, needs=needs),)  # type: ignore[arg-type]
+    inside = {kind for kind, lines in forms.items() if any(form.scope == "inside" for form in lines)}
+    parts_within: dict[str, tuple[str, ...]] = {}
+    for line in within.strip().splitlines():
+        kinds, *fields = line.split()
+        parts_within.update(dict.fromkeys(kinds.split("|"), tuple(fields)))
+    parts_closed: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    for pair in closed.split():
+        kind, _, part = pair.partition(".")
+        parts_closed[kind] += (part,)
+    return BindingForms(
+        names=frozenset(names.split()),
+        binds=dict(forms),
+        scopes=frozenset({*scopes.split(), *outer.split(), *functions.split(), *inside}),
+        outer=frozenset(outer.split()),
+        within=parts_within,
+        refers=frozenset(refers.split()),
+        functions=frozenset(functions.split()),
+        sealed=frozenset(sealed.split()),
+        passes=frozenset(passes.split()),
+        closed=dict(parts_closed),
+    )
+
+
+def _has(node: Node, needed: str) -> bool:
+    return node.child_by_field_name(needed) is not None or any(inner.type == needed for inner in node.children)
+
+
+def _parts(node: Node, part: str) -> list[Node]:
+    """Return the parts of a node that a table names."""
+    sign, token = part[:1], part[1:]
+    if sign == "!":
+        left_out = {inner.id for inner in node.children_by_field_name(token)} if token else ()
+        return [inner for inner in node.named_children if inner.id not in left_out]
+    if sign == "<":
+        return [inner for inner in node.named_children if (sibling := inner.next_sibling) and sibling.type == token]
+    if sign == ">":
+        return [inner for inner in node.named_children if (sibling := inner.prev_sibling) and sibling.type == token]
+    return [] if sign == "=" else [inner for inner in node.children_by_field_name(part) if inner.is_named]
+
+
+def _is_of(space: Space, name: Node) -> bool:
+    """Return whether a node can be a name of this space: a value is never named by the node of a type."""
+    return space != "value" or name.type != "type_identifier"

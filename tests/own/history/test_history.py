@@ -1,0 +1,309 @@
+"""A history in three languages, written by dulwich: windows, golds, renames, clones that lack objects, packs."""
+
+import os
+import re
+from collections import Counter
+
+import pytest
+
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
+from repoeval_bench.own.history.repository import MissingObjectError
+from repoeval_bench.runs.runner import evaluate
+from support.command import bench, one_sentence, succeed
+from support.history import Story, go_file, python_file, script_file
+
+NAMES = [f"item{letter}" for letter in "abcdefgh"]
+OPTIONS = CommitOptions(newest=12, per_window=20, per_file=9)
+WRITTEN = re.compile(r"written(\d+)")
+
+
+def write(folder):
+    """Return a story: its commits edit a line each, and each writes its number into it, `written12`."""
+    story = Story(folder)
+    files = {"shop/cart.py": python_file, "price/price.go": go_file, "web/view.ts": script_file}
+    story.commit("Start the shop", edit={path: make(NAMES) for path, make in files.items()} | {"README.md": "shop\n"})
+    paths = list(files)
+
+    def edit(path, number, row):
+        lines = story.files[path].splitlines(keepends=True)
+        at = [at for at, line in enumerate(lines) if "=" in line][row]
+        lines[at] = lines[at].split("=")[0] + f"= written{number}\n"
+        return {path: "".join(lines)}
+
+    for number in range(60):
+        path = paths[number % 3]
+        row = number // 3 * 2 % 38
+        if number == 20:
+            story.commit(
+                "Move the cart to its folder", edit={"shop/cart.py": None, "cart/cart.py": story.files["shop/cart.py"]}
+            )
+            paths[0] = "cart/cart.py"
+            path = paths[number % 3]
+        if number == 30:
+            story.commit(
+                "Bump the parser from 1 to 2", author="dependabot[bot] <bot@example.org>", edit=edit(path, 900, 39)
+            )
+            story.commit('Revert "Show the price of an order"', edit={"README.md": "shop again\n"})
+            story.commit("Describe the shop for people who visit", edit={"README.md": "shop for all\n"})
+        if number == 40:
+            before, files = story.ids[-1], dict(story.files)
+            side = story.commit("Show the total of a side branch", edit=edit(path, 800, 37))
+            merged, story.files = story.files, files
+            main = story.commit("Read the README of the shop", parents=[before], edit={"README.md": "main\n"})
+            merge = {path: merged[path]}
+            story.commit("Merge pull request #7 from ann/side\n\nSide branch", parents=[main, side], edit=merge)
+        story.commit(f"Show item number {number} of every order", edit=edit(path, number, row))
+    return story
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("history") / "shop.git")
+
+
+@pytest.fixture(scope="module")
+def result(story):
+    """The questions of the history, and its benchmark."""
+    with history_of(story.folder) as history:
+        questions = commit_questions(history, OPTIONS)
+        return questions, benchmark_of(history, questions)
+
+
+def test_every_commit_is_a_question_or_counted(result, story):
+    questions, _ = result
+    assert questions.seen <= len(story.ids)
+    assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
+    assert {"merges", "bots", "reverts", "most of a file", "no code"} <= questions.left_out.keys()
+    assert questions.notes == ()
+
+
+def test_windows_follow_each_other_and_have_names_of_their_months(result, times):
+    questions, _ = result
+    bases = [window.base.time for window in questions.windows]
+    assert len(bases) > 1
+    assert bases == sorted(bases, reverse=True)
+    names = [window.name for window in questions.windows]
+    assert len({*names}) == len(names)
+    assert all(re.fullmatch(r"shop@\d{4}-\d\d(_\d)?", name) for name in names)
+    newest = questions.windows[0].tasks
+    assert len(newest) == OPTIONS.newest
+    for window, later in zip(questions.windows[1:], questions.windows, strict=False):
+        assert all(window.base.time < times[task.change.commit] <= later.base.time for task in window.tasks)
+
+
+@pytest.fixture(scope="module")
+def times(story):
+    """Commit -> its time."""
+    with history_of(story.folder) as history:
+        return {commit.id: commit.time for commit in history.log()}
+
+
+def test_nothing_that_a_later_commit_wrote_is_searched(result, story):
+    questions, benchmark = result
+    for window in questions.windows:
+        here = {int(number) for file in benchmark.files[window.name] for number in WRITTEN.findall(file.text)}
+        later = {int(re.search(r"\d+", task.prompt)[0]) for task in window.tasks if "item number" in task.prompt}
+        assert later
+        assert here.isdisjoint(later)
+        assert max(here - {800, 900}, default=-1) < min(later)
+
+
+def test_gold_is_the_lines_of_the_base_that_were_changed(result, story):
+    questions, benchmark = result
+    files = benchmark.by_name
+    for task in questions.tasks:
+        (exact,) = task.change.exact
+        (lines,) = task.places
+        (whole,) = task.change.definitions
+        assert whole.lines.contains(lines.lines)
+        assert lines.lines.contains(exact.lines)
+        assert len(exact.lines) == 1
+        assert whole.lines.end <= files[task.file].n_lines
+        with history_of(story.folder) as history:
+            commit = history.commit(task.change.commit)
+            (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+            gone = history.blob(change.before).decode().splitlines()
+        assert files[task.file].line_text(exact.lines).rstrip("\n") in gone
+
+
+def test_a_file_is_one_in_all_windows_also_if_it_moved(result):
+    questions, _ = result
+    carts = [task for task in questions.tasks if task.path.endswith("cart.py")]
+    assert {task.change.file for task in carts} == {"cart/cart.py"}
+    assert {task.path for task in carts} == {"cart/cart.py", "shop/cart.py"}
+    assert all(number <= OPTIONS.per_file for number in Counter(task.change.file for task in questions.tasks).values())
+
+
+def test_a_side_branch_asks_and_its_merge_does_not(story):
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    prompts = {task.prompt for task in questions.tasks}
+    assert "Show the total of a side branch" in prompts
+    assert "Side branch" not in prompts
+
+
+@pytest.mark.parametrize("since", [30, "id", "short", "branch"])
+def test_since_is_a_date_or_a_commit(story, since):
+    with history_of(story.folder) as history:
+        commit = history.commit(story.ids[30])
+        text = {30: commit.day, "id": commit.id, "short": commit.id[:10], "branch": "master"}[since]
+        questions = commit_questions(history, CommitOptions(since=text))
+        oldest = history.time_of(text)
+        assert all(history.commit(task.change.commit).time > oldest for task in questions.tasks)
+        assert bool(questions.tasks) == (since != "branch")
+
+
+def test_an_unknown_commit_is_named(story):
+    with history_of(story.folder) as history, pytest.raises(UsageError, match="'yesterday' is neither a date nor"):
+        commit_questions(history, CommitOptions(since="yesterday"))
+
+
+def test_a_shallow_clone_is_read_to_its_end(story, times, tmp_path):
+    folder = write(tmp_path / "shallow.git").folder
+    end = story.ids[35]
+    (folder / "shallow").write_text(end + "\n")
+    with history_of(folder) as history:
+        questions = commit_questions(history, OPTIONS)
+        assert history.commit(end).parents == ()
+    assert questions.notes[0] == "a shallow clone: its history ends at 1 commit"
+    assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
+    assert questions.windows
+    assert min(times[task.change.commit] for task in questions.tasks) > times[end]
+
+
+def test_what_a_partial_clone_lacks_is_counted(tmp_path):
+    story = write(tmp_path / "partial.git")
+    with history_of(story.folder) as history:
+        commit = history.commit(story.ids[-5])
+        (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+    story.drop(change.before)
+    with history_of(story.folder) as history:
+        with pytest.raises(MissingObjectError):
+            history.blob(change.before)
+        questions = commit_questions(history, OPTIONS)
+        benchmark_of(history, questions)
+    assert questions.left_out["not here"] >= 1
+    assert "nothing is fetched" in questions.notes[0]
+    assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
+
+
+def test_the_configuration_is_not_opened(tmp_path):
+    """A pipe instead of it would be waited for without end."""
+    story = write(tmp_path / "piped.git")
+    (story.folder / "config").unlink()
+    os.mkfifo(story.folder / "config")
+    with history_of(story.folder) as history:
+        assert commit_questions(history).windows
+
+
+def test_a_broken_object_ends_in_a_sentence(tmp_path):
+    story = write(tmp_path / "broken.git")
+    with history_of(story.folder) as history:
+        tree = history.commit(story.ids[-3]).tree
+    file = story.folder / "objects" / tree[:2] / tree[2:]
+    file.chmod(0o644)
+    file.write_bytes(b"no object")
+    with history_of(story.folder) as history, pytest.raises(DatasetError, match="clone it again"):
+        commit_questions(history)
+
+
+def test_a_folder_of_a_checkout_has_its_own_questions(story):
+    """What changes beside the folder is no change of it."""
+    with history_of(story.folder) as history:
+        history.prefix = "web"
+        questions = commit_questions(history)
+        assert {task.path for task in questions.tasks} == {"view.ts"}
+        assert history.files(history.commit(history.head).tree).keys() == {"view.ts"}
+
+
+def test_a_folder_without_history_is_refused(tmp_path):
+    with pytest.raises(NoDataError, match="is not in a git repository"), history_of(tmp_path):
+        pass
+    story = Story(tmp_path / "one.git")
+    story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+        assert (questions.windows, questions.seen) == ((), 1)
+        with pytest.raises(NoDataError, match="no commit of one asks anything"):
+            benchmark_of(history, questions)
+
+
+def test_edits_are_the_last_texts_of_one_file(story):
+    with history_of(story.folder) as history:
+        edits = edits_of(history, 5)
+        assert [edit.path for edit in edits] == [
+            "web/view.ts",
+            "price/price.go",
+            "cart/cart.py",
+            "web/view.ts",
+            "price/price.go",
+        ]
+        assert "written59" in edits[0].after
+        assert "written59" not in edits[0].before
+        assert len(edits_of(history)) == 62
+
+
+def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):
+    questions, benchmark = result
+    answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack", "--per-file", 9)
+    assert "commits read" in answer.out
+    pack = Pack.find(str(tmp_path / "pack"))
+    level = pack.content.levels["commits"]
+    loaded = load_benchmark(tmp_path / "pack")
+    assert len(loaded.tasks) == level.tasks
+    assert sum(level.left_out.values()) + level.tasks == level.candidates
+    succeed("data", "verify", "--source", tmp_path / "pack")
+    for gold in ("lines", "exact", "definitions"):
+        run = evaluate(
+            benchmark,
+            "fixed",
+            protocol=f"commits+gold={gold}" if gold != "lines" else "commits",
+            retriever="bm25",
+            out=tmp_path / "runs",
+        )
+        assert run.scores.clustered_by == "source file"
+        assert {str(cluster) for cluster in run.scores.clusters} == {
+            f"shop/{task.change.file}" for task in questions.tasks
+        }
+        assert {"age_days", "words", "lines_changed", "is_insertion"} <= run.scores.facts.keys()
+
+
+def test_loaded_questions_are_those_that_were_made(story, tmp_path):
+    succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
+    with history_of(story.folder) as history:
+        expected = commit_questions(history)
+        benchmark = benchmark_of(history, expected)
+    loaded = load_benchmark(tmp_path / "pack")
+    assert loaded.tasks == expected.tasks
+    assert loaded.fingerprint == benchmark.fingerprint
+    assert {repo: [file.text for file in files] for repo, files in loaded.files.items()} == {
+        repo: [file.text for file in files] for repo, files in benchmark.files.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--since", "2020-01-01"], "--since belongs to --commits; add it"),
+        (["--commits", "--tasks", "5"], "--tasks makes tasks of code; leave it out with --commits"),
+        (["--commits", "--since", "soon"], "'soon' is neither a date nor a commit"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(story, tmp_path, arguments, sentence):
+    assert sentence in one_sentence(bench("data", "build", story.folder, *arguments, "-o", tmp_path / "pack"), 2)
+
+
+def test_protocols_and_packs_that_do_not_fit_are_refused(story, tmp_path):
+    succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
+    assert "choose protocol commits" in one_sentence(
+        bench("eval", "--source", tmp_path / "pack", "-c", "fixed", "--retriever", "bm25"), 2
+    )
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "a.py").write_text(python_file(NAMES))
+    assert "data build CHECKOUT --commits" in one_sentence(
+        bench("eval", "--source", code, "--protocol", "commits", "-c", "fixed", "--retriever", "bm25"), 2
+    )
