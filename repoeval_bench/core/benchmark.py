@@ -76,9 +76,9 @@ class Benchmark:
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
     prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
-    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are texts
-    for readers beside the source files; they are never searched. `undecodable` names the files that were left out
-    because they are not UTF-8. `is_published`: this is the published benchmark or a part of it, not a user's own set.
+    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `undecodable` names
+    the files that were left out because they are not UTF-8. `is_published`: this is the published benchmark or a part
+    of it, not a user's own set.
     `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the gold is the definitions that
     tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
     all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
@@ -90,7 +90,6 @@ class Benchmark:
     level: str
     tasks: tuple[Task, ...]
     files: Mapping[str, tuple[SourceFile, ...]]
-    documents: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict, compare=False)
     source: str
     whole_tasks: int
     whole_repos: int

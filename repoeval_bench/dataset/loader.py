@@ -18,7 +18,7 @@ from repoeval_bench.dataset.build.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
 from repoeval_bench.dataset.questions import with_questions
-from repoeval_bench.dataset.trees import DOCUMENTS, read_trees
+from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.install import InstalledSet
@@ -102,7 +102,6 @@ def _assemble(
         level=installed.task_set.level,
         tasks=selected,
         files=files,
-        documents={repo: tree.files for repo, tree in read_trees(installed.tree, files, DOCUMENTS).items()},
         source=installed.facts.source,
         whole_tasks=whole_tasks,
         whole_repos=whole_repos,

@@ -28,7 +28,6 @@ _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
     "tests": "{} of the lines that a test's name asks for",
-    "prose": "{} of the lines that the documents' paragraphs ask for",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that your questions ask for",
 }

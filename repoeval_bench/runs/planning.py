@@ -191,15 +191,7 @@ def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchma
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
-    """Return the repositories and tasks that the protocol scores; DatasetError if it scores none.
-
-    The benchmark's documents are dropped after their questions are made, as each worker would get a copy.
-    """
-    selected = _scored(benchmark, protocol)
-    return replace(selected, documents={}) if selected.documents else selected
-
-
-def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
+    """Return the repositories and tasks that the protocol scores; DatasetError if it scores none."""
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":
@@ -207,14 +199,9 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
         return documented(selected)
     if protocol.tasks == "tests":
-        # This and the next module import the resolver of names, which no other protocol needs.
-        from repoeval_bench.dataset.tested import questions_of_tests
+        from repoeval_bench.dataset.tested import questions_of_tests  # the resolver of names
 
         return questions_of_tests(selected, named=protocol.query == NAMED)
-    if protocol.tasks == "prose":
-        from repoeval_bench.dataset.prose import questions_of_prose
-
-        return questions_of_prose(selected, named=protocol.query == NAMED)
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(

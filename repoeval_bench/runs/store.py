@@ -217,9 +217,9 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
         gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
         other_files = {location.file for location in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
-        # Tests of one file resemble each other, and their gold is all over a repository; so do a document's paragraphs.
+        # Tests of one file resemble each other, and their gold is all over a repository.
         # A commit's file is one in all windows of its history, under its newest path.
-        by = {"tests": "test file", "prose": "document", "commits": "source file"}.get(planned.protocol.tasks)
+        by = {"tests": "test file", "commits": "source file"}.get(planned.protocol.tasks)
         asker = task.change.file if task.change else (task.function_name or "").partition("::")[0]
         repo = task.repo.partition("@")[0] if task.change else task.repo
         cluster: dict[str, Any] = {"cluster": f"{repo}/{asker}", "cluster_by": by} if by else {}

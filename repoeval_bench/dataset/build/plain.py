@@ -26,7 +26,7 @@ FOLDER = "folder"
 
 @dataclass(frozen=True, slots=True)
 class SourceCode:
-    """The files of a source that are its own code, by path, and its documents.
+    """The files of a source that are its own code, by path.
 
     `kind`: folder, git, archive, wheel, sdist or npm.
     """
@@ -34,7 +34,6 @@ class SourceCode:
     name: str
     kind: str
     files: tuple[SourceFile, ...]
-    documents: tuple[SourceFile, ...]
 
     @property
     def fingerprint(self) -> str:
@@ -64,11 +63,7 @@ def read_code(source: str) -> SourceCode:
     with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         origin = open_origin(source, Path(work))
         gathered = Gathered()
-        files: list[SourceFile] = []
-        documents: list[SourceFile] = []
-        for taken in gather(origin, (), gathered):
-            if taken.file is not None:
-                (files if taken.language else documents).append(taken.file)
+        files = [taken.file for taken in gather(origin, (), gathered) if taken.file]
     if not files:
         raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
@@ -79,7 +74,6 @@ def read_code(source: str) -> SourceCode:
         origin.name,
         str(origin.facts["kind"]),
         tuple(sorted(files, key=by_path)),
-        tuple(sorted(documents, key=by_path)),
     )
 
 
@@ -108,7 +102,6 @@ def load_folder(source: str, task_set: TaskSet) -> Benchmark:
         level=task_set.level,
         tasks=(),
         files={code.name: code.files},
-        documents={code.name: code.documents},
         source=FOLDER,
         whole_tasks=0,
         whole_repos=1,

@@ -36,7 +36,7 @@ def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -
     _check(history, questions)
     tasks = questions.tasks
     files = {
-        window.name: tuple(taken.file for taken in _taken(history, window, Gathered()) if taken.file and taken.language)
+        window.name: tuple(taken.file for taken in _taken(history, window, Gathered()) if taken.file)
         for window in questions.windows
     }
     return Benchmark(
