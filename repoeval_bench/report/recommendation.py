@@ -135,7 +135,8 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
         if setup.label == choice:
             loss = "the default" if default else "the choice"
         files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
-        lines = (setup.snippet.imports, f"chunker = {setup.snippet.code}")
+        snippet = setup.snippet
+        lines = (snippet.imports, f"chunker = {snippet.code}", *([snippet.use] if snippet.use else []))
         setups.append((f"{setup.snippet.framework}{files}: {loss}{unmeasured}", lines))
     return setups
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -155,6 +156,17 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
         '    chunker = make_chunker("ast:max_nws=1260")',
     ]
     assert 0 < result.default.expected_loss < result.default.loss_95 < 0.1
+
+
+def test_the_lines_to_paste_for_this_tool_cut_a_text(tmp_path):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
+    title, *code = setup_lines(result)[:4]
+    assert title == "repoeval-bench: the default"
+    names = {"text": "def f():\n    return 1\n", "path": "a.py"}
+    exec(dedent("\n".join(code)), names)
+    assert [(chunk.strip(), chunk.start_line, chunk.end_line) for chunk in names["chunks"]] == [
+        ("def f():\n    return 1", 1, 2)
+    ]
 
 
 def test_the_default_of_a_language_without_a_set_of_its_own_comes_from_other_languages(tmp_path):

@@ -17,6 +17,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.dataset.trees import is_licence_path
 from repoeval_bench.own.history import changes, subjects
 from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import FoundGold, find_gold
@@ -346,7 +347,8 @@ class _Reading:
                 by_path[path][question.candidate.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
-            if name_reason(path, blobs) is None:
+            # A pack keeps code named like a licence as a licence, which is not searched.
+            if name_reason(path, blobs) is None and not is_licence_path(path):
                 of_version = self._golds(blobs[path], path, of_path)
                 golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
         with_gold = [
