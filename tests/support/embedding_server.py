@@ -115,7 +115,8 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         elif "status" in fault:
             if fault.get("quoting"):
                 sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
-            self.refuse(fault["status"], f"told to fail, you sent {sent}", fault.get("headers"))
+            words = fault.get("words", f"told to fail, you sent {sent}")
+            self.refuse(fault["status"], words, fault.get("headers"))
         elif fault.get("drop"):
             self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{"data": [')
             self.close_connection = True
