@@ -214,7 +214,8 @@ class ApiServer:
     def _words(self, answer: Response) -> str:
         """Return the server's error message, else its body; cut short, without the key."""
         try:
-            error = parse_loose(answer.body)["error"]
+            content = parse_loose(answer.body)
+            error = content["error"] if "error" in content else content
             return self._clean(error if isinstance(error, str) else str(error["message"]))
         except (KeyError, TypeError, JsonFaultError):
             return self._clean(answer.body.decode("utf-8", "replace"))

@@ -174,6 +174,7 @@ BATCHES = [
         *(({"raw": data(0, vector)}, "its data.0.embedding") for vector in ("AAAA", ["1"], [[1]])),
         ({"raw": data([1], [1])}, "its data.0.index"),
         ({"raw": '{"error": {"message": "quota exceeded"}}'}, "answers with an error (HTTP 200: 'quota exceeded')"),
+        ({"status": 418, "bare": "no tea"}, "(HTTP 418: 'no tea')"),
         ({"raw": '{"error": "no money", "data": null}'}, "answers with an error (HTTP 200: 'no money')"),
         *(({"status": status, "words": words}, way) for status, words, way in BATCHES),
         ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),

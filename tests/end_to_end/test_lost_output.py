@@ -42,7 +42,7 @@ def test_output_that_cannot_be_written_is_one_sentence(words, redirection, sente
 def test_a_chunker_that_ends_the_process_is_named(tmp_path, how):
     """Without that the command would end with 0 and no word."""
     (tmp_path / "ending.py").write_text(
-        f"import os\nfrom os import _exit as end\n\ndef cut(text, path):\n    {how}\n", encoding="utf-8"
+        f"import os\nfrom os import _exit as end\n\ndef cut(file):\n    {how}\n", encoding="utf-8"
     )
     (tmp_path / "a.py").write_text("x = 1\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -112,6 +112,8 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
             self.refuse(404, "no such path")
         elif self.key and sent != f"Bearer {self.key}":
             self.refuse(401, f"wrong key {sent}")  # a careless server: it repeats the key that it was sent
+        elif "bare" in fault:
+            self.answer(fault["status"], json.dumps({"message": fault["bare"], "type": "Validation"}).encode())
         elif "status" in fault:
             if fault.get("quoting"):
                 sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
