@@ -41,6 +41,7 @@ data fetch --source FOLDER --json
 data build . pypi:click==8.1.7 -o packs/mine
 cache info
 cache verify --delete
+cache delete minilm
 list chunkers
 list measures --json
 explain ndcg@10

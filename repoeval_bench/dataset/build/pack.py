@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import folder_beside
+from repoeval_bench.core.files import folder_beside, work_folder
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
@@ -115,10 +114,10 @@ def build_pack(
     """
     request.check()
     target = new_target(out, "pack")
-    with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
+    with new_folder(target) as folder, work_folder("sources") as work:
         building = _Building(request, folder)
         for source in request.sources:
-            NOTICES.info(building.add(opener(source, Path(work))))
+            NOTICES.info(building.add(opener(source, work)))
         content = building.finish()
         if (tasks := content.levels[FUNCTION.name].tasks) < FEWEST_TASKS:
             NOTICES.info(f"note: {count(tasks, 'task')}: fewer than {FEWEST_TASKS} are too few to choose a chunker by")

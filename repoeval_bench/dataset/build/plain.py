@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.files import work_folder
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
@@ -60,8 +60,8 @@ def read_code(source: str) -> SourceCode:
     from repoeval_bench.dataset.build.code import Gathered, gather, no_code
     from repoeval_bench.dataset.build.opening import open_origin
 
-    with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
-        origin = open_origin(source, Path(work))
+    with work_folder("sources") as work:
+        origin = open_origin(source, work)
         gathered = Gathered()
         files = [taken.file for taken in gather(origin, (), gathered) if taken.file]
     if not files:
