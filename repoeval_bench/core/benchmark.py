@@ -62,11 +62,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSample:
-    """A random sample of at most `most` of the `of` tasks that a protocol scores; repositories and files take turns."""
+    """A sample of at most `most` of the `of` tasks that a protocol scores; repositories and files take turns.
+
+    Of a file at most `per_file` are in it, spread over the file; None for any number.
+    """
 
     most: int
     of: int
     seed: int
+    per_file: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)

@@ -185,9 +185,15 @@ def cut_files(
     return Cut(plain=plain, corpus=chunks, documents=documents, seconds=perf_counter() - started)
 
 
+PER_FILE = 30
+"""Tasks of a file in a sample: files are the clusters of every test, so that more add time and hardly any power."""
+
+
 def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
-    """Return at most `sample` of the tasks, spread over the files; all questions, if they are a user's own."""
-    return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
+    """Return at most `sample` tasks, and `PER_FILE` of a file, spread over both; of a user's questions all."""
+    if sample is None or protocol.tasks == "questions":
+        return selected
+    return part_of(selected, sample, per_file=PER_FILE)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:

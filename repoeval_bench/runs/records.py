@@ -54,12 +54,16 @@ class Record(BaseModel):
 
 
 class SampleRecord(Record):
-    """A random sample of at most `most` of the `of` tasks that the protocol scores; files take turns."""
+    """A sample of at most `most` of the `of` tasks that the protocol scores; files take turns.
+
+    Of a file at most `per_file` are in it, spread over the file.
+    """
 
     most: Count
     of: Count
     seed: int
     rule: Literal["files in turn"]
+    per_file: Count | None = None
 
 
 class PartRecord(Record):

@@ -105,7 +105,8 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
         home=home,
     )
     selected = select(loaded, protocol)
-    return part_of(selected, part.sample.most, part.sample.seed) if part.sample else selected
+    drawn = part.sample
+    return part_of(selected, drawn.most, drawn.seed, drawn.per_file) if drawn else selected
 
 
 def code_named_by(config: RunConfig) -> list[str]:

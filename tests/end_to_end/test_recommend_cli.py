@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 import shlex
 import shutil
 
@@ -117,6 +118,16 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
     assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
+
+
+def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
+    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
+    out, _ = answered
+    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
+    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
+    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
+    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+    assert [int(found[1]) for found in left if found] == [96, 72, 36]
 
 
 def test_only_so_many_tasks_are_asked(answered, pack):
