@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
@@ -356,12 +356,15 @@ class Facts:
 
     `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
     there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
+    `tests` and `test_files` are the benchmark's.
     """
 
     data: str
     files: Mapping[str, int]
     languages: Mapping[str, float]
     unread: Mapping[str, int]
+    tests: str = "all"
+    test_files: int = 0
 
     @classmethod
     def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Facts:
@@ -376,7 +379,8 @@ class Facts:
                 files[language.name] += 1
                 declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
                 sizes[language.name] += 0 if declares else count_nws(file.text)
-        return cls.of_sizes(benchmark.label, files, sizes, unread)
+        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
+        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
 
     @classmethod
     def of_sizes(
@@ -397,7 +401,8 @@ class Facts:
     @property
     def fields(self) -> dict[str, Any]:
         """The same as fields of a recommendation."""
-        return {"data": self.data, "files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
 def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:

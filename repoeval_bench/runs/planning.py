@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
-from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.assembly import published_subset, without_tasks_of_tests
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.questions import QUESTION
@@ -201,7 +201,7 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
     The benchmark's documents are dropped after their questions are made, as each worker would get a copy.
     """
-    selected = _scored(benchmark, protocol)
+    selected = without_tasks_of_tests(_scored(benchmark, protocol))
     return replace(selected, documents={}) if selected.documents else selected
 
 

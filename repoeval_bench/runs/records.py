@@ -67,10 +67,14 @@ class SampleRecord(Record):
 
 
 class PartRecord(Record):
-    """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks."""
+    """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks.
+
+    `tests` is `out` or `index` where files of tests do not ask.
+    """
 
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
+    tests: Literal["out", "index", "all"] = "all"
     sample: SampleRecord | None = None
 
 

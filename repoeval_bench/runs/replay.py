@@ -100,6 +100,7 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
         **asdict(task_set),
         repos=part.repositories or None,
         limit=part.limit,
+        tests=part.tests,
         questions=questions,
         without=passed_over([protocol], task_set.level),
         home=home,
