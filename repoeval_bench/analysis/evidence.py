@@ -142,7 +142,8 @@ class Recommendation(Record):
     Then `default` has what other repositories show of the shipped default. `by_retriever` has what each retriever alone
     would choose. `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
     choice first. `files` counts those of each language, and `languages` has the shares of the code, the largest first.
-    `unread` has the kinds of code that are not read, with their numbers of files. `few` has the number of queries of
+    `unread` has the kinds of code that are not read, with their numbers of files. `tests` is the use of tests, a key of
+    `core.benchmark.TESTS`, and `test_files` counts those that ask nothing. `few` has the number of queries of
     each protocol that has too few to decide. `skipped` has a line for everything else that was not run, `n_failed` the
     number of runs that failed. `runs` are the ids of all runs.
     """
@@ -151,6 +152,8 @@ class Recommendation(Record):
     files: Mapping[str, int]
     languages: Mapping[str, float]
     unread: Mapping[str, int] = {}
+    tests: str = "all"
+    test_files: int = 0
     evidence: tuple[Evidence, ...] = ()
     decision: Decision | None = None
     default: Default | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
@@ -115,7 +115,8 @@ def recommend(
     by_words = [setting for setting in runner.settings if not setting.needs_vectors]
     by_model = [setting for setting in runner.settings if setting.needs_vectors]
 
-    progress = _Progress(requests, clock, answering.so_far)
+    n_tasks = {setting: len(runner.selected(setting).tasks) for setting in runner.settings}
+    progress = _Progress(n_tasks, len(specs), clock, answering.so_far)
     answering.gather(by_words, deadline, progress)
     if by_model and (first := answering.answer()).decision:
         remember(first, results)
@@ -249,31 +250,38 @@ class _Progress:
     """Print how many runs are done, and after the first size the choice by them alone (`choose`).
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
-    retriever still to come has been timed, and no texts are still to be embedded for another setting. The first runs of
-    a setting by vectors are not timed, because they wait for the model.
+    retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
+    long as its setting has tasks (`n_tasks`). The first runs of a setting by vectors are not timed, because
+    they wait for the model.
     """
 
     def __init__(
-        self, requests: Sequence[RunRequest], clock: Callable[[], float], choose: Callable[[RunRequest], str | None]
+        self,
+        n_tasks: Mapping[RunRequest, int],
+        n_candidates: int,
+        clock: Callable[[], float],
+        choose: Callable[[RunRequest], str | None],
     ) -> None:
-        self._total, self.clock, self._choose = len(requests), clock, choose
-        self._more = Counter(request.retriever for request in requests)
-        self._to_embed = {request.setting for request in requests if request.needs_vectors}
+        self._total, self.clock, self._choose = len(n_tasks) * n_candidates, clock, choose
+        self._n_tasks = n_tasks
+        self._more = Counter(dict.fromkeys(n_tasks, n_candidates))
+        self._to_embed = {setting for setting in n_tasks if setting.needs_vectors}
         self._seconds: dict[str, float | None] = {}
         self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
         retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
+        n_runs = len(of_size)
         if setting in self._to_embed:
             self._to_embed.discard(setting)
             self._seconds.setdefault(retriever, None)
         else:
-            self._seconds[retriever] = (now - self._before) / len(of_size)
+            self._seconds[retriever] = (now - self._before) / (n_runs * self._n_tasks[setting])
         self._before = now
-        self._more[retriever] -= len(of_size)
+        self._more[setting] -= n_runs
         more = +self._more
-        times = [(self._seconds.get(name), number) for name, number in more.items()]
+        times = [(self._seconds.get(one.retriever), number * self._n_tasks[one]) for one, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
         where, left = f" at {sizes}" if sizes else "", ""
         if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
@@ -286,13 +294,17 @@ class _Progress:
 
 def _undrawn(runner: Runner) -> list[str]:
     """Return a line on each protocol of which only a sample of the tasks is used."""
-    drawn = {setting.protocol: runner.selected(setting).sample for setting in runner.settings}
-    return [
-        f"{sample.of - sample.most:,} of {sample.of:,} tasks of {protocol}; the {sample.most:,} that are used are "
-        f"spread over the files; --tasks {sample.of} uses all"
-        for protocol, sample in drawn.items()
-        if sample
-    ]
+    lines = []
+    for protocol, part in {setting.protocol: runner.selected(setting) for setting in runner.settings}.items():
+        if (sample := part.sample) is None:
+            continue
+        used = len(part.tasks)
+        more = f"; --tasks {sample.of} uses more" if used == sample.most else ""
+        lines.append(
+            f"{sample.of - used:,} of {sample.of:,} tasks of {protocol}; the {used:,} that are used are spread over "
+            f"the files, at most {sample.per_file} of each{more}"
+        )
+    return lines
 
 
 def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[str, ...]:
@@ -344,12 +356,15 @@ class Facts:
 
     `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
     there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
+    `tests` and `test_files` are the benchmark's.
     """
 
     data: str
     files: Mapping[str, int]
     languages: Mapping[str, float]
     unread: Mapping[str, int]
+    tests: str = "all"
+    test_files: int = 0
 
     @classmethod
     def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Facts:
@@ -364,7 +379,8 @@ class Facts:
                 files[language.name] += 1
                 declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
                 sizes[language.name] += 0 if declares else count_nws(file.text)
-        return cls.of_sizes(benchmark.label, files, sizes, unread)
+        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
+        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
 
     @classmethod
     def of_sizes(
@@ -385,7 +401,8 @@ class Facts:
     @property
     def fields(self) -> dict[str, Any]:
         """The same as fields of a recommendation."""
-        return {"data": self.data, "files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
 def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:

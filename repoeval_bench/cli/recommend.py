@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
 
 _CHOICES = [
-    name for name in RecommendRequest.model_fields if name not in DataRequest.model_fields or name == "questions"
+    name
+    for name in RecommendRequest.model_fields
+    if name not in DataRequest.model_fields or name in {"questions", "tests"}
 ]
 
 
@@ -84,10 +86,12 @@ def recommend_command(
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
+    if is_test(f"{Path(request.source).resolve().name}/"):  # a folder of tests: their helpers are no other code
+        request = request.model_copy(update={"tests": "all"})
     if execution.executor is None:
         start_server(request.chunkers)
     try:
-        source = benchmark_of(request.source, out / PACKS, request.tasks)
+        source = benchmark_of(request.source, out / PACKS, request.tasks, ask_tests=request.tests == "all")
     except NoTaskError as error:
         _show(_unmeasured(error), request, None, out, details=details, as_json=as_json)
         return
@@ -97,7 +101,10 @@ def recommend_command(
     benchmark = load_benchmark(**data, home=home)
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):
-        note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
+        note(
+            f"note: only tests found in {request.source}: {count(len(files), 'file')}, which ask and are searched; "
+            "name the code that they test"
+        )
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}

@@ -12,6 +12,7 @@ from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, SizedChunker
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.build.code import READ_NOTEBOOKS
@@ -98,6 +99,8 @@ def _covers(recommendation: Recommendation) -> list[str]:
         lines.append(f"This covers {read:,} of {count(read + unread, 'file')}: {kinds} {were} not read.")
         if "notebook" in recommendation.unread:
             lines.append(f"To include notebooks, convert them: {READ_NOTEBOOKS}")
+    if number := recommendation.test_files:
+        lines.append(f"{count(number, 'file')} of tests: {TESTS[recommendation.tests]} (--tests all includes them).")
     if len(recommendation.languages) > 1:
         shares = ", ".join(f"{_percent(share)} {name}" for name, share in recommendation.languages.items())
         lines.append(f"The code is {shares}; the lines to paste name the language of the files that they are for.")
@@ -218,6 +221,8 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "languages": dict(recommendation.languages),
         "files": dict(recommendation.files),
         "unread": dict(recommendation.unread),
+        "tests": recommendation.tests,
+        "test_files": recommendation.test_files,
         "default": recommendation.default and recommendation.default.as_json(),
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
         "cheaper": None

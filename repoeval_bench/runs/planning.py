@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
-from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.assembly import published_subset, without_tasks_of_tests
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.questions import QUESTION
@@ -185,13 +185,23 @@ def cut_files(
     return Cut(plain=plain, corpus=chunks, documents=documents, seconds=perf_counter() - started)
 
 
+PER_FILE = 30
+"""Tasks of a file in a sample: files are the clusters of every test, so that more add time and hardly any power."""
+
+
 def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
-    """Return at most `sample` of the tasks, spread over the files; all questions, if they are a user's own."""
-    return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
+    """Return at most `sample` tasks, and `PER_FILE` of a file, spread over both; of a user's questions all."""
+    if sample is None or protocol.tasks == "questions":
+        return selected
+    return part_of(selected, sample, per_file=PER_FILE)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     """Return the repositories and tasks that the protocol scores; DatasetError if it scores none."""
+    return without_tasks_of_tests(_scored(benchmark, protocol))
+
+
+def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":

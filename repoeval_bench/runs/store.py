@@ -172,7 +172,8 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
     sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
-    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample}
+    tests = None if benchmark.tests == "all" else benchmark.tests
+    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
     stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     return {"part": records.PartRecord(**stated)} if stated else {}
 
