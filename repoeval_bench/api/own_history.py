@@ -47,17 +47,20 @@ class OwnHistory:
         )
 
 
-def own_history(source: str, packs: Path, *, home: Path | None = None) -> OwnHistory | None:
+def own_history(source: str, packs: Path, *, home: Path | None = None, asks: bool = True) -> OwnHistory | None:
     """Read the history of a checkout, and write its questions as a pack in `packs`; None for any other source.
 
-    Nothing is fetched, and nothing configured runs. A history that cannot be read is a notice.
+    Without `asks` only its edits are read. Nothing is fetched, and nothing configured runs. A history that cannot be
+    read is a notice.
     """
     if not Path(source).expanduser().is_dir() or is_benchmark(source):
         return None
     try:
         with history_of(source) as history:
-            questions = commit_questions(history)
             edits = tuple(edits_of(history))
+            if not asks:
+                return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)
+            questions = commit_questions(history)
             n_questions = len(questions.tasks)
             if n_questions < ENOUGH:
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=n_questions)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from repoeval_bench.api.own_history import COMMITS, own_history
 from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
@@ -94,6 +95,9 @@ def recommend_command(
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
+    by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
+    asks = by_purpose or COMMITS in request.protocols
+    history = own_history(request.source, out / PACKS, home=home, asks=asks)
     benchmark = load_benchmark(**data, home=home)
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):
@@ -108,6 +112,7 @@ def recommend_command(
             **folders,
             executor=executor,
             data=DataRequest(**data),
+            history=history,
             unread=pack.unread if pack else {},
         )
     if recommendation.runs or recommendation.default:

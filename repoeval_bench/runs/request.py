@@ -261,11 +261,6 @@ class RecommendRequest(DataRequest):
     )
     time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
 
-    @property
-    def tried(self) -> tuple[str, ...]:
-        """The chunkers to try, the current one too."""
-        return tuple(dict.fromkeys([*self.chunkers, *([self.current] if self.current else [])]))
-
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
         """Return a request for each protocol and retriever, all retrievers of the first protocol first.
 
