@@ -138,6 +138,33 @@ class Current(Record):
         return any(low > 0 for low, _ in ends) and not any(high < 0 for _, high in ends)
 
 
+class RetrieverScore(Record):
+    """A retriever's mean, and its difference to the first retriever with the 95 % interval; None of the first."""
+
+    retriever: str
+    mean: float
+    difference: float | None = None
+    ci: tuple[float, float] | None = None
+
+
+class Reading(Record):
+    """The share that is found in so many chunks of mean size, and what they cost in tokens."""
+
+    chunks: int
+    found: float
+    tokens: float | None
+
+
+class RetrieverChoice(Record):
+    """A candidate by several retrievers on the questions of one protocol, and what reading more of the `best` finds."""
+
+    label: str
+    protocol: str
+    best: str
+    scores: tuple[RetrieverScore, ...]
+    readings: tuple[Reading, ...] = ()
+
+
 class Cost(Record):
     """A candidate's cost: an index of the code, its vectors by the embedder, and an edit.
 
@@ -182,7 +209,8 @@ class Recommendation(Record):
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
     `current` is the candidate that is used now, if it was named. `costs` has those of candidates by their labels, from
-    the last `edits` edits. `since` is the month from which on commits ask, "" if none do. Without a decision `default`
+    the last `edits` edits. `since` is the month from which on commits ask, "" if none do.
+    `retrievers` compares those for the choice and the current candidate. Without a decision `default`
     has what other repositories show of the shipped default. `by_retriever` has what each retriever alone would choose.
     `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
     choice first. `files` counts those of each language, and `languages` has the shares of the code, the largest first.
@@ -201,6 +229,7 @@ class Recommendation(Record):
     costs: Mapping[str, Cost] = {}
     edits: int = 0
     since: str = ""
+    retrievers: tuple[RetrieverChoice, ...] = ()
     default: Default | None = None
     by_retriever: Mapping[str, str] = {}
     candidates: Mapping[str, SizedChunker] = {}
@@ -432,6 +461,21 @@ def pair_of(measured: Sequence[Measured], baseline: str, treatment: str) -> Comp
     over = measured[0].evidence.over
     (pair,) = leads(table, joined[0], [baseline, treatment], 0, measure=measure, over=over)
     return pair
+
+
+def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverScore, ...]:
+    """Compare the runs of one chunker by several retrievers with the `first` one's, which comes first."""
+    names = [first, *(name for name in runs if name != first)]
+    ordered = [runs[name] for name in names]
+    measure, joined = headline_measure(ordered), together([run.scores for run in ordered])
+    pairs = {pair.treatment: pair for pair in leads_of(ordered, joined, names, 0, measure=measure)}
+    means = [run.metrics.over(run.metrics.headline)[measure] for run in ordered]
+    return tuple(
+        RetrieverScore(retriever=name, mean=mean, difference=pair.difference, ci=pair.ci)
+        if (pair := pairs.get(name))
+        else RetrieverScore(retriever=name, mean=mean)
+        for name, mean in zip(names, means, strict=True)
+    )
 
 
 def _unmeasured(candidates: Mapping[str, SizedChunker]) -> list[SizedChunker]:

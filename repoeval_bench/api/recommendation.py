@@ -25,6 +25,7 @@ from repoeval_bench.analysis.evidence import (
 from repoeval_bench.analysis.reference_sets import ReferenceSets
 from repoeval_bench.api.costs import with_costs
 from repoeval_bench.api.own_history import COMMITS, OwnHistory
+from repoeval_bench.api.retrievers import BESIDE, with_retrievers
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
@@ -78,6 +79,7 @@ def recommend(
     executor: Executor | Workers = IN_PROCESS,
     data: DataRequest | None = None,
     history: OwnHistory | None = None,
+    compared: Sequence[str] | None = None,
     unread: Mapping[str, int] | None = None,
     clock: Callable[[], float] = monotonic,
     **fields: Any,
@@ -88,9 +90,10 @@ def recommend(
     `fixed`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
     goes on. The recommendation is stored beside them. Runs without vectors come first, and their answer is a notice if
     others follow. With `Workers`, each run is a job of its own, whose worker reads the `data`. The commits of
-    a `history` ask instead of docstrings, and its edits tell what an edit costs. `unread` has the kinds of code that
-    are not in the benchmark, with their numbers of files. `clock` gives seconds, for `time_limit`. Raises a BenchError
-    in one sentence.
+    a `history` ask instead of docstrings, and its edits tell what an edit costs. `compared` are retrievers to compare
+    on the choice, by default those of the request, or all where it names none. `unread` has the kinds of code that are
+    not in the benchmark, with their numbers of files. `clock` gives seconds, for `time_limit`. Raises a BenchError in
+    one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -118,7 +121,8 @@ def recommend(
     results = results_at(out, home).out
     where: dict[str, Any] = {"out": results, "home": home, "executor": executor, "sample": request.tasks}
     runners, requests = [], []
-    for asked, of_asked, named in _asked(benchmark, data, history, first_words):
+    benchmarks = _asked(benchmark, data, history, first_words)
+    for asked, of_asked, named in benchmarks:
         update = named.model_dump() if named else {}
         of_runner = [one.model_copy(update=update | {"chunker": spec}) for one in of_asked for spec in specs]
         runners.append(Runner(of_runner, **where, benchmark=asked, ahead=deadline is None))
@@ -136,6 +140,10 @@ def recommend(
         _say_first(first, len(specs) * len(by_model))
     answering.gather(by_model, deadline, progress)
     answer = with_costs(answering.answer(), benchmark, answering.runs, history, pool)
+    if compared is None:
+        compared = request.retrievers if "retrievers" in fields else (*request.retrievers, *BESIDE)
+    if deadline is None or clock() < deadline:
+        answer = with_retrievers(answer, benchmarks, answering.runs, compared, **where)
     return remember(answer, results)
 
 

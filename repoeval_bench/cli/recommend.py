@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from repoeval_bench.api.own_history import COMMITS, own_history
 from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.api.retrievers import BESIDE
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -115,6 +116,7 @@ def recommend_command(
             executor=executor,
             data=DataRequest(**data),
             history=history,
+            compared=_compared(request),
             unread=pack.unread if pack else {},
         )
     if recommendation.runs or recommendation.default:
@@ -141,6 +143,14 @@ def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
     if by_vectors and default_model and not installed("embedder", [request.embedder]):
         available["retrievers"] = tuple(name for name in available["retrievers"] if name not in by_vectors)
     return request.model_copy(update=available)
+
+
+def _compared(request: RecommendRequest) -> tuple[str, ...]:
+    """Return the retrievers to compare on the choice: those that were named, else all that are installed."""
+    if click.get_current_context().get_parameter_source("retrievers") is not ParameterSource.DEFAULT:
+        return request.retrievers
+    by_vectors = any(map(needs_vectors, request.retrievers))
+    return (*request.retrievers, *(name for name in BESIDE if by_vectors or not needs_vectors(name)))
 
 
 def _unmeasured(error: NoTaskError) -> Recommendation:

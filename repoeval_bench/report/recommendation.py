@@ -9,7 +9,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, SizedChunker
+from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
@@ -75,6 +75,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         finds = "about as much" if less == _NONE else f"{less} less"
         lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
     lines += _own_best(recommendation)
+    lines += [_retrievers(choice) for choice in recommendation.retrievers]
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
@@ -145,6 +146,24 @@ def _cost(recommendation: Recommendation) -> list[str]:
     index = f"the index has {count(cost.chunks, 'chunk')}{vectors}"
     missing = "" if known else " No history shows what an edit embeds again."
     return [f"What it costs: {'; '.join([*query, index, *known])}.{missing}"]
+
+
+def _retrievers(choice: RetrieverChoice) -> str:
+    """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
+    first, *others = choice.scores
+    compared = "; ".join(f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.ci)}" for one in others)
+    line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
+    if choice.readings:
+        found = [
+            f"{one.chunks} chunks show {_percent(one.found)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
+            for one in choice.readings
+        ]
+        line += f" By {_by(choice.best)}, {', '.join(found)}."
+    return line
+
+
+def _by(retriever: str) -> str:
+    return _BY.get(retriever, retriever)
 
 
 _ASKED = {"uses": "uses of definitions", "docstring": "docstrings", "commits": "changes"}
@@ -364,6 +383,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "costs": {label: cost.as_json() for label, cost in recommendation.costs.items()},
         "edits": recommendation.edits,
         "since": recommendation.since,
+        "retrievers": [choice.as_json() for choice in recommendation.retrievers],
         "default": recommendation.default and recommendation.default.as_json(),
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
         "cheaper": None

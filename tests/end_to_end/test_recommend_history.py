@@ -101,6 +101,25 @@ def test_details_show_what_was_weighed(answered):
         assert name in words
 
 
+def test_retrievers_are_compared_on_the_choice_and_on_the_current_chunker(answered):
+    """On the same questions, with intervals, and what reading more chunks finds; they choose no chunker."""
+    _, _, code = answered
+    out = code.parent / "compared"
+    narrow = [*NARROW, "--retriever", "grep", "--current", CURRENT]
+    result = json_of("recommend", code, *narrow, "--out", out, home=code.parent / "home")
+    labels = {result["choice"]["name"], CURRENT}
+    assert {one["label"] for one in result["retrievers"]} == labels
+    for one in result["retrievers"]:
+        first, other = one["scores"]
+        assert first["retriever"] == "bm25"
+        assert "difference" not in first
+        assert other["difference"] == pytest.approx(other["mean"] - first["mean"])
+        assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
+        found = [reading["found"] for reading in one["readings"]]
+        assert found == sorted(found)
+    assert "compared with BM25 under commits: grep finds " in " ".join(result["answer"])
+
+
 def test_too_few_commits_leave_docstrings(tmp_path):
     code = checkout(tmp_path / "shop", 8)
     out = tmp_path / "out"
