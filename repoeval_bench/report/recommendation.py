@@ -180,7 +180,8 @@ def _based(recommendation: Recommendation) -> str:
         + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
         for one in recommendation.evidence
     }
-    files = max(one.n_files for one in recommendation.evidence)
+    # A file of several windows is one cluster.
+    files = max(one.n_files if one.clustered_by == GROUP else one.n_clusters for one in recommendation.evidence)
     return f"This is based on {' and '.join(asked.values())}, and {count(files, 'file')} of yours."
 
 
@@ -241,7 +242,7 @@ def described(candidate: SizedChunker) -> str:
     """
     spec = Spec.parse(candidate.spec)
     option = size_option(spec)
-    if option is None:
+    if option is None or candidate.size is None:
         return candidate.name
     value = int(spec.params[option])
     if option == "lines":

@@ -142,4 +142,4 @@ def test_the_command_of_a_run_asks_for_the_same_part(benchmark, pack, tmp_path):
     assert "--limit" not in run_command(whole)
     result = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
     drawn = "recommend SOURCE --tasks 8 --protocol uses --retriever bm25"
-    assert drawn in run_command(result.runs[0])
+    assert drawn in run_command(*find_runs(result.runs[:1], tmp_path / "sampled"))
