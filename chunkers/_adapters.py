@@ -61,22 +61,26 @@ def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[in
     return spans
 
 
-def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | None:
+def spans_in_order(text: str, pieces: Iterable[str], overlap: int = 0) -> list[tuple[int, int]] | None:
     """Return character spans of pieces that follow each other in a text, for libraries that return strings only.
 
     Each piece is expected right after the one before it, blanks skipped, and searched further on only if it is not
-    there. So a piece that occurs twice can be mistaken only if text before it was left out. None if a piece is not
-    found.
+    there. So a piece that occurs twice can be mistaken only if text before it was left out. With an `overlap` in
+    characters a piece may begin that far before the end of the one before it, and not before its start. None if a
+    piece is not found.
     """
     spans: list[tuple[int, int]] = []
-    end = 0
+    start = end = 0
     for piece in pieces:
         body = piece.strip()
         if not body:
             continue
-        while end < len(text) and text[end].isspace():
-            end += 1
-        start = end if text.startswith(body, end) else text.find(body, end)
+        if overlap:
+            start = text.find(body, max(start, end - overlap))
+        else:
+            while end < len(text) and text[end].isspace():
+                end += 1
+            start = end if text.startswith(body, end) else text.find(body, end)
         if start < 0:
             return None
         end = start + len(body)

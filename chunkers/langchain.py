@@ -42,11 +42,26 @@ class LangchainChunker(Peer):
 
     name: ClassVar[str] = "langchain"
     chunk_size: int = option(2200, "characters of a chunk, whitespace included", Whole(1))
+    chunk_overlap: int = option(0, "characters that a chunk may repeat of the one before it", Whole(0))
     language: str = option("auto", "whose separators are used; auto: by the file's name", Text())
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """No overlap is not in the spec, as it was not before there was one."""
+        return frozenset() if self.chunk_overlap else frozenset({"chunk_overlap"})
+
+    def check(self) -> None:
+        """Refuse an overlap that leaves no new character."""
+        if self.chunk_overlap >= self.chunk_size:
+            raise SpecError(
+                f"chunker langchain: chunk_overlap={self.chunk_overlap} is not below chunk_size={self.chunk_size}; "
+                "choose a smaller overlap"
+            )
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the spans of the library's strings."""
-        return spans_in_order(file.text, _library(self.chunk_size, self.language_in(file)).split_text(file.text))
+        splitter = _library(self.chunk_size, self.chunk_overlap, self.language_in(file))
+        return spans_in_order(file.text, splitter.split_text(file.text), self.chunk_overlap)
 
     def language_in(self, file: SourceFile) -> str:
         """Return the library's name for the file's language; a LanguageError if it has none."""
@@ -62,7 +77,8 @@ class LangchainChunker(Peer):
         named = _NAMES.get(language) if self.language == "auto" else self.language
         if named is None:
             return None
-        code = f"from_language(Language.{named.upper()}, chunk_size={self.chunk_size}, chunk_overlap=0)"
+        sizes = f"chunk_size={self.chunk_size}, chunk_overlap={self.chunk_overlap}"
+        code = f"from_language(Language.{named.upper()}, {sizes})"
         return Snippet(
             "LangChain",
             "from langchain_text_splitters import Language, RecursiveCharacterTextSplitter",
@@ -71,11 +87,11 @@ class LangchainChunker(Peer):
 
 
 @cache
-def _library(chunk_size: int, language: str) -> Any:
+def _library(chunk_size: int, chunk_overlap: int, language: str) -> Any:
     library = import_module("langchain_text_splitters")
     known = sorted(member.value for member in library.Language)
     if language not in known:
         raise SpecError(f"chunker langchain: {nearest('language', language, known)}")
     return library.RecursiveCharacterTextSplitter.from_language(
-        library.Language(language), chunk_size=chunk_size, chunk_overlap=0, strip_whitespace=False
+        library.Language(language), chunk_size=chunk_size, chunk_overlap=chunk_overlap, strip_whitespace=False
     )

@@ -211,22 +211,35 @@ class RunRequest(DataRequest):
         return (str(self.chunker), *values.values())
 
 
+PASTED = (
+    "langchain:chunk_size=1000,chunk_overlap=200",
+    "langchain:chunk_size=4000,chunk_overlap=200",
+    "llama-index:max_chars=1500",
+    "chonkie:chunk_size=2048",
+)
+"""The plain settings of other frameworks, as people paste them."""
+
+
 class RecommendRequest(DataRequest):
     """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
 
     tests: str = option("out", f"Tests beside other code: {_TESTS}.", "out|index|all")
 
     chunkers: tuple[str, ...] = option(
-        ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
-        "A chunker to try; repeat it. By default the installed ones of this list.",
+        ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED),
+        "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed ones "
+        "of this list.",
         "SPEC",
         also="-c",
         spelled="--chunker",
     )
+    current: str | None = option(
+        None, "The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC"
+    )
     sizes: tuple[int, ...] | None = option(
         None,
-        "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker is set to the "
-        "mean size of `fixed` at each.  [default: 500,1000,2000]",
+        "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
+        "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
         "N,…",
         words=True,
     )

@@ -106,6 +106,7 @@ of_any_language = st.sampled_from([*SAMPLES.values()]).flatmap(
 _THEIRS = {
     "chonkie:chunk_size=60": "chonkie",
     "langchain:chunk_size=60": "langchain_text_splitters",
+    "langchain:chunk_size=80,chunk_overlap=40": "langchain_text_splitters",
     "llama-index:max_chars=60": "llama_index",
     "astchunk:max_chunk_size=40": "astchunk",
     "astchunk:max_chunk_size=40,chunk_overlap=1,chunk_expansion=true": "astchunk",

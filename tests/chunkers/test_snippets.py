@@ -18,6 +18,7 @@ SPECS = {
     "chonkie:kind=token,chunk_size=500": "chonkie",
     "chonkie:kind=fast,chunk_size=900": "chonkie",
     "langchain:chunk_size=879": "LangChain",
+    "langchain:chunk_size=1000,chunk_overlap=200": "LangChain",
     "llama-index:max_chars=1408": "LlamaIndex",
     "ast:max_nws=623": "repoeval-bench",
     "fixed:max_nws=500": "repoeval-bench",

@@ -29,6 +29,7 @@ from repoeval_bench.dataset.build.opening import open_origin, refuse_address
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_uses
+from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
@@ -277,28 +278,39 @@ def benchmark_of(source: str, folder: Path, tasks: int, *, ask_tests: bool = Tru
     """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
     `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
-    some. A pack of the same files and tasks under the same rules is
-    the same folder, so that runs over it are found again.
+    some. A pack of the same files and tasks under the same rules is the same folder, so that runs over it are found
+    again.
     """
     refuse_address(source)
     if is_benchmark(source):
         return source
-    with ExitStack() as stack:
-        with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
-            work = stack.enter_context(folder_beside(folder / "pack"))
-        request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests)
+    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests)
+
+    def build(target: Path) -> Pack:
         try:
-            built = build_pack(request, work / "pack")
+            return build_pack(request, target)
         except NoTaskError as error:
             if not error.of_tests:
                 raise
-            built = build_pack(replace(request, ask_tests=True), work / "pack")
+            return build_pack(replace(request, ask_tests=True), target)
+
+    return str(keep_pack(folder, build))
+
+
+def keep_pack(folder: Path, build: Callable[[Path], Pack]) -> Path:
+    """Return the folder of what `build` writes, in `folder` under its name and its content's fingerprint."""
+    with ExitStack() as stack:
+        with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
+            work = stack.enter_context(folder_beside(folder / "pack"))
+        built = build(work / "pack")
         target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
         if not target.is_dir():
             built.root.rename(target)
-    return str(target)
+    return target
 
 
 def _fingerprint(pack: Pack) -> str:
-    """Of the manifest and of all files, by their hashes."""
-    return short_hash((pack.root / MANIFEST).read_text("utf-8") + (pack.root / TREE / HASHES).read_text("utf-8"))
+    """Of the manifest, of all files by their hashes, and of the questions of commits, which files do not decide."""
+    asked = pack.root / "tasks" / TABLE
+    parts = [pack.root / MANIFEST, pack.root / TREE / HASHES, *([asked] if asked.is_file() else [])]
+    return short_hash("".join(part.read_text("utf-8") for part in parts))
