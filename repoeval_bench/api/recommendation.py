@@ -132,8 +132,7 @@ def recommend(
     answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
     by_model = [setting for setting in answering.runs if setting.needs_vectors]
-
-    n_tasks = {setting: len(runner.selected(setting).tasks) for setting in runner.settings}
+    n_tasks = {setting: len(runner.selected(setting).tasks) for runner in runners for setting in runner.settings}
     progress = _Progress(n_tasks, len(specs), clock, answering.so_far)
     answering.gather(by_words, deadline, progress)
     if by_model and (first := answering.answer()).decision:

@@ -146,7 +146,7 @@ class CachedEmbedder:
         present = self._cache.present(keys.values())
         if self._bytes is None and present:
             (stored,) = self._cache.read([next(key for key in keys.values() if key in present)])
-            self._bytes = stored and len(stored)
+            self._bytes = len(stored) if stored else None
         return [text for text, key in keys.items() if key not in present]
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:

@@ -168,7 +168,7 @@ def delete(folder: Path, model: str) -> int:
         raise CacheError(f"the vector cache {folder} is read-only here; delete where it can be written")
     with cache.explained("written"):
         removed = sum(
-            cache.database.cache.evict(kind[:1].encode() + owner)
+            int(cache.database.cache.evict(kind[:1].encode() + owner))
             for owner in owners
             for kind in get_args(Kind)
             if kind != "identity"
