@@ -132,7 +132,8 @@ def snippet_of(spec: str, language: str) -> Snippet:
         if own is not None:
             return own
     code = f"make_chunker({json.dumps(_shortened(parsed), ensure_ascii=False)})"
-    return Snippet(OWN, "from repoeval_bench import make_chunker", code)
+    use = "chunks = chunker.chunk(text, path=path)  # strings with start_line and end_line"
+    return Snippet(OWN, "from repoeval_bench import make_chunker", code, use)
 
 
 def _shortened(spec: Spec) -> str:

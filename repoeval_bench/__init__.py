@@ -13,7 +13,8 @@ The public names are loaded on first use, so that importing the package costs no
 - `benchmark_of` loads a stored run's tasks;
 - `plot` returns one figure of a report as a matplotlib figure;
 - `export_beir` writes runs as data sets for BEIR and MTEB;
-- `make_chunker` makes the chunker that a spec names, `make_embedder` an embedder with the vector cache;
+- `make_chunker` makes the chunker that a spec names, which also cuts texts: `chunk(text, path="a.py")` gives strings
+  with their lines; `make_embedder` an embedder with the vector cache;
 - functions of the leaves (`import_run`, `sensitivity`, …) are in `repoeval_bench.plugins` (docs/plug-ins.md);
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are the types of data that chunkers and scripts
   use.
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.diff import diff
     from repoeval_bench.analysis.gates import gate
+    from repoeval_bench.api.chunking import make_chunker
     from repoeval_bench.api.recommendation import recommend
     from repoeval_bench.api.stored_runs import choose, compare, compare_segments, plot, read_gates, segment
     from repoeval_bench.api.verification import verify
-    from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
@@ -69,7 +70,7 @@ _PUBLIC = {
     "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
     "load_benchmark": "dataset.loader:load_benchmark",
-    "make_chunker": "chunkers.registry:make_chunker",
+    "make_chunker": "api.chunking:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
     "plan_run": "runs.runner:plan_run",
     "plot": "api.stored_runs:plot",

@@ -17,9 +17,11 @@ from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.robust_errors import robust_covariance
 from repoeval_bench.analysis.shrinkage import smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.request import PASTED
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -105,7 +107,8 @@ def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
         by_candidate = {
             (name, size): run
             for name, of_name in by_name.items()
-            for size, run in zip(SIZES, sorted(of_name, key=_chunk_size), strict=True)
+            if name in CHUNKERS
+            for size, run in zip(SIZES, sorted(_sized(of_name), key=_chunk_size), strict=True)
         }
         ordered = [by_candidate[candidate] for candidate in CANDIDATES]
         joined = together([run.scores for run in ordered])
@@ -117,6 +120,12 @@ def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
             f"{question}/sizes": np.array([_chunk_size(run) for run in ordered]),
         }
     return results
+
+
+def _sized(runs: Sequence[RunView]) -> Sequence[RunView]:
+    """Return a chunker's runs at the three sizes, without those of the settings that people paste."""
+    pasted = {make_chunker(spec).spec for spec in PASTED}
+    return runs if len(runs) == len(SIZES) else [run for run in runs if run.metrics.chunker not in pasted]
 
 
 def _chunk_size(run: RunView) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from repoeval_bench.analysis.choosing import READ, leads_of
 from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.comparison import leads
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.shrinkage import (
     Decision,
@@ -35,6 +36,7 @@ from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.analysis.reference_sets import ReferenceSets
     from repoeval_bench.runs.view import RunView
 
@@ -54,11 +56,15 @@ PURPOSES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedChunker:
-    """A chunker as it was named, at a size in nws (None where it has none), and its full spec at that size."""
+    """A chunker as it was named, at a size in nws (None where it has none), and its full spec at that size.
+
+    `like` is the size at which the chunks of `fixed` are as large, of a candidate without a matched size.
+    """
 
     name: str
     size: int | None
     spec: str
+    like: int | None = None
 
     @property
     def label(self) -> str:
@@ -108,6 +114,69 @@ class Measured:
     posterior: Posterior
 
 
+class Gain(Record):
+    """The score of the choice less that of the current chunker under a protocol, the mean over the retrievers.
+
+    `ci` is the 95 % interval over clusters, None for too few of them.
+    """
+
+    protocol: str
+    difference: float
+    ci: tuple[float, float] | None
+
+
+class Current(Record):
+    """The candidate that is used now, and what the choice gains on it; no gains if it is the choice."""
+
+    label: str
+    gains: tuple[Gain, ...] = ()
+
+    @property
+    def is_worse(self) -> bool:
+        """True where the choice is significantly better by a protocol, and significantly worse by none."""
+        ends = [gain.ci for gain in self.gains if gain.ci]
+        return any(low > 0 for low, _ in ends) and not any(high < 0 for _, high in ends)
+
+
+class RetrieverScore(Record):
+    """A retriever's mean, and its difference to the first retriever with the 95 % interval; None of the first."""
+
+    retriever: str
+    mean: float
+    difference: float | None = None
+    ci: tuple[float, float] | None = None
+
+
+class Reading(Record):
+    """The share that is found in so many chunks of mean size, and what they cost in tokens."""
+
+    chunks: int
+    found: float
+    tokens: float | None
+
+
+class RetrieverChoice(Record):
+    """A candidate by several retrievers on the questions of one protocol, and what reading more of the `best` finds."""
+
+    label: str
+    protocol: str
+    best: str
+    scores: tuple[RetrieverScore, ...]
+    readings: tuple[Reading, ...] = ()
+
+
+class Cost(Record):
+    """A candidate's cost: an index of the code, its vectors by the embedder, and an edit.
+
+    `vector_bytes` is None where the vectors' width is not known. `edited` is the share of the characters of edited
+    files that is in new chunks, None where it was not measured.
+    """
+
+    chunks: int
+    vector_bytes: int | None
+    edited: float | None = None
+
+
 class Default(Record):
     """The shipped default, and what choosing it is expected to lose on repositories like these, by BM25.
 
@@ -139,10 +208,14 @@ class Recommendation(Record):
     """A candidate to use, what it costs if another is better, and the evidence: all that an answer is printed from.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    Then `default` has what other repositories show of the shipped default. `by_retriever` has what each retriever alone
-    would choose. `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
+    `current` is the candidate that is used now, if it was named. `costs` has those of candidates by their labels, from
+    the last `edits` edits. `since` is the month from which on commits ask, "" if none do.
+    `retrievers` compares those for the choice and the current candidate. Without a decision `default`
+    has what other repositories show of the shipped default. `by_retriever` has what each retriever alone would choose.
+    `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
     choice first. `files` counts those of each language, and `languages` has the shares of the code, the largest first.
-    `unread` has the kinds of code that are not read, with their numbers of files. `few` has the number of queries of
+    `unread` has the kinds of code that are not read, with their numbers of files. `tests` is the use of tests, a key of
+    `core.benchmark.TESTS`, and `test_files` counts those that ask nothing. `few` has the number of queries of
     each protocol that has too few to decide. `skipped` has a line for everything else that was not run, `n_failed` the
     number of runs that failed. `runs` are the ids of all runs.
     """
@@ -151,8 +224,15 @@ class Recommendation(Record):
     files: Mapping[str, int]
     languages: Mapping[str, float]
     unread: Mapping[str, int] = {}
+    tests: str = "all"
+    test_files: int = 0
     evidence: tuple[Evidence, ...] = ()
     decision: Decision | None = None
+    current: Current | None = None
+    costs: Mapping[str, Cost] = {}
+    edits: int = 0
+    since: str = ""
+    retrievers: tuple[RetrieverChoice, ...] = ()
     default: Default | None = None
     by_retriever: Mapping[str, str] = {}
     candidates: Mapping[str, SizedChunker] = {}
@@ -262,7 +342,7 @@ def _prior(
     """Return the prior of the chunkers; reference scores by vectors are those of the bundled model alone."""
     retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
     ranked_by = embedder if request.needs_vectors and embedder != EMBEDDER else retriever
-    candidates = [(Spec.parse(candidate.name).name, candidate.size) for candidate in chunkers]
+    candidates = [(Spec.parse(candidate.name).name, candidate.size or candidate.like) for candidate in chunkers]
     return reference_sets.prior(language, request.protocol, ranked_by, candidates)
 
 
@@ -278,12 +358,14 @@ def conclude(
     reference_sets: ReferenceSets,
     candidates: Mapping[str, SizedChunker],
     languages: Mapping[str, float],
+    current: str | None = None,
     **facts: Any,
 ) -> Recommendation:
     """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
 
     Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing.
-    `languages` are those of the code with their shares, `facts` further fields of the recommendation.
+    `languages` are those of the code with their shares, `current` is the label of the candidate that is used now, and
+    `facts` are further fields of the recommendation.
     """
     enough = [one for one in measured if one.evidence.n_queries >= FEWEST_TASKS]
     few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
@@ -303,6 +385,7 @@ def conclude(
         languages=languages,
         evidence=tuple(_with_tests(one, decision.choice.name) for one in enough),
         decision=decision,
+        current=_current(enough, current, decision.choice.name) if current in posterior.names else None,
         by_retriever=by_retriever,
         candidates=all_candidates,
         setups=_setups(ranked, all_candidates, languages),
@@ -356,6 +439,45 @@ def _with_tests(measured: Measured, choice: str) -> Evidence:
             "better": frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
             "worse": frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
         }
+    )
+
+
+def _current(measured: Sequence[Measured], current: str, choice: str) -> Current:
+    """Compare the choice with the current candidate, protocol by protocol, over clusters of queries."""
+    if current == choice:
+        return Current(label=current)
+    gains = []
+    for protocol in dict.fromkeys(one.evidence.protocol for one in measured):
+        of_protocol = [one for one in measured if one.evidence.protocol == protocol]
+        difference = pair_of(of_protocol, current, choice)
+        gains.append(Gain(protocol=protocol, difference=difference.difference, ci=difference.ci))
+    return Current(label=current, gains=tuple(gains))
+
+
+def pair_of(measured: Sequence[Measured], baseline: str, treatment: str) -> Comparison:
+    """Compare two candidates under a protocol, by the mean of each query's scores over the retrievers."""
+    runs = [one.runs[[*one.evidence.runs].index(label)] for one in measured for label in (baseline, treatment)]
+    joined = together([run.scores for run in runs])
+    measure = measured[0].evidence.measure
+    values = [scores.values[measure] for scores in joined]
+    table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
+    over = measured[0].evidence.over
+    (pair,) = leads(table, joined[0], [baseline, treatment], 0, measure=measure, over=over)
+    return pair
+
+
+def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverScore, ...]:
+    """Compare the runs of one chunker by several retrievers with the `first` one's, which comes first."""
+    names = [first, *(name for name in runs if name != first)]
+    ordered = [runs[name] for name in names]
+    measure, joined = headline_measure(ordered), together([run.scores for run in ordered])
+    pairs = {pair.treatment: pair for pair in leads_of(ordered, joined, names, 0, measure=measure)}
+    means = [run.metrics.over(run.metrics.headline)[measure] for run in ordered]
+    return tuple(
+        RetrieverScore(retriever=name, mean=mean, difference=pair.difference, ci=pair.ci)
+        if (pair := pairs.get(name))
+        else RetrieverScore(retriever=name, mean=mean)
+        for name, mean in zip(names, means, strict=True)
     )
 
 

@@ -10,6 +10,8 @@ import errno
 import gc
 import os
 import sys
+import traceback
+from pathlib import Path
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -23,6 +25,7 @@ try:
     from repoeval_bench.cli.examples import LINES
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
     from repoeval_bench.cli.interrupts import interrupts_heeded
+    from repoeval_bench.cli.silent_ends import silent_ends_refused
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
@@ -54,7 +57,10 @@ COMMANDS = {
         "repoeval_bench.cli.explain:explain_command",
         "Explain a chunker, a protocol, a retriever, a measure, …",
     ),
-    "cache": ("repoeval_bench.cli.cache:cache_group", "Describe and verify the cache of vectors."),
+    "cache": (
+        "repoeval_bench.cli.cache:cache_group",
+        "Describe and verify the cache of vectors, or remove a model from it.",
+    ),
     "chunker": ("repoeval_bench.cli.more:chunker", "See how a chunker cuts, without a model."),
     "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
 }
@@ -92,8 +98,10 @@ def main() -> NoReturn:
     # A run keeps nearly all of its objects, and to look for garbage every 700 objects would take a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
+    if sys.stdout is None:  # with `>&-`; the first file that is opened would get its number
+        fail("standard output is closed; send it to a file or to /dev/null", 1)
     try:
-        with interrupts_heeded():
+        with interrupts_heeded(), silent_ends_refused():
             code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
@@ -111,15 +119,28 @@ def main() -> NoReturn:
     except OSError as error:
         # Even the question whether a file exists fails for a name that is too long, or in a folder without access.
         if error.filename is None:
-            raise
+            if not _is_of_printing(error):
+                raise
+            _forget_output()
+            fail(f"standard output cannot be written ({os_reason(error)}); send it to another file or disk", 1)
         code = 2 if error.errno == errno.ENAMETOOLONG else 1
         fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
     except ReaderGone:
-        # Without the new descriptor Python would try to write the rest at exit, and complain. 141 is a shell's code for
-        # SIGPIPE: with 0, a gate whose output was not read to its end would look passed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # 141 is a shell's code for SIGPIPE: with 0, a gate whose output was not read to its end would look passed.
+        _forget_output()
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _is_of_printing(error: OSError) -> bool:
+    """Return whether a library that prints raised an error, as where standard output is on a full disk."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return Path(last.filename).parent.name in {"click", "rich"}
+
+
+def _forget_output() -> None:
+    """Drop what standard output holds: Python would try to write it at exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(sentence: str, code: int) -> NoReturn:

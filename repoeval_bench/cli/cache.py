@@ -1,4 +1,4 @@
-"""`repoeval-bench cache`: what the vector cache holds, and whether it is sound."""
+"""`repoeval-bench cache`: what the vector cache holds, whether it is sound, and the way to remove a model from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_size(size: int) -> str:
 
 @click.group("cache")
 def cache_group() -> None:
-    """Describe and verify the cache of vectors."""
+    """Describe and verify the cache of vectors, or remove a model from it."""
 
 
 def _command(function: Callable[..., None]) -> click.Command:
@@ -91,3 +91,20 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
             echo("remove them with repoeval-bench cache verify --delete")
     if not result.passed:
         click.get_current_context().exit(1)
+
+
+@_command
+@click.argument("model")
+def delete(*, model: str, home: Path | None, as_json: bool) -> None:
+    """Remove all that the cache holds of a model.
+
+    MODEL is a name that `cache info` shows, or that name without the precision.
+    """
+    from repoeval_bench.embedding.housekeeping import delete as remove
+
+    folder = vectors_folder(home)
+    removed = remove(folder, model)
+    if as_json:
+        print_json({"folder": str(folder), "removed": removed})
+    else:
+        echo(f"{folder}: {count(removed, 'entry')} of {model} removed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LINES = """\
+recommend CHECKOUT --current langchain:chunk_size=1000,chunk_overlap=200
 recommend ./my-project --retriever bm25 --report page.html
 recommend pypi:click==8.1.7 -c ast -c fixed --sizes 500,1000
 recommend ./my-project --queries questions.jsonl --time-limit 10
@@ -41,6 +42,7 @@ data fetch --source FOLDER --json
 data build . pypi:click==8.1.7 -o packs/mine
 cache info
 cache verify --delete
+cache delete minilm
 list chunkers
 list measures --json
 explain ndcg@10

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from repoeval_bench.api.own_history import COMMITS, own_history
 from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.api.retrievers import BESIDE
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -48,7 +50,9 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
 
 _CHOICES = [
-    name for name in RecommendRequest.model_fields if name not in DataRequest.model_fields or name == "questions"
+    name
+    for name in RecommendRequest.model_fields
+    if name not in DataRequest.model_fields or name in {"questions", "tests"}
 ]
 
 
@@ -77,27 +81,37 @@ def recommend_command(
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
     Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
-    budgets of text. The answer is one chunker with its size, its expected loss, and lines to paste for chonkie,
-    LangChain and LlamaIndex. For small code bases it leans on the results of other repositories. BM25's answer comes
-    before the embedding model begins. The same command resumes an interrupted one.
+    budgets of text. A chunker with a size of its own is tried as written. The answer is one chunker with its size, its
+    expected loss, what it costs, and lines to paste for chonkie, LangChain and LlamaIndex. In a git checkout the
+    subjects of its commits ask for the lines that they changed. For small code bases the answer leans on the results
+    of other repositories. BM25's answer comes before the embedding model begins. The same command resumes an
+    interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
+    if is_test(f"{Path(request.source).resolve().name}/"):  # a folder of tests: their helpers are no other code
+        request = request.model_copy(update={"tests": "all"})
     if execution.executor is None:
         start_server(request.chunkers)
     try:
-        source = benchmark_of(request.source, out / PACKS, request.tasks)
+        source = benchmark_of(request.source, out / PACKS, request.tasks, ask_tests=request.tests == "all")
     except NoTaskError as error:
         _show(_unmeasured(error), request, None, out, details=details, as_json=as_json)
         return
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
+    by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
+    asks = by_purpose or COMMITS in request.protocols
+    history = own_history(request.source, out / PACKS, home=home, asks=asks)
     benchmark = load_benchmark(**data, home=home)
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):
-        note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
+        note(
+            f"note: only tests found in {request.source}: {count(len(files), 'file')}, which ask and are searched; "
+            "name the code that they test"
+        )
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
@@ -108,6 +122,8 @@ def recommend_command(
             **folders,
             executor=executor,
             data=DataRequest(**data),
+            history=history,
+            compared=_compared(request),
             unread=pack.unread if pack else {},
         )
     if recommendation.runs or recommendation.default:
@@ -134,6 +150,14 @@ def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
     if by_vectors and default_model and not installed("embedder", [request.embedder]):
         available["retrievers"] = tuple(name for name in available["retrievers"] if name not in by_vectors)
     return request.model_copy(update=available)
+
+
+def _compared(request: RecommendRequest) -> tuple[str, ...]:
+    """Return the retrievers to compare on the choice: those that were named, else all that are installed."""
+    if click.get_current_context().get_parameter_source("retrievers") is not ParameterSource.DEFAULT:
+        return request.retrievers
+    by_vectors = any(map(needs_vectors, request.retrievers))
+    return (*request.retrievers, *(name for name in BESIDE if by_vectors or not needs_vectors(name)))
 
 
 def _unmeasured(error: NoTaskError) -> Recommendation:

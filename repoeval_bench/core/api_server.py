@@ -45,8 +45,8 @@ _Content = TypeVar("_Content", bound=BaseModel)
 class Api:
     """One API of a server: its name and path, the class of its errors, and three texts for their messages.
 
-    `resumption` says what is not lost when requests fail for good, `timeout_advice` what to do about a timeout, and
-    `refused` what may be wrong with a refused request.
+    `resumption` says what is not lost when requests fail for good, `timeout_advice` what to do about a timeout.
+    `refused` gets a request's body, the status and the server's words; it returns what may be wrong, and the way out.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Api:
     error: type[BenchError]
     resumption: str
     timeout_advice: str
-    refused: str
+    refused: Callable[[Mapping[str, Any], int, str], tuple[str, str]]
 
 
 class _RetryableError(Exception):
@@ -132,12 +132,17 @@ class ApiServer:
 
     def _attempt(self, body: Mapping[str, Any], model: type[_Content], most: int) -> _Content:
         answer = self._ask(body, most)
-        self._check_status(answer)
+        self._check_status(answer, body)
         try:
             return parse(answer.body, model)
         except JsonFaultError as fault:
             if fault.whole:
                 raise _RetryableError(f"an answer that is not a JSON object: {self._words(answer)!r}") from None
+            if "error" in parse_loose(answer.body):
+                raise self._api.error(
+                    f"{self.url} answers with an error (HTTP 200: {self._words(answer)!r}); {self._api.resumption} "
+                    "when that is mended"
+                ) from None
             raise self.refusal(f"its {self._clean(fault.faults[0])}") from None
 
     def _ask(self, body: Mapping[str, Any], most: int) -> Response:
@@ -177,7 +182,7 @@ class ApiServer:
                 self._client = httpx.Client(timeout=self._timeout, headers=headers, limits=limits)
             return self._client
 
-    def _check_status(self, answer: Response) -> None:
+    def _check_status(self, answer: Response, body: Mapping[str, Any]) -> None:
         status = answer.status
         if status == 200:
             return
@@ -185,7 +190,8 @@ class ApiServer:
             # A server may quote the key here.
             sent = f"the key in {KEY}" if self._key else f"a request without a key; set {KEY}"
             raise self._api.error(f"{self.url} refuses {sent} (HTTP {status})")
-        reason = f"HTTP {status}: {self._words(answer)!r}"
+        words = self._words(answer)
+        reason = f"HTTP {status}: {words!r}"
         if status in (408, 429) or status >= 500:
             raise _RetryableError(reason, self._retry_after(answer.headers.get("Retry-After", "")))
         if 300 <= status < 400:
@@ -193,7 +199,7 @@ class ApiServer:
                 f"{self.url} sends requests elsewhere (HTTP {status}), where no key is sent; give base_url as the "
                 "server's own address"
             )
-        what, _, way_out = self._api.refused.partition("; ")
+        what, way_out = self._api.refused(body, status, words)
         raise self._api.error(f"{self.url} refuses {what} ({reason}); {way_out}")
 
     def _retry_after(self, header: str) -> float | None:
@@ -208,7 +214,9 @@ class ApiServer:
     def _words(self, answer: Response) -> str:
         """Return the server's error message, else its body; cut short, without the key."""
         try:
-            return self._clean(str(parse_loose(answer.body)["error"]["message"]))
+            content = parse_loose(answer.body)
+            error = content.get("error", content)
+            return self._clean(error if isinstance(error, str) else str(error["message"]))
         except (KeyError, TypeError, JsonFaultError):
             return self._clean(answer.body.decode("utf-8", "replace"))
 

@@ -60,13 +60,25 @@ class Query:
     text: str
 
 
+TESTS = {
+    "out": "they ask nothing and are not searched",
+    "index": "they are searched, and ask nothing",
+    "all": "they are searched and ask, as other code",
+}
+"""What is done with the tests of a repository that has other code too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSample:
-    """A random sample of at most `most` of the `of` tasks that a protocol scores; repositories and files take turns."""
+    """A sample of at most `most` of the `of` tasks that a protocol scores; repositories and files take turns.
+
+    Of a file at most `per_file` are in it, spread over the file; None for any number.
+    """
 
     most: int
     of: int
     seed: int
+    per_file: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -76,13 +88,13 @@ class Benchmark:
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
     prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
-    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are texts
-    for readers beside the source files; they are never searched. `undecodable` names the files that were left out
-    because they are not UTF-8. `is_published`: this is the published benchmark or a part of it, not a user's own set.
+    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `undecodable` names
+    the files that were left out because they are not UTF-8. `is_published`: this is the published benchmark or a part
+    of it, not a user's own set.
     `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the gold is the definitions that
     tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
     all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
-    scored.
+    scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that ask nothing for it.
     """
 
     name: str
@@ -90,7 +102,6 @@ class Benchmark:
     level: str
     tasks: tuple[Task, ...]
     files: Mapping[str, tuple[SourceFile, ...]]
-    documents: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict, compare=False)
     source: str
     whole_tasks: int
     whole_repos: int
@@ -102,6 +113,8 @@ class Benchmark:
     repos: tuple[str, ...] = field(default=(), compare=False)
     limit: int | None = None
     sample: TaskSample | None = None
+    tests: str = "all"
+    test_files: int = field(default=0, compare=False)
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"

@@ -48,10 +48,27 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _temporary(path: Path, make: Callable[[str, str, Path], str]) -> Iterator[Path]:
-    """A new file or folder beside `path`, locked so that no other process removes it during the block."""
+def work_folder(purpose: str) -> Iterator[Path]:
+    """A folder for temporary files, removed at the end; what killed processes left for the same purpose is removed too.
+
+    It is where the system has such files ($TMPDIR), among those of other programs.
+    """
+    path = Path(tempfile.gettempdir(), f"repoeval-{purpose}")
+    with _temporary(path, tempfile.mkdtemp, path.name) as folder:
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _temporary(path: Path, make: Callable[[str, str, Path], str], of: str | None = None) -> Iterator[Path]:
+    """A new file or folder beside `path`, locked so that no other process removes it during the block.
+
+    `of`: see `_sweep`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path.parent)
+    _sweep(path.parent, of)
     with ExitStack() as locks:
         while True:
             temporary = Path(make(_ENDING, f".{path.name}.", path.parent))
@@ -90,10 +107,14 @@ def sweep(folder: Path) -> None:
                 _sweep(Path(entry))
 
 
-def _sweep(folder: Path) -> None:
+def _sweep(folder: Path, of: str | None = None) -> None:
+    """Remove what no process holds; only the temporary files and folders of one name if `of` is given."""
     left: list[Path] = []
     with suppress(OSError), os.scandir(folder) as entries:
-        left = [Path(entry) for entry in entries if _TEMPORARY.fullmatch(entry.name) and not entry.is_symlink()]
+        for entry in entries:
+            shape = _TEMPORARY.fullmatch(entry.name)
+            if shape and of in {None, shape[1]} and not entry.is_symlink():
+                left.append(Path(entry))
     for path in left:
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)

@@ -34,12 +34,13 @@ class Snippet(NamedTuple):
     """Python that makes a chunker outside this tool.
 
     framework: its name as its users write it, such as `LangChain`; imports: the import line that `code` needs; code:
-    one expression.
+    one expression; use: the line that cuts a `text` with this `chunker`, "" where it is the framework's usual one.
     """
 
     framework: str
     imports: str
     code: str
+    use: str = ""
 
 
 class Embedded(NamedTuple):

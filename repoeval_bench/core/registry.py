@@ -43,6 +43,12 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
+GONE: Mapping[tuple[str, str], str] = {
+    ("protocol", "prose"): "commits",
+}
+"""Kind and name of a part that this release removes -> the part to choose instead."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One kind of part. `table` and `wrapper` are `module:Name`: core imports no room.
@@ -272,6 +278,8 @@ def find(kind: str, name: str, target: str = "") -> Row:
     if name == "py":
         return _from_module(kind, target)
     named = known(kind, name)
+    if named is None and (instead := GONE.get((kind, name))):
+        raise SpecError(f"{kind} {name} was removed; choose {instead}")
     if named is None:
         names = [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]
         raise SpecError(nearest(kind, name, names, listed_by=f"repoeval-bench list {plural(kind)}"))

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.benchmark import TESTS, Benchmark, Task
+from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
+from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.uses_table import dump_uses
 
 if TYPE_CHECKING:
@@ -94,6 +96,53 @@ def with_fingerprint(benchmark: Benchmark) -> Benchmark:
         uses = dump_uses(benchmark.tasks, {task.task_id: task.uses or () for task in benchmark.tasks})
         digest = hashlib.sha256(f"{digest}\n{uses}".encode()).hexdigest()[:12]
     return replace(benchmark, fingerprint=digest)
+
+
+def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
+    """The benchmark for a key of `TESTS`: `out` leaves the files out; tasks of tests go when a protocol selects.
+
+    A repository of tests alone keeps them. UsageError for another key.
+    """
+    if tests not in TESTS:
+        raise UsageError(nearest("use of tests", tests, TESTS))
+    if tests == "all":
+        return benchmark
+    mixed = _with_other_code(benchmark)
+    files = {
+        repo: tuple(file for file in of_repo if not (repo in mixed and is_test(file.path)))
+        for repo, of_repo in benchmark.files.items()
+    }
+    n_left_out = sum(map(len, benchmark.files.values())) - sum(map(len, files.values()))
+    marked = replace(benchmark, tests=tests, test_files=n_left_out)
+    if tests == "index" or not n_left_out:
+        return marked
+    here = {file.name for of_repo in files.values() for file in of_repo}
+    kept = tuple(
+        task if task.uses is None else replace(task, uses=tuple(u for u in task.uses if u.definition.file in here))
+        for task in benchmark.tasks
+        if task.file in here
+    )
+    return with_fingerprint(replace(marked, tasks=kept, files=files))
+
+
+def without_tasks_of_tests(benchmark: Benchmark) -> Benchmark:
+    """The benchmark without the tasks of tests, unless `tests` is `all`; a repository of tests alone keeps its own."""
+    if benchmark.tests == "all":
+        return benchmark
+    mixed = _with_other_code(benchmark)
+    tasks = tuple(task for task in benchmark.tasks if not (task.repo in mixed and is_test(task.path)))
+    if len(tasks) == len(benchmark.tasks):
+        return benchmark
+    if not tasks:
+        raise DatasetError("only tests ask something here; choose --tests all")
+    repos = {task.repo for task in tasks}
+    files = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
+    return with_fingerprint(replace(benchmark, tasks=tasks, files=files))
+
+
+def _with_other_code(benchmark: Benchmark) -> set[str]:
+    """Return the repositories with a file that is no test."""
+    return {repo for repo, files in benchmark.files.items() if not all(is_test(file.path) for file in files)}
 
 
 def _line(*values: object) -> bytes:

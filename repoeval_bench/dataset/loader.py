@@ -13,12 +13,12 @@ from repoeval_bench.core.files import sweep
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
-from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
+from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced, with_tests
 from repoeval_bench.dataset.build.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
 from repoeval_bench.dataset.questions import with_questions
-from repoeval_bench.dataset.trees import DOCUMENTS, read_trees
+from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.install import InstalledSet
@@ -34,6 +34,7 @@ def load_benchmark(
     repos: str | Sequence[str] | None = None,
     limit: int | None = None,
     questions: str | Path | None = None,
+    tests: str = "all",
     without: Collection[str] = (),
     home: Path | None = None,
 ) -> Benchmark:
@@ -43,9 +44,10 @@ def load_benchmark(
     text with blanks or commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of
     repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
     remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks.
-    `questions` is a file of your own, whose rows take the place of the tasks. A notice says that data was just fetched,
-    that the set is partial, or that a ground truth is not at its lines. UsageError: an unknown task set, repository
-    or limit; DatasetError: data that is missing, broken or does not fit together.
+    `questions` is a file of your own, whose rows take the place of the tasks. `tests` is a key of
+    `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them. A notice
+    says that data was just fetched, that the set is partial, or that a ground truth is not at its lines. UsageError: an
+    unknown task set, repository or limit; DatasetError: data that is missing, broken or does not fit together.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
@@ -57,7 +59,7 @@ def load_benchmark(
         benchmark = load_folder(str(source), task_set)
         repoeval.check_repositories(repos or (), benchmark.files)
         benchmark = replace(benchmark, **part)
-        return with_questions(benchmark, Path(questions)) if questions else benchmark
+        return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
     home_folder = data_home(home)
     sweep(home_folder)
     obtained = obtain(str(source), task_set, home_folder)
@@ -77,7 +79,7 @@ def load_benchmark(
             f"{misplaced} of {len(benchmark.tasks)} ground truths are not at their lines; "
             "`repoeval-bench data verify` names them"
         )
-    return benchmark
+    return with_tests(benchmark, tests)
 
 
 def load_set(installed: InstalledSet) -> Benchmark:
@@ -102,7 +104,6 @@ def _assemble(
         level=installed.task_set.level,
         tasks=selected,
         files=files,
-        documents={repo: tree.files for repo, tree in read_trees(installed.tree, files, DOCUMENTS).items()},
         source=installed.facts.source,
         whole_tasks=whole_tasks,
         whole_repos=whole_repos,

@@ -13,8 +13,6 @@ from repoeval_bench.core.files import is_device
 from repoeval_bench.core.source import SourceFile, readable
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
-DOCUMENTS = (".md", ".rst", ".txt")
-"""Endings of documents."""
 GO_MODULE = "go.mod"
 """The file that names a module of Go. It is no code, but names are resolved by it."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import CacheError, ending_with
+from repoeval_bench.core.errors import CacheError, EmbeddingError, ending_with
 from repoeval_bench.core.parts import Embedded, Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
@@ -17,7 +18,7 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
-from repoeval_bench.embedding.storage import Kind, VectorCache, key_prefix, text_key
+from repoeval_bench.embedding.storage import Kind, VectorCache, key_prefix, model_name, text_key
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -38,6 +39,9 @@ class CachedEmbedder:
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
         self._noted = False
+        self._bytes: int | None = None
+        """Length of a stored vector, where one is known."""
+        self._checked = False
         self.texts_embedded = 0
         """Number of texts that were encoded so far, because the cache lacked them."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
@@ -120,8 +124,13 @@ class CachedEmbedder:
         return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
-        """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them."""
-        return {role: self._missing(parts, role) for role, parts in self._distinct(texts).items()}
+        """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them.
+
+        An error where a text cannot be read as its policy says, also if it is cached.
+        """
+        distinct = self._distinct(texts)
+        self._encoder.check(distinct)
+        return {role: self._missing(parts, role) for role, parts in distinct.items()}
 
     def _distinct(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         roles: dict[str, Role] = {}
@@ -135,6 +144,9 @@ class CachedEmbedder:
     def _missing(self, texts: Iterable[str], role: Role) -> list[str]:
         keys = {text: self._key(text, role, "vector") for text in texts}
         present = self._cache.present(keys.values())
+        if self._bytes is None and present:
+            (stored,) = self._cache.read([next(key for key in keys.values() if key in present)])
+            self._bytes = len(stored) if stored else None
         return [text for text, key in keys.items() if key not in present]
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
@@ -169,12 +181,27 @@ class CachedEmbedder:
         return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
 
     def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
+        if self._bytes and not self._checked and self.identity.get("weights_sha256", "") is None and len(texts) > 1:
+            # A server's model may have changed since: one text shows that before all are paid for.
+            self._encode(texts[:1], role, tokens[:1], read[:1], bar)
+            texts, tokens, read = texts[1:], tokens[1:], read[1:]
         for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
             keys = [self._key(texts[position], role, "vector") for position in positions]
-            values = (vector.astype("<f4").tobytes() for vector in vectors)
+            values = [vector.astype("<f4").tobytes() for vector in vectors]
+            self._check_length(len(values[0]))
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
             self.texts_embedded += len(positions)
             bar.update(sum(read[position] for position in positions))
+
+    def _check_length(self, length: int) -> None:
+        """Refuse new vectors that those in the cache cannot be compared with."""
+        if self._bytes not in {None, length}:
+            raise EmbeddingError(
+                f"{self.spec} gives vectors of {length // 4:,} dimensions, and those in the vector cache have "
+                f"{(self._bytes or 0) // 4:,}, so its model has changed; remove them with `repoeval-bench cache delete "
+                f"{shlex.quote(model_name(self.identity))}`, and run the same command again"
+            )
+        self._bytes, self._checked = length, True
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.

@@ -1,4 +1,4 @@
-"""Describing and verifying the vector cache. No cache is made where there is none."""
+"""Describing, verifying and emptying the vector cache. No cache is made where there is none."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from repoeval_bench.core.errors import CacheError, UsageError
 from repoeval_bench.embedding.cached_scorer import ENTRY
 from repoeval_bench.embedding.database import FILE, CacheEntry
-from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
+from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, VectorCache, model_name, seal, tag
 
 _IDENTITY = tag("identity", "")[:1]
 
@@ -35,9 +36,7 @@ class ModelShare:
     @property
     def name(self) -> str:
         """The model and its precision, as far as known."""
-        if self.identity is None:
-            return "not known"
-        return " ".join(str(self.identity[key]) for key in ("model", "precision") if key in self.identity)
+        return "not known" if self.identity is None else model_name(self.identity, precisely=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +138,9 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
             elif entry.tag[:1] == b"v":
                 vectors[entry.tag][entry.row] = len(entry.value)
         for lengths in vectors.values():
-            usual = Counter(lengths.values()).most_common(1)[0][0]
-            odd = (row for row, length in lengths.items() if length != usual)
-            broken |= dict.fromkeys(odd, "a vector of another length than the model's others")
+            latest = lengths[max(lengths)]  # a server's model may have changed: then the older ones are of no use
+            odd = (row for row, length in lengths.items() if length != latest)
+            broken |= dict.fromkeys(odd, "a vector of another length than the model's latest")
         # Last, as the structure is often intact where a value is broken.
         if faults := cache.database.faults():
             raise sqlite3.DatabaseError(f"database disk image is malformed: {faults[0]}")
@@ -150,6 +149,32 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
             cache.database.delete_rows(list(broken))
     cache.close()
     return Verified(str(folder), entries, tuple(broken.values()), len(broken) if delete else 0)
+
+
+def delete(folder: Path, model: str) -> int:
+    """Remove all entries of a model, by a name that `info` gives or without its precision; return their number."""
+    cache = _open(folder)
+    owners: list[bytes] = []
+    if cache is not None:
+        with cache.explained("read"):
+            held = {label[1:] for label, _ in cache.database.summary() if label and not _is_identity(label)}
+            for owner, identity in known_identities(cache).items():
+                facts = json.loads(identity)
+                if owner in held and model in {model_name(facts), model_name(facts, precisely=True)}:
+                    owners.append(owner)
+    if cache is None or not owners:
+        raise UsageError(f"the vector cache {folder} holds nothing of {model!r}; `repoeval-bench cache info` lists it")
+    if cache.read_only:
+        raise CacheError(f"the vector cache {folder} is read-only here; delete where it can be written")
+    with cache.explained("written"):
+        removed = sum(
+            int(cache.database.cache.evict(kind[:1].encode() + owner))
+            for owner in owners
+            for kind in get_args(Kind)
+            if kind != "identity"
+        )
+    cache.close()
+    return removed
 
 
 def _fault(entry: CacheEntry) -> str:

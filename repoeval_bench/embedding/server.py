@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,8 +71,7 @@ class EmbeddingServer:
             error=EmbeddingError,
             resumption="what was embedded so far is kept, run the same command again",
             timeout_advice="timeout=SECONDS gives more, batch=N asks for less",
-            refused=f"model {model!r} or a text; check model and base_url, or shorten the texts with "
-            "--set query=tail:N and a smaller chunker",
+            refused=partial(_refused, model),
         )
         self._server = ApiServer(base_url, api, timeout=timeout, sleep=sleep, now=now)
         self._model, self._dimensions = model, dimensions
@@ -119,3 +120,17 @@ class EmbeddingServer:
         self._width = width
         with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused as that
             return np.array([by_index[i] for i in range(n)], dtype=np.float64).astype(np.float32)
+
+
+def _refused(model: str, body: Mapping[str, Any], status: int, words: str) -> tuple[str, str]:
+    """Return what a server may refuse of a request, and the way out."""
+    sent = len(body["input"])
+    if sent > 1 and (status == 413 or re.search(r"batch|array|number of", words, re.IGNORECASE)):
+        # Such as "batch size 64 > maximum allowed batch size 32".
+        limits = {number for number in map(int, re.findall(r"\b\d{1,9}\b", words)) if 0 < number < sent}
+        fewer = str(limits.pop()) if len(limits) == 1 else f"N with N below {sent}"
+        return f"{sent} texts in one request", f"give the embedder batch={fewer}"
+    return (
+        f"model {model!r} or a text",
+        "check model and base_url, or shorten the texts with --set query=tail:N and a smaller chunker",
+    )

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from diskcache import Timeout
 
@@ -32,6 +32,12 @@ def seal(key: bytes, value: bytes) -> bytes:
 def tag(kind: Kind, identity: str) -> bytes:
     """Eight bytes that say what an entry holds and for which model: the kind's letter and the start of a digest."""
     return kind[0].encode() + hashlib.sha256(identity.encode()).digest()[:7]
+
+
+def model_name(identity: Mapping[str, Any], *, precisely: bool = False) -> str:
+    """The name of a model for people, with its precision if `precisely`."""
+    name = identity.get("model", identity.get("plug_in", ""))
+    return f"{name} {identity['precision']}" if precisely and "precision" in identity else str(name)
 
 
 def key_prefix(kind: Kind, *pieces: str) -> bytes:

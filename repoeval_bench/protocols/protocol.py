@@ -24,7 +24,7 @@ Gold = Literal[
     "exact",
     "definitions",
 ]
-Tasks = Literal["completion", "docstring", "tests", "prose", "commits", "questions"]
+Tasks = Literal["completion", "docstring", "tests", "commits", "questions"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
@@ -58,14 +58,14 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
-    `query` is `full` or `tail:LINES`, or `named` for tests and prose. `relevance` is a rule of `qrels.RULES`.
+    `query` is `full` or `tail:LINES`, or `named` for tests. `relevance` is a rule of `qrels.RULES`.
     `documents` says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen),
     or the `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a
     query may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice
     renames the
     protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
-    queries are: completion tasks, own questions, or one for every documented function, test, or paragraph that links
-    code; those of `commits` are in the data. A question's gold are its `places`, which `commits` calls `lines`.
+    queries are: completion tasks, own questions, or one for every documented function or test; those of `commits` are
+    in the data. A question's gold are its `places`, which `commits` calls `lines`.
     """
 
     name: str
@@ -102,8 +102,6 @@ class Protocol:
             "does": self.tasks == "docstring",
             "of 60 questions that were read, 33 are about what their test calls; the rest is noise": self.tasks
             == "tests",
-            "an experiment: of 30 questions that were read, 21 are about what their paragraph links, and few documents "
-            "hold most": self.tasks == "prose",
             "a commit's subject is written after the work, and its lines are those that one author changed; others may "
             "answer as well": self.tasks == "commits",
             "the places are those that the questions' author knew; others may answer as well": self.tasks
@@ -128,7 +126,7 @@ class Protocol:
     @property
     def counts_unscored(self) -> bool:
         """Return whether tasks may have no gold under this protocol, so that a run counts them."""
-        return self.of_definitions or self.tasks in ("docstring", "tests", "prose")
+        return self.of_definitions or self.tasks in ("docstring", "tests")
 
     @property
     def blanks(self) -> bool:
@@ -166,10 +164,10 @@ class Protocol:
                 f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: commits have gold "
                 f"{', '.join(COMMIT_GOLDS)}, other questions places, and completion tasks another"
             )
-        if (self.query == NAMED) > (self.tasks in ("tests", "prose")):
+        if self.query == NAMED and self.tasks != "tests":
             raise UsageError(
-                f"query={NAMED} leaves the names in what tests and prose ask; protocol {self.name.partition('+')[0]} "
-                "asks neither, so choose query=full, or protocol tests or prose"
+                f"query={NAMED} leaves the names in what tests ask; protocol {self.name.partition('+')[0]} asks "
+                "something else, so choose query=full, or protocol tests"
             )
         if self.tasks != "completion" and (self.exclusion != "none" or self.query not in ("full", NAMED)):
             raise UsageError(

@@ -9,7 +9,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import is_whole
 
 NAMED = "named"
-"""The policy of tests and prose that leaves the names of the gold in the question."""
+"""The policy of tests that leaves the names of the gold in the question."""
 
 
 def query_policy(policy: str) -> Callable[[str], str]:
@@ -19,9 +19,7 @@ def query_policy(policy: str) -> Callable[[str], str]:
     kind, _, count = policy.partition(":")
     if kind == "tail" and is_whole(count) and int(count) > 0:
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
-    raise UsageError(
-        f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or of tests and prose {NAMED}"
-    )
+    raise UsageError(f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or for tests {NAMED}")
 
 
 def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:

@@ -89,17 +89,6 @@ _PROTOCOLS = (
         tasks="commits",
     ),
     Protocol(
-        name="prose",
-        query="full",
-        gold="places",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
-        users="an experiment: query a paragraph of a document without the texts of its links, gold the definitions "
-        "that they name; documents and tests are not searched",
-        tasks="prose",
-    ),
-    Protocol(
         name="questions",
         query="full",
         gold="places",

@@ -9,9 +9,10 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, SizedChunker
+from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.build.code import READ_NOTEBOOKS
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
+    "commits": "{} of the lines that your last {:,} changes touched",
     "tests": "{} of the lines that a test's name asks for",
-    "prose": "{} of the lines that the documents' paragraphs ask for",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that your questions ask for",
+}
+_GAINS = {
+    "uses": "the definitions that the code uses",
+    "docstring": "the lines that a docstring describes",
+    "commits": "the changed lines",
 }
 _READ = {
     "definition_recall_auc": "the share, averaged over reading up to 12,000 characters",
@@ -57,19 +63,141 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
     size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
-        f"Use {described(recommendation.candidates[first.name])}{size}.",
+        _current(recommendation, size) if recommendation.current else f"Use {_named(recommendation, size)}.",
         f"{_measured(recommendation, first.name)} {_risk(first)}",
+        _based(recommendation),
         *_covers(recommendation),
+        *_cost(recommendation),
     ]
     if (cheaper := decision.cheaper) is not None:
         spec = described(recommendation.candidates[cheaper.name])
         less = _points(first.score - cheaper.score)
         finds = "about as much" if less == _NONE else f"{less} less"
         lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
+    lines += _own_best(recommendation)
+    lines += [_retrievers(choice) for choice in recommendation.retrievers]
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
     return lines
+
+
+def _named(recommendation: Recommendation, size: str = "") -> str:
+    """Return the choice in words, with the size of its chunks."""
+    assert recommendation.choice is not None
+    return f"{described(recommendation.choice)}{size}"
+
+
+def _current(recommendation: Recommendation, size: str) -> str:
+    """Return if switching from the current chunker is worth it: by what is found, read, and embedded again."""
+    current, choice = recommendation.current, recommendation.choice
+    assert current is not None
+    assert choice is not None
+    if not current.gains:
+        return f"Stay with {current.label}: no other candidate is expected to find more."
+    gains = " and ".join(
+        f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}{_ends(gain.ci)}"
+        for gain in current.gains
+    )
+    compared = ", ".join([gains, *_compared_costs(recommendation, current.label, choice.label)])
+    if current.is_worse:
+        return f"Switch from {current.label} to {_named(recommendation, size)}: {compared}."
+    worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
+    return (
+        f"Stay with {current.label}: no candidate {worth} on your code. {_named(recommendation, size)} is expected to "
+        f"be the best one: {compared}."
+    )
+
+
+def _more(difference: float) -> str:
+    points = _points(abs(difference))
+    return "about as much" if points == _NONE else f"{points} {'more' if difference > 0 else 'less'}"
+
+
+def _ends(ends: tuple[float, float] | None) -> str:
+    return f" [{100 * ends[0]:+.1f}, {100 * ends[1]:+.1f}]" if ends else " (too few files for an interval)"
+
+
+def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
+    """Return what the choice costs less, or more, than the current chunker: tokens, and embedding per edit."""
+    parts = []
+    now, then = recommendation.tokens(current), recommendation.tokens(choice)
+    if now and then:
+        less = 1 - then / now
+        parts.append(f"{_percent(abs(less))} {'fewer' if less >= 0 else 'more'} tokens a query")
+    costs = [recommendation.costs.get(label) for label in (current, choice)]
+    old, new = (cost.edited if cost else None for cost in costs)
+    if old and new is not None:
+        parts.append(f"{new / old:.1f} times the embedding per edit")
+    return parts
+
+
+def _cost(recommendation: Recommendation) -> list[str]:
+    """Return what the choice costs: tokens of a query, the index, and an edit."""
+    assert recommendation.choice is not None
+    label = recommendation.choice.label
+    tokens, cost = recommendation.tokens(label), recommendation.costs.get(label)
+    if cost is None:
+        return []
+    query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
+    vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
+    edit = f"an edit embeds {_percent(cost.edited or 0.0)} of its file again (the last {recommendation.edits} edits)"
+    known = [edit] if cost.edited is not None else []
+    index = f"the index has {count(cost.chunks, 'chunk')}{vectors}"
+    missing = "" if known else " No history shows what an edit embeds again."
+    return [f"What it costs: {'; '.join([*query, index, *known])}.{missing}"]
+
+
+def _retrievers(choice: RetrieverChoice) -> str:
+    """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
+    first, *others = choice.scores
+    compared = "; ".join(f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.ci)}" for one in others)
+    line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
+    if choice.readings:
+        found = [
+            f"{one.chunks} chunks show {_percent(one.found)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
+            for one in choice.readings
+        ]
+        line += f" By {_by(choice.best)}, {', '.join(found)}."
+    return line
+
+
+def _by(retriever: str) -> str:
+    return _BY.get(retriever, retriever)
+
+
+_ASKED = {"uses": "uses of definitions", "docstring": "docstrings", "commits": "changes"}
+
+
+def _based(recommendation: Recommendation) -> str:
+    """Return what the answer is based on, in a sentence."""
+    largest = _largest(recommendation)
+    if recommendation.relies_on_others:
+        clusters = cluster_count(largest.n_clusters, largest.clustered_by)
+        return f"This is based mostly on other repositories: you have {clusters}."
+    asked = {
+        one.protocol: f"{one.n_queries:,} {_ASKED.get(one.protocol, 'queries of ' + one.protocol)}"
+        + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
+        for one in recommendation.evidence
+    }
+    # A file of several windows is one cluster.
+    files = max(one.n_files if one.clustered_by == GROUP else one.n_clusters for one in recommendation.evidence)
+    return f"This is based on {' and '.join(asked.values())}, and {count(files, 'file')} of yours."
+
+
+def _own_best(recommendation: Recommendation) -> list[str]:
+    """Name the candidate that finds more here than the choice, and why it is not chosen."""
+    assert recommendation.decision is not None
+    choice = recommendation.decision.choice
+    best = max(recommendation.decision.candidates, key=lambda one: one.own)
+    found = _points(best.own - choice.own)
+    if best.name == choice.name or found == _NONE:
+        return []
+    behind = choice.prior - best.prior
+    why = f"other repositories put it {_points(behind)} behind"
+    if _points(behind) == _NONE:
+        why = "other chunkers of its kind find less"
+    return [f"On your code {best.name} finds {found} more than the choice. It is not chosen, because {why}."]
 
 
 def _default(recommendation: Recommendation) -> list[str]:
@@ -99,6 +227,8 @@ def _covers(recommendation: Recommendation) -> list[str]:
         lines.append(f"This covers {read:,} of {count(read + unread, 'file')}: {kinds} {were} not read.")
         if "notebook" in recommendation.unread:
             lines.append(f"To include notebooks, convert them: {READ_NOTEBOOKS}")
+    if number := recommendation.test_files:
+        lines.append(f"{count(number, 'file')} of tests: {TESTS[recommendation.tests]} (--tests all includes them).")
     if len(recommendation.languages) > 1:
         shares = ", ".join(f"{_percent(share)} {name}" for name, share in recommendation.languages.items())
         lines.append(f"The code is {shares}; the lines to paste name the language of the files that they are for.")
@@ -114,7 +244,7 @@ def described(candidate: SizedChunker) -> str:
     """
     spec = Spec.parse(candidate.spec)
     option = size_option(spec)
-    if option is None:
+    if option is None or candidate.size is None:
         return candidate.name
     value = int(spec.params[option])
     if option == "lines":
@@ -136,7 +266,8 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
         if setup.label == choice:
             loss = "the default" if default else "the choice"
         files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
-        lines = (setup.snippet.imports, f"chunker = {setup.snippet.code}")
+        snippet = setup.snippet
+        lines = (snippet.imports, f"chunker = {snippet.code}", *([snippet.use] if snippet.use else []))
         setups.append((f"{setup.snippet.framework}{files}: {loss}{unmeasured}", lines))
     return setups
 
@@ -150,8 +281,11 @@ def setup_lines(recommendation: Recommendation) -> list[str]:
     ]
 
 
-def candidate_columns(recommendation: Recommendation) -> list[Column]:
-    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these."""
+def candidate_columns(recommendation: Recommendation, *, details: bool = False) -> list[Column]:
+    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these.
+
+    With `details`, the table has what the decision weighed too.
+    """
 
     def mean(evidence: Evidence) -> Column:
         return number(
@@ -165,6 +299,26 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
     def fact(key: str, value: Callable[[RankedCandidate], Any]) -> Column:
         return Column(name=key, value=value, forms=("record",))
 
+    def cost(key: str) -> Callable[[RankedCandidate], Any]:
+        def value(candidate: RankedCandidate) -> Any:
+            known = recommendation.costs.get(candidate.name)
+            return known and getattr(known, key)
+
+        return value
+
+    def megabytes(candidate: RankedCandidate) -> float | None:
+        size = cost("vector_bytes")(candidate)
+        return None if size is None else size / 1e6
+
+    def rule(name: str, value: Callable[[RankedCandidate], Any], digits: str) -> Column:
+        return number(name, value, digits, missing="", forms=("table",))
+
+    weighed = [
+        rule("own mean", lambda candidate: candidate.own, "+.3f"),
+        rule("shipped mean", lambda candidate: candidate.prior, "+.3f"),
+        rule("shrunk mean", lambda candidate: candidate.score, "+.3f"),
+        rule("is the best", lambda candidate: candidate.probability, ".0%"),
+    ]
     return [
         Column(name="candidate", key="name", value=lambda candidate: candidate.name),
         *map(mean, recommendation.evidence),
@@ -176,6 +330,11 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
             missing="",
             key="tokens_per_query",
         ),
+        number("chunks", cost("chunks"), ",.0f", missing=""),
+        number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
+        fact("vector_bytes", cost("vector_bytes")),
+        number("edited again", cost("edited"), ".0%", missing="", key="edited"),
+        *(weighed if details else []),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
     ]
@@ -198,6 +357,12 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     for measure in dict.fromkeys(evidence.measure for evidence in recommendation.evidence if evidence.measure in _READ):
         read.setdefault(_READ[measure], []).append(heading(measure))
     notes += [f"{' and '.join(names)}: {share}" for share, names in read.items()]
+    if any(cost.edited is not None for cost in recommendation.costs.values()):
+        notes.append(
+            f"edited again: the share of a touched file in new chunks, over {count(recommendation.edits, 'edit')}"
+        )
+    if details:
+        notes.append("own, shipped and shrunk mean: on your code, on other repositories, and both, less that of all")
     notes.append(CHARACTERS_NOTE)
     if size := recommendation.candidates[ranked[0].name].size:
         like = f"those of {BASELINE} with up to {size:,} characters"
@@ -206,7 +371,7 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         )
     notes += [f"too few to decide by: {line}, of {FEWEST_TASKS} needed" for line in _few(recommendation)]
     notes += [f"skipped: {line}" for line in recommendation.skipped]
-    return table_of(candidate_columns(recommendation), shown, notes=notes)
+    return table_of(candidate_columns(recommendation, details=details), shown, notes=notes)
 
 
 def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
@@ -218,6 +383,13 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "languages": dict(recommendation.languages),
         "files": dict(recommendation.files),
         "unread": dict(recommendation.unread),
+        "tests": recommendation.tests,
+        "test_files": recommendation.test_files,
+        "current": recommendation.current and recommendation.current.as_json(),
+        "costs": {label: cost.as_json() for label, cost in recommendation.costs.items()},
+        "edits": recommendation.edits,
+        "since": recommendation.since,
+        "retrievers": [choice.as_json() for choice in recommendation.retrievers],
         "default": recommendation.default and recommendation.default.as_json(),
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
         "cheaper": None
@@ -276,7 +448,9 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     files: dict[str, str] = {}
     for question in recommendation.evidence:
         finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
-        parts[question.protocol] = finds.format(_percent(recommendation.mean(label, question.protocol)))
+        parts[question.protocol] = finds.format(
+            _percent(recommendation.mean(label, question.protocol)), question.n_queries
+        )
         is_group = question.clustered_by == GROUP
         clusters = cluster_count(question.n_clusters, question.clustered_by)
         files[question.protocol] = count(question.n_files, "file") if is_group else clusters
@@ -346,8 +520,6 @@ def _close(recommendation: Recommendation) -> str:
     most = _largest(recommendation)
     if most.n_clusters < _SMALL:
         parts.append(f"So few {plural(most.clustered_by)} are weak evidence.")
-    if recommendation.relies_on_others:
-        parts.append("The answer leans on other repositories more than on yours.")
     return " ".join(parts)
 
 

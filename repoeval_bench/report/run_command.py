@@ -56,5 +56,5 @@ def _data(dataset: DatasetRecord) -> dict[str, Any]:
     if dataset.part and dataset.part.repositories:
         data["repos"] = tuple(dataset.part.repositories)
     if dataset.part:
-        data["limit"] = dataset.part.limit
+        data |= {"limit": dataset.part.limit, "tests": dataset.part.tests}
     return data

@@ -73,6 +73,9 @@ def candidates_table(ranks: Ranking, rows: Sequence[RankedRow], recommendation: 
             f"measured: {evidence_name(evidence)}", lambda row: evidence.means.get(row.name), ".3f", missing=""
         )
 
+    def cost(name: str, key: str, form: str) -> Column:
+        return number(name, lambda row: getattr(recommendation.costs.get(row.name), key, None), form, missing="")
+
     columns = [
         Column(name="candidate", value=lambda row: row.name),
         number(ranks.measure, lambda row: row.score, ".3f"),
@@ -80,6 +83,9 @@ def candidates_table(ranks: Ranking, rows: Sequence[RankedRow], recommendation: 
         Column(name="verdict", value=lambda row: row.outcome),
         *map(measured, recommendation.evidence),
         number(f"{ranks.unit} per query", lambda row: row.cost, ",.0f"),
+        cost("chunks", "chunks", ",.0f"),
+        cost("bytes of vectors", "vector_bytes", ",.0f"),
+        cost("edited again", "edited", ".0%"),
     ]
     return table_of(columns, rows, "page")
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
-from repoeval_bench.dataset.assembly import published_subset
+from repoeval_bench.dataset.assembly import published_subset, without_tasks_of_tests
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.questions import QUESTION
@@ -185,18 +185,20 @@ def cut_files(
     return Cut(plain=plain, corpus=chunks, documents=documents, seconds=perf_counter() - started)
 
 
+PER_FILE = 30
+"""Tasks of a file in a sample: files are the clusters of every test, so that more add time and hardly any power."""
+
+
 def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
-    """Return at most `sample` of the tasks, spread over the files; all questions, if they are a user's own."""
-    return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
+    """Return at most `sample` tasks, and `PER_FILE` of a file, spread over both; of a user's questions all."""
+    if sample is None or protocol.tasks == "questions":
+        return selected
+    return part_of(selected, sample, per_file=PER_FILE)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
-    """Return the repositories and tasks that the protocol scores; DatasetError if it scores none.
-
-    The benchmark's documents are dropped after their questions are made, as each worker would get a copy.
-    """
-    selected = _scored(benchmark, protocol)
-    return replace(selected, documents={}) if selected.documents else selected
+    """Return the repositories and tasks that the protocol scores; DatasetError if it scores none."""
+    return without_tasks_of_tests(_scored(benchmark, protocol))
 
 
 def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
@@ -207,14 +209,9 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
         return documented(selected)
     if protocol.tasks == "tests":
-        # This and the next module import the resolver of names, which no other protocol needs.
-        from repoeval_bench.dataset.tested import questions_of_tests
+        from repoeval_bench.dataset.tested import questions_of_tests  # the resolver of names
 
         return questions_of_tests(selected, named=protocol.query == NAMED)
-    if protocol.tasks == "prose":
-        from repoeval_bench.dataset.prose import questions_of_prose
-
-        return questions_of_prose(selected, named=protocol.query == NAMED)
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(

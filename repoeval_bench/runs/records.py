@@ -54,19 +54,27 @@ class Record(BaseModel):
 
 
 class SampleRecord(Record):
-    """A random sample of at most `most` of the `of` tasks that the protocol scores; files take turns."""
+    """A sample of at most `most` of the `of` tasks that the protocol scores; files take turns.
+
+    Of a file at most `per_file` are in it, spread over the file.
+    """
 
     most: Count
     of: Count
     seed: int
     rule: Literal["files in turn"]
+    per_file: Count | None = None
 
 
 class PartRecord(Record):
-    """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks."""
+    """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks.
+
+    `tests` is `out` or `index` where files of tests do not ask.
+    """
 
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
+    tests: Literal["out", "index", "all"] = "all"
     sample: SampleRecord | None = None
 
 

@@ -100,12 +100,14 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
         **asdict(task_set),
         repos=part.repositories or None,
         limit=part.limit,
+        tests=part.tests,
         questions=questions,
         without=passed_over([protocol], task_set.level),
         home=home,
     )
     selected = select(loaded, protocol)
-    return part_of(selected, part.sample.most, part.sample.seed) if part.sample else selected
+    drawn = part.sample
+    return part_of(selected, drawn.most, drawn.seed, drawn.per_file) if drawn else selected
 
 
 def code_named_by(config: RunConfig) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
+from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.numbers import EXACT
@@ -41,6 +42,9 @@ EMBEDDER_FIELD = option(
 )
 
 
+_TESTS = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
+
+
 class DataRequest(Request):
     """The request of data: tasks and their source."""
 
@@ -59,6 +63,7 @@ class DataRequest(Request):
         spelled="--queries",
         key="queries",
     )
+    tests: str = option("all", f"Tests beside other code: {_TESTS}.", "out|index|all", rare=True)
 
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""
@@ -206,20 +211,35 @@ class RunRequest(DataRequest):
         return (str(self.chunker), *values.values())
 
 
+PASTED = (
+    "langchain:chunk_size=1000,chunk_overlap=200",
+    "langchain:chunk_size=4000,chunk_overlap=200",
+    "llama-index:max_chars=1500",
+    "chonkie:chunk_size=2048",
+)
+"""The plain settings of other frameworks, as people paste them."""
+
+
 class RecommendRequest(DataRequest):
     """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
 
+    tests: str = option("out", f"Tests beside other code: {_TESTS}.", "out|index|all")
+
     chunkers: tuple[str, ...] = option(
-        ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
-        "A chunker to try; repeat it. By default the installed ones of this list.",
+        ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED),
+        "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed ones "
+        "of this list.",
         "SPEC",
         also="-c",
         spelled="--chunker",
     )
+    current: str | None = option(
+        None, "The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC"
+    )
     sizes: tuple[int, ...] | None = option(
         None,
-        "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker is set to the "
-        "mean size of `fixed` at each.  [default: 500,1000,2000]",
+        "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
+        "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
         "N,…",
         words=True,
     )
@@ -247,6 +267,14 @@ class RecommendRequest(DataRequest):
         le=EXACT,
     )
     time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_tests(cls, values: Any) -> Any:
+        """Keep the tests for protocol `tests`, which reads its questions from them and searches none."""
+        return (
+            values | {"tests": "all"} if isinstance(values, dict) and "tests" in values.get("protocols", ()) else values
+        )
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
         """Return a request for each protocol and retriever, all retrievers of the first protocol first.

@@ -172,7 +172,8 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
     sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
-    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample}
+    tests = None if benchmark.tests == "all" else benchmark.tests
+    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
     stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     return {"part": records.PartRecord(**stated)} if stated else {}
 
@@ -217,9 +218,9 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
         gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
         other_files = {location.file for location in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
-        # Tests of one file resemble each other, and their gold is all over a repository; so do a document's paragraphs.
+        # Tests of one file resemble each other, and their gold is all over a repository.
         # A commit's file is one in all windows of its history, under its newest path.
-        by = {"tests": "test file", "prose": "document", "commits": "source file"}.get(planned.protocol.tasks)
+        by = {"tests": "test file", "commits": "source file"}.get(planned.protocol.tasks)
         asker = task.change.file if task.change else (task.function_name or "").partition("::")[0]
         repo = task.repo.partition("@")[0] if task.change else task.repo
         cluster: dict[str, Any] = {"cluster": f"{repo}/{asker}", "cluster_by": by} if by else {}

@@ -147,3 +147,13 @@ def test_a_broken_file_is_said(tmp_path):
     path.write_text('{"sets": 3}')
     with pytest.raises(DatasetError, match=r"priors\.json"):
         read_reference_sets(path)
+
+
+def test_candidates_that_no_set_has_follow_their_own_scores_under_a_protocol_without_scores(reference_sets):
+    """Nothing favours one of them: equal means, and a deviation at least as wide as those of known protocols."""
+    candidates = [("ast", 1000), ("functions", None), ("langchain", 700)]
+    prior = reference_sets.prior("python", "never-measured", "bm25", candidates)
+    known = reference_sets.prior("python", "uses", "bm25", candidates)
+    assert prior.mean.tolist() == [0, 0, 0]
+    assert prior.deviation.min() >= known.deviation[0]
+    assert not prior.is_bounded

@@ -42,13 +42,15 @@ def cut(spec: str, files: list[SourceFile], language: str) -> None:
     exec(snippet.imports, names)
     pasted = eval(snippet.code, names)
     for file in files:
-        if snippet.framework == "repoeval-bench":
-            texts = [chunk.text for chunk in pasted.chunk(file)]
+        if snippet.use:
+            names |= {"chunker": pasted, "text": file.text, "path": file.path}
+            exec(snippet.use, names)
+            texts = names["chunks"]
         elif hasattr(pasted, "split_text"):
             texts = pasted.split_text(file.text)
         else:
             texts = [chunk.text for chunk in pasted.chunk(file.text)]
-        measured = [chunk.text.strip() for chunk in make_chunker(spec).chunk(file)]
+        measured = [chunk.embed_text.strip() for chunk in make_chunker(spec).chunk(file)]
         assert [text.strip() for text in texts if text.strip()] == measured, (spec, file.path)
 
 

@@ -21,6 +21,7 @@ from repoeval_bench.core.files import (
     sha256_unchanged,
     share_bytes,
     sweep,
+    work_folder,
     write_atomic,
 )
 from support.command import bench
@@ -182,3 +183,35 @@ def test_only_files_that_are_alike_share_bytes(tmp_path):
     assert mine.samefile(like)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["closed", "like", "linked", "mine"]
     assert (bytes_in(tmp_path), bytes_in(tmp_path, alone=True)) == (8 + 4, 8 + 4)
+
+
+WORKING = """
+import time
+from repoeval_bench.core.files import work_folder
+
+with work_folder("sources") as folder:
+    (folder / "fetched").write_text("x")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_temporary_folder_that_no_process_owns_is_removed_by_the_next_command(tmp_path, monkeypatch):
+    """Not one that is in use, and nothing of other programs."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    foreign = tmp_path / ".video.abcdefgh.part"
+    foreign.touch()
+    words = [sys.executable, "-c", WORKING]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    ) as other:
+        left = Path(other.stdout.readline().strip())
+        with work_folder("sources") as folder:
+            assert (left / "fetched").exists()
+        assert not folder.exists()
+        other.terminate()
+        other.wait()
+    assert left.exists()
+    with work_folder("sources"):
+        assert not left.exists()
+    assert list(tmp_path.iterdir()) == [foreign]

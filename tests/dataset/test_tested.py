@@ -3,7 +3,7 @@
 import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.dataset import asking as rules
+from repoeval_bench.dataset import tested as rules
 from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
@@ -98,7 +98,7 @@ def test_a_helper_of_most_tests_is_no_gold(monkeypatch):
     questions = questions_of_tests(benchmark(files))
     assert {gold_text(questions, task) for task in questions.tasks} == {"def open_ledger():\n    return Ledger()\n"}
     assert len(questions.tasks) == 3
-    monkeypatch.setattr(rules, "COMMON_ASKERS", 12)
+    monkeypatch.setattr(rules, "COMMON_TESTS", 12)
     assert len(questions_of_tests(benchmark(files)).tasks) > 3
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from repoeval_bench.cli.cache import show_size
-from repoeval_bench.core.errors import CacheError
+from repoeval_bench.core.errors import CacheError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.housekeeping import info, verify
+from repoeval_bench.embedding.housekeeping import delete, info, verify
 from repoeval_bench.embedding.storage import VectorCache, seal
 from support.damage import change, planted, select
 from support.encoders import CountingEncoder
@@ -65,7 +65,7 @@ def broken(key, value):
         "not of unit length": nan + seal(key, nan),
         "not of unit length ": zero + seal(key, zero),
         "not a row of float32": short[:3] + seal(key, short[:3]),
-        "another length than the model's others": unit + seal(key, unit),
+        "another length than the model's latest": unit + seal(key, unit),
     }
 
 
@@ -86,6 +86,24 @@ def test_what_is_broken_is_named_and_removed(folder, message):
     CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     assert encoder.encoded == [TEXTS[0]]
     cache.close()
+
+
+def test_what_an_older_model_made_is_broken_not_what_is_new(folder):
+    """Even where the older vectors are more."""
+    cache = VectorCache(folder)
+    unit = np.array([0.6, 0.8], "<f4").tobytes()
+    cache.write({b"new" * 8: unit}, "vector", '{"model": "fake", "precision": "fp32"}')
+    cache.close()
+    assert verify(folder, delete=True).removed == 20
+    assert [(model.name, model.vectors) for model in info(folder).models] == [("fake fp32", 1), ("fake bf16", 3)]
+
+
+@pytest.mark.parametrize(("name", "left"), [("fake", []), ("fake bf16", ["fake fp32"])])
+def test_a_model_is_removed_by_its_name(folder, name, left):
+    delete(folder, name)
+    assert [model.name for model in info(folder).models] == left
+    with pytest.raises(UsageError, match="holds nothing of 'no fake'"):
+        delete(folder, "no fake")
 
 
 def test_a_planted_pickle_is_removed_unread(folder, tmp_path):

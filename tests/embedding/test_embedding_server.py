@@ -145,6 +145,22 @@ def test_what_may_pass_is_tried_again_six_times(server, client, fault, message):
     assert client.slept == [0.5, 1, 2, 4, 8]
 
 
+def test_one_text_that_is_too_long_is_not_a_matter_of_batches(server, client):
+    server.fail({"status": 413})
+    assert "or shorten the texts" in refused(client, ["a"])
+
+
+BATCHES = [
+    (413, "batch size 2 > maximum allowed batch size 1", "refuses 2 texts in one request"),
+    (413, "batch size 2 > maximum allowed batch size 1", "give the embedder batch=1"),
+    (400, "batch size is invalid, it should not be larger than 1.: input", "give the embedder batch=1"),
+    (413, "Request Entity Too Large", "give the embedder batch=N with N below 2"),
+    (422, "input array too long", "give the embedder batch=N with N below 2"),
+    (413, "", "give the embedder batch=N"),
+    (400, "input has 9000 tokens, the model reads 1", "or shorten the texts"),
+]
+
+
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -157,6 +173,10 @@ def test_what_may_pass_is_tried_again_six_times(server, client, fault, message):
         ({"raw": '{"data": "x"}'}, "its data"),
         *(({"raw": data(0, vector)}, "its data.0.embedding") for vector in ("AAAA", ["1"], [[1]])),
         ({"raw": data([1], [1])}, "its data.0.index"),
+        ({"raw": '{"error": {"message": "quota exceeded"}}'}, "answers with an error (HTTP 200: 'quota exceeded')"),
+        ({"status": 418, "bare": "no tea"}, "(HTTP 418: 'no tea')"),
+        ({"raw": '{"error": "no money", "data": null}'}, "answers with an error (HTTP 200: 'no money')"),
+        *(({"status": status, "words": words}, way) for status, words, way in BATCHES),
         ({"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, "sends requests elsewhere (HTTP 307)"),
     ],
 )

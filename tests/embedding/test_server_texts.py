@@ -6,6 +6,7 @@ import pytest
 from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import choose_embedder, find_encoder
+from repoeval_bench.embedding.housekeeping import delete
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.tokens import Tokens
@@ -140,6 +141,28 @@ def test_texts_that_may_be_too_long_are_refused_before_the_first_request(server,
     assert server.seen() == []
     encoder.ensure({"query": TEXTS, "document": []})
     assert len(sent(server)) == 24
+
+
+def test_texts_that_are_cached_are_refused_as_others_are(embedder):
+    """The answer does not depend on what was embedded before."""
+    embedder().ensure({"query": TEXTS, "document": [LONG]})
+    with pytest.raises(EmbeddingError, match="1 of 25 texts may be longer than the 200 tokens"):
+        embedder(",max_tokens=200").pending({"query": TEXTS, "document": [LONG]})
+
+
+def test_a_changed_model_is_seen_before_all_is_paid(server, embedder, tmp_path):
+    """One text is sent; its vector is not kept, and what the sentence says to remove is what is older."""
+    embedder().encode(TEXTS[:4], "document")
+    server.seen()
+    server.fail(*[{"width": 8}] * 20)
+    changed = embedder(",concurrency=4")
+    says = "gives vectors of 8 dimensions, and those in the vector cache have 384.*`repoeval-bench cache delete m`"
+    with pytest.raises(EmbeddingError, match=says):
+        changed.encode(TEXTS, "document")
+    assert sent(server) == TEXTS[4:5]
+    server.fail(*[{"width": 8}] * 20)
+    assert delete(tmp_path / "vectors", "m") == 4
+    assert embedder().encode(TEXTS, "document").shape == (24, 8)
 
 
 def test_a_policy_needs_a_tokenizer(tmp_path):

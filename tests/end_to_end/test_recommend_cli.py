@@ -1,7 +1,9 @@
 """From a folder of code to an answer: which chunker, how sure that is, and what was left out."""
 
+import gzip
 import html
 import json
+import re
 import shlex
 import shutil
 
@@ -117,6 +119,54 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
     assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
+
+
+def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
+    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
+    out, _ = answered
+    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
+    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
+    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
+    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+    assert [int(found[1]) for found in left if found] == [96, 72, 36]
+
+
+def with_tests(code, folder):
+    """The project with a test beside it that could ask under both protocols."""
+    folder.mkdir()
+    for path in code.glob("*.py"):
+        (folder / path.name).write_text(path.read_text())
+    (folder / "tests").mkdir()
+    doc = '    """The words of a check that only this test has."""\n'
+    body = "".join(f"    value_{n} = {n}\n" for n in range(9))
+    (folder / "tests" / "test_it.py").write_text(f"def check_it():\n{doc}{body}    return value_1\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("tests", "searched", "asks"), [("out", False, False), ("index", True, False), ("all", True, True)]
+)
+def test_tests_are_searched_and_ask_only_where_that_is_requested(code, tmp_path, tests, searched, asks):
+    project = with_tests(code, tmp_path / "project")
+    words = ["recommend", project, *NARROW, "--for", "search", "--out", tmp_path / "out"]
+    words += [] if tests == "out" else ["--tests", tests]
+    result = json_of(*words, home=tmp_path / "home")
+    assert (result["tests"], result["test_files"]) == (tests, 0 if asks else 1)
+    assert any("1 file of tests: " in line for line in result["answer"]) is not asks
+    run = find_runs(result["runs"], tmp_path / "out")[0]
+    assert any("test_it.py" in str(names) for names in run.scores.gold_files) is asks
+    assert (b"test_it.py" in gzip.decompress((run.folder / "chunks.jsonl.gz").read_bytes())) is searched
+    succeed("verify", run.folder, "--source", result["source"], home=tmp_path / "home")
+
+
+def test_a_folder_of_tests_alone_asks_them(code, tmp_path):
+    project = with_tests(code, tmp_path / "project")
+    (project / "tests" / "helper.py").write_text("def help_it():\n    return 1\n")
+    words = ["recommend", project / "tests", *NARROW, "--for", "completion", "--out", tmp_path / "out"]
+    done = succeed(*words, home=tmp_path / "home")
+    assert "only tests found" in done.err
+    assert "which ask and are searched" in done.err
+    assert json_of(*words, home=tmp_path / "home")["test_files"] == 0
 
 
 def test_only_so_many_tasks_are_asked(answered, pack):
@@ -298,7 +348,7 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     printed = " ".join(done.out.split())
     assert printed.startswith("Use ast with chunks of up to 1,260 characters: the shipped default.")
     assert said in printed
-    assert "The best candidate is expected to find" in printed
+    assert "We expect the best candidate to be better by" in printed
     assert 'make_chunker("ast:max_nws=1260")' in printed
     record = json_of(*words, home=tmp_path)
     assert (record["choice"], record["default"]["label"]) == (None, "ast at 1,000")

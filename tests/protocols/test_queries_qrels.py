@@ -125,6 +125,12 @@ def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
     assert Protocol.parse(name).headline_measure == measure
 
 
+@pytest.mark.parametrize(("name", "instead"), [("prose", "commits"), ("prose+query=named", "commits")])
+def test_a_protocol_that_was_removed_is_refused_with_what_replaces_it(name, instead):
+    with pytest.raises(UsageError, match=f"^protocol prose was removed; choose {instead}$"):
+        Protocol.parse(name)
+
+
 @pytest.mark.parametrize("name", ["contex", "context+qeury=full", "context+gold=boddy"])
 def test_unknown_protocols_are_refused(name):
     """An unknown protocol, choice or value is refused with what exists."""

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def runs_of(folder, means, spread=0.05, queries=40, files=40):
     return write_runs(folder, columns, files=[f"f{i % files}.py" for i in range(queries)])
 
 
-def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, unread=None):
+def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, unread=None, current=None):
     """The recommendation of these runs, a list of them for each protocol by each retriever, or one for all."""
     questions = [(protocol, retriever) for protocol in protocols for retriever in retrievers]
     pairs_of_questions = [
@@ -52,18 +53,65 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, 
     ]
     candidates = {candidate.label: candidate for candidate, _ in pairs_of_questions[0]}
     code = {"data": "data", "files": {"python": 40}, "languages": languages or {"python": 1.0}, "unread": unread or {}}
-    return conclude(evidence, reference_sets=reference_sets, candidates=candidates, **code)
+    return conclude(evidence, reference_sets=reference_sets, candidates=candidates, current=current, **code)
+
+
+@pytest.mark.parametrize(
+    ("means", "begins"),
+    [
+        ({"a": 0.5, "b": 0.9}, "Switch from fixed at 500 to ast with chunks of up to 500 characters"),
+        ({"a": 0.9, "b": 0.5}, "Stay with fixed at 500: no other candidate is expected to find more."),
+        ({"a": 0.5, "b": 0.502}, "Stay with fixed at 500: no candidate finds significantly more on your code."),
+    ],
+)
+def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begins):
+    """The interval is that of the paired differences, and a difference that chance explains is no reason to switch."""
+    result = concluded(runs_of(tmp_path, means, spread=0.05), current="fixed at 500")
+    first = answer_lines(result)[0]
+    assert first.startswith(begins)
+    if result.current.gains:
+        (gain,) = result.current.gains
+        assert gain.difference == pytest.approx(result.mean("ast at 500") - result.mean("fixed at 500"))
+        low, high = gain.ci
+        assert low < gain.difference < high
+        assert (low > 0) == first.startswith("Switch")
+        assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in first
+
+
+def test_the_answer_says_what_it_is_based_on(tmp_path):
+    own = concluded(runs_of(tmp_path / "own", {"a": 0.5, "b": 0.9}, queries=400, files=400), protocols=("commits",))
+    assert "This is based on 400 changes, and 400 files of yours." in answer_lines(own)
+    since = own.model_copy(update={"since": "2024-03"})
+    assert "This is based on 400 changes since 2024-03, and 400 files of yours." in answer_lines(since)
+    few = concluded(runs_of(tmp_path / "few", {"a": 0.5, "b": 0.9}, spread=0.3, files=6))
+    assert few.relies_on_others
+    assert "This is based mostly on other repositories: you have 6 files." in answer_lines(few)
+
+
+def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_named(tmp_path):
+    result = concluded(runs_of(tmp_path, {"a": 0.51, "b": 0.5}, spread=0.3, queries=40, files=40))
+    first, second = result.decision.candidates
+    lifted = replace(second, own=first.own + 0.008, prior=first.prior - 0.021)
+    said = answer_lines(replace_decision(result, first, lifted))
+    assert (
+        f"On your code {second.name} finds 0.8 points more than the choice. It is not chosen, because other repositories "
+        "put it 2.1 points behind."
+    ) in said
+
+
+def replace_decision(result, *candidates):
+    return result.model_copy(update={"decision": Decision(candidates=candidates)})
 
 
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
-    use, measured, *rest = answer_lines(result)
+    use, measured, based, *rest = answer_lines(result)
+    assert based == "This is based mostly on other repositories: you have 40 files."
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
     assert "We expect the best candidate to be better by less than 0.1 percentage points." in measured
     assert rest[-1] == (
-        "The choice is significantly better than 2 of the 2 others in uses bm25 and 2 in docstring bm25. "
-        "The answer leans on other repositories more than on yours."
+        "The choice is significantly better than 2 of the 2 others in uses bm25 and 2 in docstring bm25."
     )
     assert result.choice.name == "ast"
     assert result.decision.choice.expected_loss < 0.005
@@ -80,7 +128,7 @@ def test_the_risk_has_a_bound_only_where_it_was_shown(tmp_path, bound, risk):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}))
     first, *rest = result.decision.candidates
     decision = Decision(candidates=(replace(first, expected_loss=0.003, loss_95=bound), *rest))
-    assert answer_lines(replace(result, decision=decision))[1].endswith(risk)
+    assert answer_lines(result.model_copy(update={"decision": decision}))[1].endswith(risk)
 
 
 def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp_path):
@@ -132,7 +180,7 @@ def test_files_with_a_common_question_are_counted_and_tell_less(tmp_path):
     means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
     files = [f"f{i % 6}.py" for i in range(39)] + [("repo/f0.py", "repo/f1.py")]
     runs = write_runs(tmp_path, {name: {"ndcg@10": [mean] * 40} for name, mean in means.items()}, files=files)
-    measured, last = answer_lines(concluded(runs))[1:]
+    measured, _, last = answer_lines(concluded(runs))[1:]
     assert measured.startswith("It finds 50 % of the definitions that the code uses (6 files).")
     assert last.startswith("Your code has only 5 groups of files (files that share a question are one group). With 3")
 
@@ -145,7 +193,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert use == "Use ast with chunks of up to 1,260 characters: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. The best candidate is expected to find "
+        "The default comes from 40 python repositories, ranked by BM25. We expect the best "
     )
     assert languages.startswith("The code is 80 % python, 20 % rust;")
     assert "--queries" in way_out
@@ -154,7 +202,19 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
         "    from repoeval_bench import make_chunker",
         '    chunker = make_chunker("ast:max_nws=1260")',
     ]
-    assert 0 < result.default.expected_loss < result.default.loss_95 < 0.1
+    assert 0 < result.default.expected_loss < 0.1
+    assert result.default.loss_95 is None
+
+
+def test_the_lines_to_paste_for_this_tool_cut_a_text(tmp_path):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
+    title, *code = setup_lines(result)[:4]
+    assert title == "repoeval-bench: the default"
+    names = {"text": "def f():\n    return 1\n", "path": "a.py"}
+    exec(dedent("\n".join(code)), names)
+    assert [(chunk.strip(), chunk.start_line, chunk.end_line) for chunk in names["chunks"]] == [
+        ("def f():\n    return 1", 1, 2)
+    ]
 
 
 def test_the_default_of_a_language_without_a_set_of_its_own_comes_from_other_languages(tmp_path):

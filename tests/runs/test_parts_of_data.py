@@ -12,6 +12,7 @@ from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.run_command import run_command
+from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import evaluate
 from support.codebase import write_files
@@ -85,7 +86,7 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
     """Under every kind of gold; what is not scored and what was not drawn make up the others."""
     result = recommend(benchmark, protocols=("uses", "docstring", "body"), tasks=8, out=tmp_path, **ASKED)
     assert len(result.runs) == 6
-    for run in result.runs:
+    for run in find_runs(result.runs, tmp_path):
         dataset, counts = run.manifest.dataset, run.manifest.counts
         sample = dataset.part.sample
         assert (dataset.tasks, sample.most, sample.seed) == (8, 8, 0)
@@ -141,4 +142,4 @@ def test_the_command_of_a_run_asks_for_the_same_part(benchmark, pack, tmp_path):
     assert "--limit" not in run_command(whole)
     result = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
     drawn = "recommend SOURCE --tasks 8 --protocol uses --retriever bm25"
-    assert drawn in run_command(result.runs[0])
+    assert drawn in run_command(*find_runs(result.runs[:1], tmp_path / "sampled"))

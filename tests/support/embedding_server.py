@@ -112,10 +112,13 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
             self.refuse(404, "no such path")
         elif self.key and sent != f"Bearer {self.key}":
             self.refuse(401, f"wrong key {sent}")  # a careless server: it repeats the key that it was sent
+        elif "bare" in fault:
+            self.answer(fault["status"], json.dumps({"message": fault["bare"], "type": "Validation"}).encode())
         elif "status" in fault:
             if fault.get("quoting"):
                 sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
-            self.refuse(fault["status"], f"told to fail, you sent {sent}", fault.get("headers"))
+            words = fault.get("words", f"told to fail, you sent {sent}")
+            self.refuse(fault["status"], words, fault.get("headers"))
         elif fault.get("drop"):
             self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{"data": [')
             self.close_connection = True

@@ -30,9 +30,9 @@ MAX_OBJECT = 64 << 20
 """Bytes that a tree or commit may unpack to."""
 
 MAX_PATHS = 1 << 29
-"""Bytes of the paths of a commit's files and folders, and 256 for each: two million files, or fewer with long paths.
+"""Bytes of the paths of a commit's files and folders, and 256 for each, 4,096 for a folder's list.
 
-A few trees that hold each other's copies can name any number, of any depth.
+It allows a million files in 50,000 folders. A few trees that hold each other's copies name any number, of any depth.
 """
 
 
@@ -247,6 +247,7 @@ def _files(store: DiskObjectStore, tree: ObjectID) -> Iterator[tuple[str, str]]:
         prefix, tree = folders.pop()
         rows = store[tree]
         assert isinstance(rows, Tree)
+        spent += 4096
         for row in rows.iteritems():
             assert row.path is not None
             assert row.mode is not None

@@ -13,7 +13,7 @@ from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.trees import DOCUMENTS, GO_MODULE, decode, is_licence_path
+from repoeval_bench.dataset.trees import GO_MODULE, decode, is_licence_path
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.archives import ArchiveEntry
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1024 * 1024
 """Most bytes of a file: larger ones are almost always data or generated. A syntax tree takes 45 times its text."""
-
-MAX_DOCUMENT_BYTES, MAX_DOCUMENTS_BYTES = 256 * 1024, 8 * 1024 * 1024
-"""Most bytes of a document, and of all documents of a source; larger ones are mostly data."""
 
 MAX_DEPTH = 200
 """Most folders around a file: Python makes and lists folders in each other by recursion."""
@@ -48,7 +45,7 @@ RULES = {
     "minified": "a line above 10,000 characters, or in a script lines of more than 110 characters in the mean",
     "other language": "files of no requested language",
     "no grammar": "files of a language whose grammar is not installed; every whole installation has all of them",
-    "unknown language": "files of none of the languages that are known; only documents of them are read",
+    "unknown language": "files of none of the languages that are known",
 }
 """Reason -> the files that it leaves out. The first reason that holds is counted; the last three are not code."""
 
@@ -105,8 +102,6 @@ _GENERATED_TEXT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _COMPILED = re.compile(r"^//# sourceMappingURL=|^Object\.defineProperty\(exports, ['\"]__esModule['\"]", re.MULTILINE)
-_ABOUT_A_PACKAGE = re.compile(r"\.(dist|egg)-info/")
-"""Lists that an installer reads, not documents."""
 
 _HEAD = 1500
 """Characters at the start of a file in which a tool says that it wrote it."""
@@ -161,7 +156,7 @@ def _is_compiled(path: str, present: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file that is taken: its bytes; for code also text and language, for a document also the text."""
+    """A file that is taken: its bytes; for code also text and language."""
 
     path: str
     raw: bytes
@@ -220,11 +215,7 @@ class Gathered:
 
 
 def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
-    """Yield the files that are taken, in the source's order; no `languages` means all; counts go to `gathered`.
-
-    Documents are taken for protocol `prose` up to a size, and are not counted as code.
-    """
-    room = MAX_DOCUMENTS_BYTES
+    """Yield the files that are taken, in the source's order; no `languages` means all; counts go to `gathered`."""
     gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
@@ -232,11 +223,6 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
         if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
-        is_document = entry.path.lower().endswith(DOCUMENTS) and not _ABOUT_A_PACKAGE.search(entry.path)
-        if reason == "unknown language" and is_document and entry.size <= min(MAX_DOCUMENT_BYTES, room):
-            for document in _document(entry, origin.name):
-                room -= entry.size
-                yield document
         taken = _read(entry, origin.name, languages, gathered) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
@@ -273,17 +259,6 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     if gathered.counts.get("generated"):
         seen += "; if these are built files, name a checkout of their sources"
     return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
-
-
-def _document(entry: ArchiveEntry, repo: str) -> Iterator[CodeFile]:
-    """A document, unless it is no text."""
-    raw = entry.read()
-    try:
-        text = decode(raw)
-    except UnicodeDecodeError:
-        return
-    if "\0" not in text:
-        yield CodeFile(entry.path, raw, SourceFile(repo, entry.path, text))
 
 
 def _read(entry: ArchiveEntry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.files import work_folder, write_atomic
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -114,13 +113,12 @@ def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str
     missing: dict[str, str] = {}
     with (
         open_registry(registry_of(content)) as registry,
-        tempfile.TemporaryDirectory(prefix="repoeval-packages-") as work,
+        work_folder("packages") as work,
         ThreadPoolExecutor(AT_ONCE) as pool,
         progress(desc="fetch packages", unit="packages", total=len(content.sources)) as bar,
     ):
         jobs = {
-            source.repository: pool.submit(_fetch, registry, source, names, Path(work), tree)
-            for source in content.sources
+            source.repository: pool.submit(_fetch, registry, source, names, work, tree) for source in content.sources
         }
         for repo, job in jobs.items():
             try:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import folder_beside
+from repoeval_bench.core.files import folder_beside, work_folder
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
@@ -24,12 +23,13 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
-from repoeval_bench.dataset.build.code import Gathered, gather, no_code
+from repoeval_bench.dataset.build.code import Gathered, gather, is_test, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.build.opening import open_origin, refuse_address
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import counts, resolve_uses
+from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
@@ -41,6 +41,9 @@ from repoeval_bench.dataset.uses_table import dump_uses
 if TYPE_CHECKING:
     from repoeval_bench.dataset.build.origin import Origin
 
+OF_TESTS = "of tests"
+"""The reason of functions that could be tasks and are in tests."""
+
 RULES_VERSION = 1
 """Version of the rules for files and tasks: another version gives other packs."""
 
@@ -49,11 +52,11 @@ Resolve = Literal["names", "no"]
 
 
 class NoTaskError(DatasetError):
-    """Code was read from the `sources`, and no task can be made of it."""
+    """Code was read from the `sources`, and no task can be made of it; `of_tests` functions could be, but are tests."""
 
-    def __init__(self, message: str, sources: Sequence[PackSource]) -> None:
+    def __init__(self, message: str, sources: Sequence[PackSource], of_tests: int = 0) -> None:
         super().__init__(message)
-        self.sources = sources
+        self.sources, self.of_tests = sources, of_tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ class BuildRequest:
     drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
     (`names`), or not at all (`no`). `scip` are SCIP index files, the first for the first source and so on, which are
-    looked up first (extra `build`).
+    looked up first (extra `build`). Without `ask_tests`, functions of tests are no tasks.
     """
 
     sources: tuple[str, ...]
@@ -74,6 +77,7 @@ class BuildRequest:
     name: str = ""
     resolve: Resolve = "names"
     scip: tuple[str, ...] = ()
+    ask_tests: bool = True
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
@@ -115,10 +119,10 @@ def build_pack(
     """
     request.check()
     target = new_target(out, "pack")
-    with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
+    with new_folder(target) as folder, work_folder("sources") as work:
         building = _Building(request, folder)
         for source in request.sources:
-            NOTICES.info(building.add(opener(source, Path(work))))
+            NOTICES.info(building.add(opener(source, work)))
         content = building.finish()
         if (tasks := content.levels[FUNCTION.name].tasks) < FEWEST_TASKS:
             NOTICES.info(f"note: {count(tasks, 'task')}: fewer than {FEWEST_TASKS} are too few to choose a chunker by")
@@ -157,6 +161,9 @@ class _Building:
                     continue
                 examined = examine(taken.file, taken.language)
                 self._candidates += len(examined.functions)
+                if not self._request.ask_tests and is_test(taken.path):
+                    self._skipped[OF_TESTS] += len(examined.functions)
+                    continue
                 self._skipped.update(examined.skipped)
                 order.add(examined.functions)
         if not gathered.files:
@@ -183,7 +190,7 @@ class _Building:
         tasks = self._draw()
         if not tasks:
             built = [*self._sources.values()]
-            raise NoTaskError(no_task(self._skipped, built), built)
+            raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
@@ -196,7 +203,8 @@ class _Building:
             PackLevel(
                 tasks=len(tasks),
                 candidates=self._candidates,
-                left_out={reason: self._skipped[reason] for reason in LEFT_OUT},
+                left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
+                | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
                 uses=counts(used) if used else None,
             )
         )
@@ -266,25 +274,43 @@ def installed_version(package: str) -> str:
         return package
 
 
-def benchmark_of(source: str, folder: Path, tasks: int) -> str:
+def benchmark_of(source: str, folder: Path, tasks: int, *, ask_tests: bool = True) -> str:
     """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
-    `tasks` is the most tasks of one level that are drawn. A pack of the same files and tasks under the same rules is
-    the same folder, so that runs over it are found again.
+    `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
+    some. A pack of the same files and tasks under the same rules is the same folder, so that runs over it are found
+    again.
     """
     refuse_address(source)
     if is_benchmark(source):
         return source
+    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests)
+
+    def build(target: Path) -> Pack:
+        try:
+            return build_pack(request, target)
+        except NoTaskError as error:
+            if not error.of_tests:
+                raise
+            return build_pack(replace(request, ask_tests=True), target)
+
+    return str(keep_pack(folder, build))
+
+
+def keep_pack(folder: Path, build: Callable[[Path], Pack]) -> Path:
+    """Return the folder of what `build` writes, in `folder` under its name and its content's fingerprint."""
     with ExitStack() as stack:
         with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
             work = stack.enter_context(folder_beside(folder / "pack"))
-        built = build_pack(BuildRequest(sources=(source,), tasks=tasks), work / "pack")
+        built = build(work / "pack")
         target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
         if not target.is_dir():
             built.root.rename(target)
-    return str(target)
+    return target
 
 
 def _fingerprint(pack: Pack) -> str:
-    """Of the manifest and of all files, by their hashes."""
-    return short_hash((pack.root / MANIFEST).read_text("utf-8") + (pack.root / TREE / HASHES).read_text("utf-8"))
+    """Of the manifest, of all files by their hashes, and of the questions of commits, which files do not decide."""
+    asked = pack.root / "tasks" / TABLE
+    parts = [pack.root / MANIFEST, pack.root / TREE / HASHES, *([asked] if asked.is_file() else [])]
+    return short_hash("".join(part.read_text("utf-8") for part in parts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.files import work_folder
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
@@ -26,7 +26,7 @@ FOLDER = "folder"
 
 @dataclass(frozen=True, slots=True)
 class SourceCode:
-    """The files of a source that are its own code, by path, and its documents.
+    """The files of a source that are its own code, by path.
 
     `kind`: folder, git, archive, wheel, sdist or npm.
     """
@@ -34,7 +34,6 @@ class SourceCode:
     name: str
     kind: str
     files: tuple[SourceFile, ...]
-    documents: tuple[SourceFile, ...]
 
     @property
     def fingerprint(self) -> str:
@@ -61,14 +60,10 @@ def read_code(source: str) -> SourceCode:
     from repoeval_bench.dataset.build.code import Gathered, gather, no_code
     from repoeval_bench.dataset.build.opening import open_origin
 
-    with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
-        origin = open_origin(source, Path(work))
+    with work_folder("sources") as work:
+        origin = open_origin(source, work)
         gathered = Gathered()
-        files: list[SourceFile] = []
-        documents: list[SourceFile] = []
-        for taken in gather(origin, (), gathered):
-            if taken.file is not None:
-                (files if taken.language else documents).append(taken.file)
+        files = [taken.file for taken in gather(origin, (), gathered) if taken.file]
     if not files:
         raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
@@ -79,7 +74,6 @@ def read_code(source: str) -> SourceCode:
         origin.name,
         str(origin.facts["kind"]),
         tuple(sorted(files, key=by_path)),
-        tuple(sorted(documents, key=by_path)),
     )
 
 
@@ -108,7 +102,6 @@ def load_folder(source: str, task_set: TaskSet) -> Benchmark:
         level=task_set.level,
         tasks=(),
         files={code.name: code.files},
-        documents={code.name: code.documents},
         source=FOLDER,
         whole_tasks=0,
         whole_repos=1,

@@ -14,7 +14,7 @@ from itertools import islice, pairwise, zip_longest
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from repoeval_bench.core.benchmark import Benchmark, TaskSample
+from repoeval_bench.core.benchmark import Benchmark, Task, TaskSample
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import with_fingerprint
@@ -80,15 +80,16 @@ def take_turns(orders: Sequence[Iterable[TaskCandidate]]) -> Iterator[tuple[int,
         yield from ((position, candidate) for position, candidate in enumerate(turn) if candidate is not None)
 
 
-def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
-    """A sample of a benchmark's tasks, in their order, drawn as a pack draws its own.
+def part_of(benchmark: Benchmark, most: int, seed: int = 0, per_file: int | None = None) -> Benchmark:
+    """A sample of a benchmark's tasks, in their order, drawn as a pack draws its own; `per_file` of each file at most.
 
     Their repositories keep every file. It is the benchmark itself where it has no more tasks.
     """
-    if len(benchmark.tasks) <= most:
+    asked = benchmark.tasks if per_file is None else _few_of_each_file(benchmark.tasks, per_file)
+    if len(benchmark.tasks) <= most and len(asked) == len(benchmark.tasks):
         return benchmark
     in_file: dict[str, dict[str, list[TaskCandidate]]] = {repo: defaultdict(list) for repo in benchmark.files}
-    for task in benchmark.tasks:
+    for task in asked:
         in_file[task.repo][task.path].append(TaskCandidate(task.path, task.body, task.task_id))
     orders = []
     for repo, files in in_file.items():
@@ -99,8 +100,21 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
     repos = {task.repo for task in tasks}
     sources = {repo: files for repo, files in benchmark.files.items() if repo in repos}
-    sample = TaskSample(most=most, of=len(benchmark.tasks), seed=seed)
+    sample = TaskSample(most=most, of=len(benchmark.tasks), seed=seed, per_file=per_file)
     return with_fingerprint(replace(benchmark, tasks=tasks, files=sources, sample=sample))
+
+
+def _few_of_each_file(tasks: Sequence[Task], most: int) -> list[Task]:
+    """Return at most so many tasks of each file, spread evenly over its lines; all windows have the same files."""
+    by_file: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        by_file[task.change.file if task.change else task.file].append(task)
+    few: list[Task] = []
+    for of_file in by_file.values():
+        ordered = sorted(of_file, key=lambda task: task.body.start)
+        number = min(most, len(ordered))
+        few += (ordered[i * len(ordered) // number] for i in range(number))
+    return few
 
 
 class Distinct:

@@ -7,14 +7,13 @@ differ from the repository's by one word; the index names the word, and the hash
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.files import sha256_file, sha256_text
+from repoeval_bench.core.files import sha256_file, sha256_text, work_folder
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
@@ -43,9 +42,9 @@ class PackageIndex(Source):
     @cached_property
     def _files(self) -> dict[str, bytes]:
         """`repository/path` -> content of what is taken from the wheels."""
-        with tempfile.TemporaryDirectory(prefix="repoeval-wheels-") as folder:
-            fetch_wheels(Path(folder))
-            return take_files(Path(folder), self.skipped)
+        with work_folder("wheels") as folder:
+            fetch_wheels(folder)
+            return take_files(folder, self.skipped)
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; all task files of the function level, in upstream's format."""

@@ -1,6 +1,6 @@
 """Protocol `commits`: questions from a repository's own history, read from its git objects alone."""
 
-from repoeval_bench.own.history.benchmark import benchmark_of, build_history_pack
+from repoeval_bench.own.history.benchmark import benchmark_of, build_history_pack, pack_of
 from repoeval_bench.own.history.edits import FileEdit, edits_of
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions
 from repoeval_bench.own.history.repository import History, history_of
@@ -16,4 +16,5 @@ __all__ = [
     "commit_questions",
     "edits_of",
     "history_of",
+    "pack_of",
 ]

@@ -18,7 +18,7 @@ from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.code import CodeFile, Gathered, gather
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.build.origin import Origin
-from repoeval_bench.dataset.build.pack import RULES_VERSION, installed_version
+from repoeval_bench.dataset.build.pack import RULES_VERSION, installed_version, keep_pack
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER
 from repoeval_bench.dataset.commits import LEVEL, TABLE, dump_commits
 from repoeval_bench.dataset.install import HASHES
@@ -36,7 +36,7 @@ def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -
     _check(history, questions)
     tasks = questions.tasks
     files = {
-        window.name: tuple(taken.file for taken in _taken(history, window, Gathered()) if taken.file and taken.language)
+        window.name: tuple(taken.file for taken in _taken(history, window, Gathered()) if taken.file)
         for window in questions.windows
     }
     return Benchmark(
@@ -71,6 +71,17 @@ def build_history_pack(folder: str, out: Path | str, options: CommitOptions, nam
             "chunker by"
         )
     return Pack(target, content)
+
+
+def pack_of(history: History, questions: CommitQuestions, folder: Path) -> Path:
+    """Write the questions as a pack in `folder`, and return its folder; the same questions have the same one."""
+    _check(history, questions)
+    return keep_pack(folder, lambda target: _written(history, questions, target))
+
+
+def _written(history: History, questions: CommitQuestions, target: Path) -> Pack:
+    with new_folder(target) as root:
+        return Pack(target, _write(history, questions, root, ""))
 
 
 def _write(history: History, questions: CommitQuestions, root: Path, name: str) -> PackFile:

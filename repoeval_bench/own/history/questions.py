@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.spans import LineSpan
@@ -17,6 +19,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.dataset.trees import is_licence_path
 from repoeval_bench.own.history import changes, subjects
 from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import FoundGold, find_gold
@@ -32,6 +35,9 @@ LONGEST = 2 * 365 * 86_400
 
 _BATCH = 256
 """Commits of the first-parent chain whose changes are read together."""
+
+_TOGETHER = 16
+"""Changes that one thread reads in turn: mostly of one file, so that it parses most texts once."""
 
 NOT_HERE, FIRST = "not here", "only new or removed files"
 
@@ -280,7 +286,10 @@ class _Reading:
         return base
 
     def _answerable(self, groups: Iterable[_Group]) -> Iterator[tuple[_Group, list[_Question]]]:
-        """Yield each group with its questions. Changes are read in batches by file, so that few trees are parsed."""
+        """Yield each group with its questions. Changes are read in batches by file, so that few trees are parsed.
+
+        Threads read them, because the parser works outside of Python's lock.
+        """
         remaining = iter(groups)
         while batch := list(islice(remaining, _BATCH)):
             candidates = {commit.id: self._candidate(commit) for group in batch for commit in group.commits}
@@ -288,7 +297,13 @@ class _Reading:
                 (candidate for candidate in candidates.values() if isinstance(candidate, _Candidate)),
                 key=lambda candidate: (candidate.touched.old, candidate.order),
             )
-            read = {candidate.commit.id: self._change(candidate) for candidate in by_file}
+            parts = [by_file[at : at + _TOGETHER] for at in range(0, len(by_file), _TOGETHER)]
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                read = {
+                    candidate.commit.id: result
+                    for part, results in zip(parts, pool.map(self._changes, parts), strict=True)
+                    for candidate, result in zip(part, results, strict=True)
+                }
             for group in batch:
                 questions = []
                 for commit in group.commits:
@@ -328,6 +343,9 @@ class _Reading:
         file = self._newest_path.get(touched.new, touched.new)
         return _Candidate(commit=commit, order=order, subject=subject, touched=touched, file=file)
 
+    def _changes(self, candidates: Iterable[_Candidate]) -> list[_Question | str]:
+        return list(map(self._change, candidates))
+
     def _change(self, candidate: _Candidate) -> _Question | str:
         old, new, *blobs = candidate.touched
         try:
@@ -346,7 +364,8 @@ class _Reading:
                 by_path[path][question.candidate.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
-            if name_reason(path, blobs) is None:
+            # A pack keeps code named like a licence as a licence, which is not searched.
+            if name_reason(path, blobs) is None and not is_licence_path(path):
                 of_version = self._golds(blobs[path], path, of_path)
                 golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
         with_gold = [

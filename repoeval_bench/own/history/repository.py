@@ -15,6 +15,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
@@ -77,7 +78,7 @@ class History:
     def __init__(self, name: str, head: str, prefix: str, common: Path, store: DiskObjectStore) -> None:
         """Read the objects of a store; `common` is the folder of its references."""
         self.name, self.head, self.prefix = name, head, prefix
-        self._common, self._store = common, store
+        self._common, self._store, self._lock = common, store, Lock()
         self._id_bytes = len(head) // 2
         self._shallow = _shallow(common)
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
@@ -222,7 +223,8 @@ class History:
 
     def _raw(self, object_id: str, kind: str) -> bytes:
         try:
-            number, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+            with self._lock:  # the library's readers share the position of a file
+                number, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
         except KeyError as error:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library

@@ -136,8 +136,10 @@ class CompletionServer:
             error=CompletionError,
             resumption="what was answered so far is kept, run the same command again",
             timeout_advice="timeout=SECONDS gives more, max_tokens=N asks for less",
-            refused=f"model {model.name!r} or a prompt; check model, base_url and api, or shorten the prompts with a "
-            "smaller --budget",
+            refused=lambda *_: (
+                f"model {model.name!r} or a prompt",
+                "check model, base_url and api, or shorten the prompts with a smaller --budget",
+            ),
         )
         self._server = ApiServer(model.base_url, api, timeout=model.timeout, **clock)
 

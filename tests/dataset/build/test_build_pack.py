@@ -12,10 +12,12 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import Language
+from repoeval_bench.dataset.build.edition import task_set_of_pack
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.verification import verify
 from repoeval_bench.protocols.uses import with_used
 from repoeval_bench.references.steps import TooManyStepsError
 from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
@@ -50,7 +52,7 @@ def test_a_pack_has_the_code_and_counts_what_it_leaves_out(pack):
     assert pack.content.levels["function"].left_out["short"] > 0
     root = pack.root / "repositories" / "mixed"
     result = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
-    assert result == {*CODE, "LICENSE", "README.md"}  # documents are kept for protocol prose
+    assert result == {*CODE, "LICENSE"}
 
 
 def test_a_pack_is_a_benchmark(pack, tmp_path):
@@ -64,6 +66,19 @@ def test_a_pack_is_a_benchmark(pack, tmp_path):
         shown = file.text.splitlines()[task.context_start : task.body.start]
         assert task.prompt == "\n".join(shown)
         assert len(tokens_of(task.prompt)) <= PROMPT_TOKENS
+
+
+def test_a_pack_that_kept_documents_is_read_and_verified_as_before(pack, tmp_path):
+    """Packs of earlier checkouts hold them, with their hashes."""
+    shutil.copytree(pack.root, tmp_path / "old")
+    trees = tmp_path / "old" / "repositories"
+    (trees / "mixed" / "guide.rst").write_bytes(b"words")
+    with (trees / ".sha256").open("a") as hashes:
+        hashes.write(f"{hashlib.sha256(b'words').hexdigest()}  mixed/guide.rst\n")
+    old, new = (load_benchmark(root, home=tmp_path) for root in (tmp_path / "old", pack.root))
+    assert (old.files, old.fingerprint) == (new.files, new.fingerprint)
+    packed = Pack.find(str(tmp_path / "old"))
+    assert verify(packed.installed(task_set_of_pack(packed.content))).passed
 
 
 def test_functions_are_taken_without_docstring_and_leading_comment(pack, tmp_path):

@@ -1,11 +1,13 @@
 """The rules of tasks: what is a candidate, and by which rule everything else is left out."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.core.changes import AskedCommit
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
@@ -169,6 +171,26 @@ def test_a_part_is_spread_over_repositories_and_files():
     assert (part.whole_tasks, part_of(whole, 19)) == (whole.whole_tasks, part)
     assert part_of(whole, 19, seed=1).tasks != part.tasks
     assert part_of(whole, len(whole.tasks)) is whole
+
+
+def test_a_part_has_only_so_many_tasks_of_a_file_spread_over_it():
+    """Beside it the other files keep theirs, in their order; without a file above the limit nothing is drawn."""
+    whole = request_for({"r": {"long.py": 47, "short.py": 3}, "other": {"long.py": 5}})
+    part = part_of(whole, 1000, per_file=5)
+    assert [item for item in whole.tasks if item in part.tasks] == list(part.tasks)
+    kept = [(item.repo, item.path, item.body.start) for item in part.tasks]
+    assert kept[:5] == [("r", "long.py", line) for line in (0, 9, 18, 28, 37)]
+    assert [name for _, name, _ in kept[5:]] == ["short.py"] * 3 + ["long.py"] * 5
+    assert (part.sample.of, part.sample.per_file) == (55, 5)
+    assert part_of(whole, 1000, per_file=47) is whole
+
+
+def test_a_file_of_a_history_is_one_file_in_all_windows():
+    facts = {"age_days": 1, "lines_changed": 1, "is_insertion": False, "exact": (), "definitions": ()}
+    changed = AskedCommit(commit="c", date="2024-01-01", subject="s", author=1, file="new.py", **facts)
+    whole = request_for({"r@1": {"old.py": 9}, "r@2": {"new.py": 9}})
+    tasks = tuple(replace(item, change=changed) for item in whole.tasks)
+    assert len(part_of(replace(whole, tasks=tasks), 1000, per_file=6).tasks) == 6
 
 
 def resemble(one, other):

@@ -1,0 +1,81 @@
+"""Chunkers for scripts: a text in, strings with their lines out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, overload
+
+from repoeval_bench.chunkers import registry
+from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.spec import Spec
+
+
+class TextChunk(str):
+    """A chunk's text as it is embedded, after its header if the spec names one, with its lines in the whole text.
+
+    `lines` counts from 0 and excludes its end, as every span does; `start_line` and `end_line` count from 1, both
+    included.
+    """
+
+    __slots__ = ("lines",)
+    lines: LineSpan
+
+    def __new__(cls, text: str, lines: LineSpan) -> Self:
+        """Make a chunk of its text and lines."""
+        chunk = super().__new__(cls, text)
+        chunk.lines = lines
+        return chunk
+
+    def __getnewargs__(self) -> tuple[str, LineSpan]:  # type: ignore[override]  # a worker gets the lines too
+        return str(self), self.lines
+
+    @property
+    def start_line(self) -> int:
+        """The first line, from 1."""
+        return self.lines.start + 1
+
+    @property
+    def end_line(self) -> int:
+        """The last line, from 1."""
+        return self.lines.end
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunker:
+    """A chunker that also cuts plain texts; a run may use it as any other."""
+
+    inner: Chunker
+
+    @property
+    def spec(self) -> str:
+        """The spec with every option."""
+        return self.inner.spec
+
+    @overload
+    def chunk(self, file: SourceFile) -> Sequence[Chunk]: ...
+    @overload
+    def chunk(self, text: str, /, path: str = "") -> list[TextChunk]: ...
+    def chunk(self, file: SourceFile | str, path: str = "") -> Sequence[Chunk] | list[TextChunk]:
+        """Return the chunks of a text, whose `path` names its language, as strings; of a SourceFile, as spans of it."""
+        if isinstance(file, SourceFile):
+            return self.inner.chunk(file)
+        try:
+            chunks = self.inner.chunk(SourceFile(".", path, file))
+        except LanguageError:
+            if path:
+                raise
+            raise LanguageError(
+                f'{self.spec} needs a language, and the text has no path; name one: chunk(text, path="a.py")'
+            ) from None
+        return [TextChunk(chunk.embed_text, chunk.lines) for chunk in chunks]
+
+
+def make_chunker(spec: str | Spec) -> TextChunker:
+    """Return the chunker that a spec names; SpecError if the name, an option or a value is impossible."""
+    return TextChunker(registry.make_chunker(spec))

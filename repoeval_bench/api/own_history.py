@@ -1,0 +1,83 @@
+"""The history of a checkout for a recommendation: what its commits ask, as a pack, and its last edits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import DatasetError, NoDataError
+from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.obtain import is_benchmark
+from repoeval_bench.own.history import commit_questions, edits_of, history_of, pack_of
+from repoeval_bench.runs.request import DataRequest
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.own.history import FileEdit
+
+ENOUGH = 60
+"""Questions of a history from which they are asked instead of docstrings."""
+
+COMMITS = "commits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnHistory:
+    """The questions of a history as a benchmark, None if they are fewer than `ENOUGH`, and the last edits of files.
+
+    `n_questions` counts all, `since` is the month of the oldest base, and `data` names the pack of the questions.
+    """
+
+    benchmark: Benchmark | None
+    data: DataRequest | None
+    edits: tuple[FileEdit, ...]
+    n_questions: int
+    since: str = ""
+
+    @property
+    def too_few(self) -> str:
+        """Say why its commits are not asked; "" if they are."""
+        if self.benchmark is not None:
+            return ""
+        return (
+            f"{COMMITS}: the history asks {count(self.n_questions, 'question')}; {ENOUGH} are needed, so docstrings ask"
+        )
+
+
+def own_history(source: str, packs: Path, *, home: Path | None = None, asks: bool = True) -> OwnHistory | None:
+    """Read the history of a checkout, and write its questions as a pack in `packs`; None for any other source.
+
+    Without `asks` only its edits are read. Nothing is fetched, and nothing configured runs. A history that cannot be
+    read is a notice.
+    """
+    if not Path(source).expanduser().is_dir() or is_benchmark(source):
+        return None
+    try:
+        with history_of(source) as history:
+            edits = tuple(edits_of(history))
+            if not asks:
+                return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)
+            questions = commit_questions(history)
+            n_questions = len(questions.tasks)
+            if n_questions < ENOUGH:
+                return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=n_questions)
+            for note in questions.notes:
+                NOTICES.info(f"note: {note}")
+            pack = pack_of(history, questions, packs)
+            NOTICES.info(questions.summary)
+    except NoDataError:
+        return None
+    except DatasetError as error:
+        NOTICES.info(f"note: {error}")
+        return None
+    data = DataRequest(source=str(pack.resolve()))
+    return OwnHistory(
+        benchmark=load_benchmark(**data.model_dump(), home=home),
+        data=data,
+        edits=edits,
+        n_questions=n_questions,
+        since=min(window.base.day for window in questions.windows)[:7],
+    )
