@@ -148,11 +148,9 @@ def recommend(
         _say_first(first, len(specs) * len(by_model))
     answering.gather(by_model, deadline, progress)
     answer = with_costs(answering.answer(), benchmark, answering.runs, history, pool)
-    if deadline is None or clock() < deadline:
-        beside = () if "retrievers" in fields else BESIDE
-        answer = with_retrievers(
-            answer, benchmarks, answering.runs, compared or (*request.retrievers, *beside), **where
-        )
+    names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
+    if len(names) > 1 and (deadline is None or clock() < deadline):
+        answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)
     return remember(answer, results)
 
 

@@ -33,7 +33,7 @@ def with_retrievers(
 
     That is the last protocol with enough questions, which is one of search where there is one.
     """
-    if recommendation.choice is None or len(names) < 2:
+    if recommendation.choice is None:
         return recommendation
     protocol = recommendation.evidence[-1].protocol
     benchmark, named = next(
