@@ -55,7 +55,8 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     assert result["edits"] == 70
     text = " ".join(result["answer"])
     assert f"of the lines that your last {evidence['queries']} changes touched" in text
-    assert "This is based on" in text or "This is based mostly on other repositories: you have 6" in text
+    own = f"This is based on {evidence['queries']} changes since 2020-09, and 6 files of yours."
+    assert own in text or "This is based mostly on other repositories: you have 6 source files." in text
 
 
 def test_sizes_that_are_written_stay(answered):
