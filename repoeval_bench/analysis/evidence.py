@@ -151,7 +151,7 @@ class Reading(Record):
     """The share that is found in so many chunks of mean size, and what they cost in tokens."""
 
     chunks: int
-    found: float
+    share: float
     tokens: float | None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.api.own_history import COMMITS, own_history
+from repoeval_bench.api.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.api.retrievers import BESIDE
 from repoeval_bench.cli.cache import show_size
@@ -48,6 +48,7 @@ from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
+    from repoeval_bench.core.benchmark import Benchmark
 
 _CHOICES = [
     name
@@ -102,16 +103,9 @@ def recommend_command(
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
-    by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
-    asks = by_purpose or COMMITS in request.protocols
-    history = own_history(request.source, out / PACKS, home=home, asks=asks)
+    history = _history(request, out, home)
     benchmark = load_benchmark(**data, home=home)
-    files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
-    if files and all(map(is_test, files)):
-        note(
-            f"note: only tests found in {request.source}: {count(len(files), 'file')}, which ask and are searched; "
-            "name the code that they test"
-        )
+    _note_tests(request.source, benchmark)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
@@ -127,17 +121,40 @@ def recommend_command(
             unread=pack.unread if pack else {},
         )
     if recommendation.runs or recommendation.default:
-        shown = request.model_copy(update={"source": source})
+        of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
+        past = history.data if history and of_commits else None
+        shown = request.model_copy(update={"source": past.source if past else source})
         _show(recommendation, shown, report, out, details=details, as_json=as_json)
     note(
         f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
     )
+    _check_finished(recommendation)
+
+
+def _check_finished(recommendation: Recommendation) -> None:
+    """Raise a ResultError if a run failed, or if none was made in time."""
     if recommendation.n_failed:
         raise ResultError(
             "\n  ".join([f"{count(recommendation.n_failed, 'run')} failed; skipped:", *recommendation.skipped])
         )
     if not recommendation.runs and not recommendation.default:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
+
+
+def _note_tests(source: str, benchmark: Benchmark) -> None:
+    """Print a note if the code is tests alone."""
+    files = [f"{Path(source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
+    if files and all(map(is_test, files)):
+        note(
+            f"note: only tests found in {source}: {count(len(files), 'file')}, which ask and are searched; name the code "
+            "that they test"
+        )
+
+
+def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHistory | None:
+    """Read the history of the source; its commits ask where docstrings would, or where they are named."""
+    by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
+    return own_history(request.source, out / PACKS, home=home, asks=by_purpose or COMMITS in request.protocols)
 
 
 def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
