@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from repoeval_bench.api.chosen import chosen_of, dump_chosen
 from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
@@ -22,7 +23,7 @@ from repoeval_bench.cli.options import (
     out_option,
     request_options,
 )
-from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
@@ -60,6 +61,12 @@ _CHOICES = [
 @click.option(
     "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
 )
+@click.option(
+    "--write",
+    type=OUTPUT_TOML,
+    metavar="FILE",
+    help="Write the choice and its evidence as TOML, which `gate FILE` tests on later commits.",
+)
 @details_option
 @out_option
 @home_option
@@ -69,6 +76,7 @@ def recommend_command(
     *,
     source: str,
     report: Path | None,
+    write: Path | None,
     out: Path,
     home: Path | None,
     execution: ExecutionRequest,
@@ -93,7 +101,9 @@ def recommend_command(
     try:
         source = benchmark_of(request.source, out / PACKS, request.tasks, ask_tests=request.tests == "all")
     except NoTaskError as error:
-        _show(_unmeasured(error), request, None, out, details=details, as_json=as_json)
+        unmeasured = _unmeasured(error)
+        _show(unmeasured, request, None, out, details=details, as_json=as_json)
+        _write(unmeasured, request.source, write)
         return
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
@@ -120,6 +130,7 @@ def recommend_command(
     if recommendation.runs or recommendation.default:
         shown = request.model_copy(update={"source": source})
         _show(recommendation, shown, report, out, details=details, as_json=as_json)
+        _write(recommendation, source, write)
     note(
         f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
     )
@@ -193,6 +204,13 @@ def _show(
         write_and_say(report, report_page(runs, str(report), answer=recommendation), "another file with --report")
 
 
+def _write(recommendation: Recommendation, source: str, path: Path | None) -> None:
+    """Write the choice, if a file was named, and say how to test it later."""
+    if path:
+        write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
+        note(f"test it on later commits: {shell_line(['gate', str(path), '--source', 'CHECKOUT'])} (docs/ci.md)")
+
+
 def _print(recommendation: Recommendation, request: RecommendRequest, out: Path, *, details: bool) -> None:
     use, *evidence = answer_lines(recommendation)
     print_paragraph(use)
@@ -213,4 +231,7 @@ def _print(recommendation: Recommendation, request: RecommendRequest, out: Path,
     deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
     own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
-    print_lines([f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", f"try another chunker: {own_run}"])
+    keep = "keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"
+    print_lines(
+        [f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", keep, f"try another chunker: {own_run}"]
+    )
