@@ -33,7 +33,7 @@ class Chosen(Strict):
     """A chosen setting: no code, subjects, names or paths of the source are in it.
 
     `opponent` is the shipped default, or the runner-up where that is the choice. `commit` is the source's, "" where it
-    has none. `embedder` is "" for a retriever without vectors.
+    has none. `embedder` is "" for a retriever without vectors. `tests` is a key of `core.benchmark.TESTS`.
     """
 
     version: Literal[1] = 1
@@ -41,6 +41,7 @@ class Chosen(Strict):
     opponent: str
     retriever: str
     embedder: str = ""
+    tests: Literal["out", "index", "all"] = "all"
     expected_loss: float
     loss_95: float | None = None
     date: str

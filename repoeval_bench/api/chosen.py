@@ -13,6 +13,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_limited
+from repoeval_bench.dataset.assembly import with_tests
 from repoeval_bench.dataset.build.pack import installed_version
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.own.history import (
@@ -55,6 +56,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> Chosen:
         opponent=spec,
         retriever=first.retriever if first else "bm25",
         embedder=first.embedder if first and needs_vectors(first.retriever) else "",
+        tests=recommendation.tests,
         expected_loss=float(found.expected_loss),
         loss_95=None if found.loss_95 is None else float(found.loss_95),
         date=datetime.now(UTC).date().isoformat(),
@@ -79,7 +81,7 @@ def dump_chosen(chosen: Chosen) -> str:
     """Return the content of the file: TOML, whose texts and numbers are written as in JSON."""
     fields = chosen.model_dump(exclude_none=True)
     evidence = fields.pop("evidence")
-    lines = [_HEAD, *map(_line, fields.items())]
+    lines = [_HEAD, *(_line(field) for field in fields.items() if field[1] != "")]
     for one in evidence:
         lines += ["", "[[evidence]]", *map(_line, one.items())]
     return "\n".join(lines) + "\n"
@@ -120,7 +122,7 @@ def recheck(chosen: Chosen, source: str | Path, *, out: Path = RESULTS, home: Pa
         }
         if len(tasks) < FEWEST:
             return Recheck(**facts, comparison=None)
-        benchmark = benchmark_of(history, questions)
+        benchmark = with_tests(benchmark_of(history, questions), chosen.tests)
     options: dict[str, Any] = {"protocol": "commits", "retriever": chosen.retriever, "out": out, "home": home}
     if chosen.embedder:
         options["embedder"] = chosen.embedder

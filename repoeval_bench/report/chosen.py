@@ -21,7 +21,8 @@ def recheck_sentence(result: Recheck) -> str:
     ends = "" if pair.ci is None else f" [{100 * pair.ci[0]:+.1f}, {100 * pair.ci[1]:+.1f}]"
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
     more = f"{abs(points):.1f} points {'less' if points < 0 else 'more'}"
-    way_out = "" if result.holds else " Run recommend again."
+    is_real = pair.verdict.outcome.is_significant
+    way_out = " Run recommend again." if not result.holds else "" if is_real else " That is not significant."
     return (
         f"{first} On {asked} ({count(result.files, 'file')}) it finds {more} of the changed lines than "
         f"{result.chosen.opponent}{ends}.{way_out}"
