@@ -18,7 +18,7 @@ FEWEST = 60
 
 
 class ChosenEvidence(Strict):
-    """What one protocol and retriever showed: the scores of the choice and of its opponent, if that was measured."""
+    """The result of one protocol and retriever: the scores of the choice and of its opponent, if that was measured."""
 
     protocol: str
     retriever: str
@@ -29,7 +29,7 @@ class ChosenEvidence(Strict):
     opponent_mean: float | None = None
 
 
-class Chosen(Strict):
+class ChosenSetting(Strict):
     """A chosen setting: no code, subjects, names or paths of the source are in it.
 
     `opponent` is the shipped default, or the runner-up where that is the choice. `commit` is the source's, "" where it
@@ -57,7 +57,7 @@ class Recheck:
     It is the choice minus its opponent. `since` is the commit or the date after which commits ask.
     """
 
-    chosen: Chosen
+    chosen: ChosenSetting
     since: str
     questions: int
     files: int

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.chosen import FEWEST, Chosen, ChosenEvidence, Recheck
+from repoeval_bench.analysis.chosen import FEWEST, ChosenEvidence, ChosenSetting, Recheck
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
 from repoeval_bench.core.errors import UsageError
@@ -34,31 +34,31 @@ _HEAD = "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate F
 _WAY_OUT = "write it again with `repoeval-bench recommend SOURCE --write FILE`"
 
 
-def chosen_of(recommendation: Recommendation, source: str) -> Chosen:
+def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
     """Return what `recommend` chose for a source, which may be a pack with a commit; the date is today."""
     decision, default = recommendation.decision, recommendation.default
     measured = sorted(recommendation.evidence, key=lambda one: needs_vectors(one.retriever))
-    found: RankedCandidate | Default
+    risk: RankedCandidate | Default
     if decision is not None:
-        label, found = decision.choice.name, decision.choice
+        label, risk = decision.choice.name, decision.choice
         names = [one.name for one in decision.candidates if one.name not in {label, DEFAULT.label}]
         opponent, spec = (DEFAULT.label, DEFAULT.spec) if label != DEFAULT.label else (names[0], "")
         spec = recommendation.candidates[opponent].spec if opponent in recommendation.candidates else spec
     elif default is not None:
-        label, found, opponent, spec = default.label, default, "", f"{BASELINE}:max_nws={DEFAULT.size}"
+        label, risk, opponent, spec = default.label, default, "", f"{BASELINE}:max_nws={DEFAULT.size}"
     else:
         raise UsageError("nothing was chosen that could be written")
     pack = Pack.find(source)
     commits = [(one.model_extra or {}).get("commit", "") for one in pack.content.sources] if pack else []
     first = measured[0] if measured else None
-    return Chosen(
+    return ChosenSetting(
         spec=recommendation.candidates[label].spec,
         opponent=spec,
         retriever=first.retriever if first else "bm25",
         embedder=first.embedder if first and needs_vectors(first.retriever) else "",
         tests=recommendation.tests,
-        expected_loss=float(found.expected_loss),
-        loss_95=None if found.loss_95 is None else float(found.loss_95),
+        expected_loss=float(risk.expected_loss),
+        loss_95=None if risk.loss_95 is None else float(risk.loss_95),
         date=datetime.now(UTC).date().isoformat(),
         commit=str(commits[0]) if len(commits) == 1 else "",
         tool=installed_version("repoeval-bench"),
@@ -77,7 +77,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> Chosen:
     )
 
 
-def dump_chosen(chosen: Chosen) -> str:
+def dump_chosen(chosen: ChosenSetting) -> str:
     """Return the content of the file: TOML, whose texts and numbers are written as in JSON."""
     fields = chosen.model_dump(exclude_none=True)
     evidence = fields.pop("evidence")
@@ -92,20 +92,20 @@ def _line(field: tuple[str, Any]) -> str:
     return f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def read_chosen(path: Path) -> Chosen:
+def read_chosen(path: Path) -> ChosenSetting:
     """Read such a file; a UsageError lists everything that is wrong in it."""
     raw = read_limited(path, _WAY_OUT)
     try:
         content = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} is not TOML ({error}); {_WAY_OUT}") from error
-    chosen = Document(path, content, {}, ()).read(Chosen)
+    chosen = Document(path, content, {}, ()).read(ChosenSetting)
     if chosen.spec == chosen.opponent:
         raise UsageError(f"{path}: spec and opponent are both {chosen.spec}; name another opponent")
     return chosen
 
 
-def recheck(chosen: Chosen, source: str | Path, *, out: Path = RESULTS, home: Path | None = None) -> Recheck:
+def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, home: Path | None = None) -> Recheck:
     """Test a chosen setting against its opponent on the commits since, of a checkout or bare repository.
 
     Both are run under protocol `commits`, and the runs are stored in `out`. Raises a BenchError in one sentence.
@@ -130,7 +130,7 @@ def recheck(chosen: Chosen, source: str | Path, *, out: Path = RESULTS, home: Pa
     return Recheck(**facts, comparison=compare(runs)[0])
 
 
-def _later(history: History, chosen: Chosen) -> tuple[str, CommitQuestions]:
+def _later(history: History, chosen: ChosenSetting) -> tuple[str, CommitQuestions]:
     """Return after what commits ask, and their questions; the date stands in for a commit that a clone lacks."""
     if chosen.commit:
         try:

@@ -47,6 +47,7 @@ from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
+    from repoeval_bench.core.benchmark import Benchmark
 
 _CHOICES = [
     name
@@ -109,12 +110,7 @@ def recommend_command(
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
     benchmark = load_benchmark(**data, home=home)
-    files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
-    if files and all(map(is_test, files)):
-        note(
-            f"note: only tests found in {request.source}: {count(len(files), 'file')}, which ask and are searched; "
-            "name the code that they test"
-        )
+    _note_tests_alone(benchmark, request.source)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
@@ -140,6 +136,16 @@ def recommend_command(
         )
     if not recommendation.runs and not recommendation.default:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
+
+
+def _note_tests_alone(benchmark: Benchmark, source: str) -> None:
+    """Say so where all code of a source is tests."""
+    files = [f"{Path(source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
+    if files and all(map(is_test, files)):
+        note(
+            f"note: only tests found in {source}: {count(len(files), 'file')}, which ask and are searched; name the "
+            "code that they test"
+        )
 
 
 def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:

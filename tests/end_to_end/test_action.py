@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from repoeval_bench.analysis.chosen import Chosen
+from repoeval_bench.analysis.chosen import ChosenSetting
 from repoeval_bench.api.chosen import dump_chosen
 from support.history import Story, python_file
 from support.server import listening
@@ -284,7 +284,7 @@ def test_a_chosen_setting_is_tested_alone(act, github, tmp_path):
     """Without a chunker nothing else is run; the summary has the answer."""
     story = Story(tmp_path / "shop")
     story.commit("Start the shop", edit={"a.py": python_file(["cart"])})
-    chosen = Chosen(
+    chosen = ChosenSetting(
         spec="ast:max_nws=500",
         opponent="fixed:max_nws=500",
         retriever="bm25",

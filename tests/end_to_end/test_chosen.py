@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repoeval_bench.analysis.chosen import Chosen, ChosenEvidence
+from repoeval_bench.analysis.chosen import ChosenEvidence, ChosenSetting
 from repoeval_bench.api.chosen import dump_chosen, read_chosen
 from support.codebase import write_modules
 from support.command import bench, json_of, one_sentence, succeed
@@ -16,7 +16,7 @@ NAMES = [
     f"{first}{second}" for first in ("red", "blue", "green", "grey") for second in ("cart", "tax", "stock", "user")
 ]
 SMALL, LARGE = "ast:max_nws=150", "fixed:max_nws=9000"
-CHOSEN = Chosen(spec=SMALL, opponent=LARGE, retriever="bm25", expected_loss=0.01, date="2020-09-13", tool="t 1")
+CHOSEN = ChosenSetting(spec=SMALL, opponent=LARGE, retriever="bm25", expected_loss=0.01, date="2020-09-13", tool="t 1")
 
 
 @pytest.fixture(scope="module")
