@@ -130,6 +130,11 @@ def recommend_command(
     note(
         f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
     )
+    _check_finished(recommendation)
+
+
+def _check_finished(recommendation: Recommendation) -> None:
+    """Raise a ResultError if runs failed, or none was finished."""
     if recommendation.n_failed:
         raise ResultError(
             "\n  ".join([f"{count(recommendation.n_failed, 'run')} failed; skipped:", *recommendation.skipped])
