@@ -178,7 +178,7 @@ def _pairs(table: _Table, columns: Sequence[_Column]) -> NDArray[np.int64]:
     return np.array(ends, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Flip:
     """A difference of means and the result of its sign flips."""
 
@@ -201,7 +201,7 @@ def _flip(
     rows = zip(means[:, 1] - means[:, 0], flipped.p, flipped.error, bounded(flipped, sample.n_clusters), strict=True)
     strict = zip(flipped.p_strict, flipped.least, flipped.most, strict=True)
     return [
-        _Flip(float(difference), float(p), float(error), ci, AdjustedP(*map(float, ends)))
+        _Flip(difference=float(difference), p=float(p), error=float(error), ci=ci, strict=AdjustedP(*map(float, ends)))
         for (difference, p, error, ci), ends in zip(rows, strict, strict=True)
     ]
 
