@@ -110,6 +110,20 @@ def recommend_command(
         _show(unmeasured, request, None, out, details=details, as_json=as_json)
         _write(unmeasured, request.source, write)
         return
+    recommendation, shown = _recommend(request, source, execution, out=out, home=home)
+    if recommendation.runs or recommendation.default:
+        _show(recommendation, shown, report, out, details=details, as_json=as_json)
+        _write(recommendation, source, write)
+    note(
+        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
+    )
+    _check_finished(recommendation)
+
+
+def _recommend(
+    request: RecommendRequest, source: str, execution: ExecutionRequest, *, out: Path, home: Path | None
+) -> tuple[Recommendation, RecommendRequest]:
+    """Return the recommendation for a benchmark or pack, and the request with the source of its deciding questions."""
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
@@ -130,16 +144,9 @@ def recommend_command(
             compared=_compared(request),
             unread=pack.unread if pack else {},
         )
-    if recommendation.runs or recommendation.default:
-        of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
-        past = history.data if history and of_commits else None
-        shown = request.model_copy(update={"source": past.source if past else source})
-        _show(recommendation, shown, report, out, details=details, as_json=as_json)
-        _write(recommendation, source, write)
-    note(
-        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
-    )
-    _check_finished(recommendation)
+    of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
+    past = history.data if history and of_commits else None
+    return recommendation, request.model_copy(update={"source": past.source if past else source})
 
 
 def _check_finished(recommendation: Recommendation) -> None:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 def recheck_sentence(result: Recheck) -> str:
     """Return if the setting still holds, and by which difference."""
-    asked = f"{count(result.questions, 'change')} since {result.since[:12]}"
+    changes = f"{count(result.questions, 'change')} since {result.since[:12]}"
     pair = result.comparison
     if pair is None:
-        return f"Too little to judge: {asked} can be asked, and {FEWEST} are needed. Keep {result.chosen.spec}."
+        return f"Too little to judge: {changes} can be changes, and {FEWEST} are needed. Keep {result.chosen.spec}."
     points = 100 * pair.difference
     ends = "" if pair.ci is None else f" [{100 * pair.ci[0]:+.1f}, {100 * pair.ci[1]:+.1f}]"
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
@@ -24,7 +24,7 @@ def recheck_sentence(result: Recheck) -> str:
     is_real = pair.verdict.outcome.is_significant
     way_out = " Run recommend again." if not result.holds else "" if is_real else " That is not significant."
     return (
-        f"{first} On {asked} ({count(result.files, 'file')}) it finds {more} of the changed lines than "
+        f"{first} On {changes} ({count(result.files, 'file')}) it finds {more} of the changed lines than "
         f"{result.chosen.opponent}{ends}.{way_out}"
     )
 
