@@ -33,7 +33,7 @@ from scipy.special import betaincinv
 
 from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.shrinkage import combine, decide, shrink, smoothed_covariance
-from repoeval_bench.api.recommendation import main_language, read_reference_sets, sized, suitable
+from repoeval_bench.api.recommendation import Facts, read_reference_sets, sized, suitable
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
@@ -144,7 +144,7 @@ def _make(source: str, language: str, out: Path) -> str:
     """Make the runs of a package; return why it cannot be tried."""
     path = benchmark_of(source, out / "packs", TASKS)
     benchmark = load_benchmark(source=path)
-    if (own := main_language(benchmark)) != language:
+    if (own := Facts.of(benchmark, {}).language) != language:
         return f"most of its code is {own}"
     by_size, _, _ = sized(benchmark, CHUNKERS, SIZES)
     requests = [

@@ -63,11 +63,11 @@ def compare(
         raise UsageError("nothing to compare: give at least two different runs")
     pairs = [(a, b) for a, b in combinations(range(len(distinct)), 2) if baseline is None or a == 0]
     check_comparable((distinct[a], distinct[b]) for a, b in pairs)
-    asked = shared_measures(distinct, measures)
-    if not asked:
+    named = shared_measures(distinct, measures)
+    if not named:
         raise UsageError("nothing to compare: the runs share no measure")
     primary = headline_measure(distinct)
-    every = [*dict.fromkeys((*asked, *shared_measures(distinct)))]
+    every = [*dict.fromkeys((*named, *shared_measures(distinct)))]
     every.sort(key=lambda measure: measure != primary)  # it comes first
     joined = together([run.scores for run in distinct])
     table = _Table(
@@ -81,13 +81,13 @@ def compare(
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
     flipped = _flipped(table, columns, question)
     tests = _tests(flipped[question.headline], columns, primary)
-    wanted = [i for i, column in enumerate(columns) if column.measure in asked]
+    shown = [i for i, column in enumerate(columns) if column.measure in named]
     return Comparisons(
         _comparisons(
             table,
-            [columns[i] for i in wanted],
-            {over: [result[i] for i in wanted] for over, result in flipped.items()},
-            [tests[i] for i in wanted],
+            [columns[i] for i in shown],
+            {over: [result[i] for i in shown] for over, result in flipped.items()},
+            [tests[i] for i in shown],
             question,
         )
     )
@@ -178,7 +178,7 @@ def _pairs(table: _Table, columns: Sequence[_Column]) -> NDArray[np.int64]:
     return np.array(ends, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Flip:
     """A difference of means and the result of its sign flips."""
 
@@ -201,7 +201,7 @@ def _flip(
     rows = zip(means[:, 1] - means[:, 0], flipped.p, flipped.error, bounded(flipped, sample.n_clusters), strict=True)
     strict = zip(flipped.p_strict, flipped.least, flipped.most, strict=True)
     return [
-        _Flip(float(difference), float(p), float(error), ci, AdjustedP(*map(float, ends)))
+        _Flip(difference=float(difference), p=float(p), error=float(error), ci=ci, strict=AdjustedP(*map(float, ends)))
         for (difference, p, error, ci), ends in zip(rows, strict, strict=True)
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -151,7 +151,7 @@ class Reading(Record):
     """The share that is found in so many chunks of mean size, and what they cost in tokens."""
 
     chunks: int
-    found: float
+    share: float
     tokens: float | None
 
 
@@ -224,7 +224,7 @@ class Recommendation(Record):
     files: Mapping[str, int]
     languages: Mapping[str, float]
     unread: Mapping[str, int] = {}
-    tests: str = "all"
+    tests: Literal["out", "index", "all"] = "all"
     test_files: int = 0
     evidence: tuple[Evidence, ...] = ()
     decision: Decision | None = None

@@ -71,6 +71,7 @@ SHARE = 0.1
 """The least share of the code for which a language has lines to paste of its own."""
 
 
+# Longer than 60 lines: the steps follow each other, and each needs what the one before it made.
 def recommend(
     benchmark: Benchmark,
     *,
@@ -120,14 +121,20 @@ def recommend(
     first_words = sorted(settings, key=lambda setting: setting.needs_vectors)
     results = results_at(out, home).out
     where: dict[str, Any] = {"out": results, "home": home, "executor": executor, "sample": request.tasks}
-    runners, requests = [], []
-    benchmarks = _asked(benchmark, data, history, first_words)
-    for asked, of_asked, named in benchmarks:
-        update = named.model_dump() if named else {}
-        of_runner = [one.model_copy(update=update | {"chunker": spec}) for one in of_asked for spec in specs]
-        runners.append(Runner(of_runner, **where, benchmark=asked, ahead=deadline is None))
-        skipped += _undrawn(runners[-1])
-        requests += of_runner
+    benchmarks = _benchmarks(benchmark, data, history, first_words)
+    requests = [
+        [
+            one.model_copy(update=(named.model_dump() if named else {}) | {"chunker": spec})
+            for one in of
+            for spec in specs
+        ]
+        for _, of, named in benchmarks
+    ]
+    runners = [
+        Runner(of_questions, **where, benchmark=asked_of, ahead=deadline is None)
+        for of_questions, (asked_of, *_) in zip(requests, benchmarks, strict=True)
+    ]
+    skipped += [line for runner in runners for line in _undrawn(runner)]
     also = _also(request, by_size, protocols, history) | {"ratio": tokens_per_nws(sample_of(benchmark))}
     answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
@@ -140,24 +147,23 @@ def recommend(
         _say_first(first, len(specs) * len(by_model))
     answering.gather(by_model, deadline, progress)
     answer = with_costs(answering.answer(), benchmark, answering.runs, history, pool)
-    if compared is None:
-        compared = request.retrievers if "retrievers" in fields else (*request.retrievers, *BESIDE)
-    if deadline is None or clock() < deadline:
-        answer = with_retrievers(answer, benchmarks, answering.runs, compared, **where)
+    names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
+    if len(names) > 1 and (deadline is None or clock() < deadline):
+        answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)
     return remember(answer, results)
 
 
-def _asked(
+def _benchmarks(
     benchmark: Benchmark, data: DataRequest | None, history: OwnHistory | None, settings: Sequence[RunRequest]
 ) -> list[tuple[Benchmark, list[RunRequest], DataRequest | None]]:
     """Return each benchmark with the settings that are asked of it, and the request that loads it in a worker."""
     past = history.benchmark if history else None
     of_past = [setting for setting in settings if past and setting.protocol == COMMITS]
     of_tree = [setting for setting in settings if setting not in of_past]
-    asked = [(benchmark, of_tree, data)]
+    pairs = [(benchmark, of_tree, data)]
     if past and history:
-        asked.append((past, of_past, history.data))
-    return [one for one in asked if one[1]]
+        pairs.append((past, of_past, history.data))
+    return [one for one in pairs if one[1]]
 
 
 def _also(

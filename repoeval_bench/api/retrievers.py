@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 DEPTHS = (5, 10, 20)
-"""Chunks after which it is said how much was found."""
+"""Chunks after which it is said how much is shown."""
 
 BESIDE = ("hybrid", "grep")
 """Retrievers that are compared where none are named; their runs choose no chunker."""
@@ -24,7 +24,7 @@ BESIDE = ("hybrid", "grep")
 
 def with_retrievers(
     recommendation: Recommendation,
-    asked: Sequence[tuple[Benchmark, Sequence[RunRequest], DataRequest | None]],
+    benchmarks: Sequence[tuple[Benchmark, Sequence[RunRequest], DataRequest | None]],
     runs: Mapping[RunRequest, Sequence[tuple[SizedChunker, RunView]]],
     names: Sequence[str],
     **where: Any,
@@ -33,12 +33,12 @@ def with_retrievers(
 
     That is the last protocol with enough questions, which is one of search where there is one.
     """
-    if recommendation.choice is None or len(names) < 2:
+    if recommendation.choice is None:
         return recommendation
     protocol = recommendation.evidence[-1].protocol
     benchmark, named = next(
         (benchmark, named)
-        for benchmark, settings, named in asked
+        for benchmark, settings, named in benchmarks
         if any(setting.protocol == protocol for setting in settings)
     )
     stored = {
@@ -51,10 +51,10 @@ def with_retrievers(
     choices, ids = [], list(recommendation.runs)
     for label in dict.fromkeys([recommendation.choice.label, *current]):
         setting, run = stored[label]
-        made = _runs_by(setting, run, recommendation.candidates[label].spec, names, benchmark, named, **where)
-        ids += [of_retriever.run_id for of_retriever in made.values()]
-        if len(made) > 1:
-            choices.append(_choice_of(recommendation, label, protocol, made))
+        of_each = _of_each(setting, run, recommendation.candidates[label].spec, names, benchmark, named, **where)
+        ids += [of_retriever.run_id for of_retriever in of_each.values()]
+        if len(of_each) > 1:
+            choices.append(_choice_of(recommendation, label, protocol, of_each))
     return recommendation.model_copy(update={"retrievers": tuple(choices), "runs": tuple(dict.fromkeys(ids))})
 
 
@@ -68,7 +68,7 @@ def _at(measure: str, budget: int) -> str:
     return f"{measure.removesuffix('_auc')}@{budget}"
 
 
-def _runs_by(
+def _of_each(
     setting: RunRequest,
     run: RunView,
     spec: str,
@@ -83,25 +83,25 @@ def _runs_by(
     update = (named.model_dump() if named else {}) | {"chunker": spec, "measures": (measure, *read)}
     requests = [setting.model_copy(update=update | {"retriever": name}) for name in names]
     runner = Runner(requests, benchmark=benchmark, **where)
-    made = {}
+    of_each = {}
     for one in runner.settings:
         if (done := next(runner.runs_of(one, reuse=True))) is not None:
-            made[one.retriever] = done
-    return made
+            of_each[one.retriever] = done
+    return of_each
 
 
 def _choice_of(
-    recommendation: Recommendation, label: str, protocol: str, made: Mapping[str, RunView]
+    recommendation: Recommendation, label: str, protocol: str, of_each: Mapping[str, RunView]
 ) -> RetrieverChoice:
     """Compare the retrievers with BM25, or the first one, and read the best one's runs at each depth."""
-    first = "bm25" if "bm25" in made else next(iter(made))
-    scores = retrievers_of(made, first)
-    best = max(made, key=lambda name: next(one.mean for one in scores if one.retriever == name))
-    run, tokens = made[best], recommendation.tokens(label)
+    first = "bm25" if "bm25" in of_each else next(iter(of_each))
+    scores = retrievers_of(of_each, first)
+    best = max(of_each, key=lambda name: next(one.mean for one in scores if one.retriever == name))
+    run, tokens = of_each[best], recommendation.tokens(label)
     means = run.metrics.over(run.metrics.headline)
     measure = run.metrics.headline_measure or ""
     readings = [
-        Reading(chunks=depth, found=means[_at(measure, budget)], tokens=None if tokens is None else tokens * depth / 10)
+        Reading(chunks=depth, share=means[_at(measure, budget)], tokens=None if tokens is None else tokens * depth / 10)
         for depth, budget in _budgets(run).items()
         if _at(measure, budget) in means
     ]

@@ -29,6 +29,7 @@ segments RUN --by repo --by is_method
 segments ast fixed --facts facts.csv
 gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
+gate chunking.toml --source .
 verify latest --source FOLDER
 verify RUN --details
 verify RUN --allow py:cutter:halves

@@ -1,4 +1,4 @@
-"""`gate`: exit 1 if a run does not meet the limits of a file."""
+"""`gate`: exit 1 if a run does not meet the limits of a file, or if a chosen setting no longer holds."""
 
 from __future__ import annotations
 
@@ -10,18 +10,29 @@ import click
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.cli.completion import run_argument
-from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.console import print_json, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, runs_folder
+from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_folder
 from repoeval_bench.cli.output import INPUT, OUTPUT_XML, append_summary, summary_option
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.report.chosen import recheck_record, recheck_sentence
+from repoeval_bench.report.formats import markdown_text
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
 from repoeval_bench.runs.naming import find_run
 
 
 @click.command("gate")
-@run_argument()
-@click.option("--config", required=True, type=INPUT, metavar="FILE", help="The gate file (YAML).")
+@run_argument(metavar="RUN|CHOSEN.toml")
+@click.option("--config", type=INPUT, metavar="FILE", help="The gate file (YAML) for a run.")
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path, exists=True),
+    default=".",
+    show_default=True,
+    metavar="CHECKOUT",
+    help="The repository whose later commits test CHOSEN.toml.",
+)
 @click.option("--baseline", metavar="RUN", help="Measure drops from this run, instead of the file's baseline.")
 @click.option("--junit", type=OUTPUT_XML, metavar="FILE", help="Write the results as JUnit XML too.")
 @summary_option
@@ -30,14 +41,25 @@ from repoeval_bench.runs.naming import find_run
 def gate_command(
     *,
     run: str,
-    config: Path,
+    config: Path | None,
+    source: Path,
     baseline: str | None,
     junit: Path | None,
     summary: Path | None,
     out: Path,
     as_json: bool,
 ) -> int:
-    """Check RUN against the limits of a gate file: exit 0 if all are met, 1 if one is not."""
+    """Check RUN against the limits of a gate file: exit 0 if all are met, 1 if one is not.
+
+    CHOSEN.toml is a file of `recommend --write`: the commits since test its setting against the opponent in the file.
+    Exit 1 if it is significantly worse.
+    """
+    if run.endswith(".toml"):
+        refuse_unread({"config", "baseline", "junit"}, f"for {run}, which names its own opponent")
+        return _recheck(Path(run), source, out, summary, as_json=as_json)
+    refuse_unread({"source"}, "for a stored run")
+    if config is None:
+        raise UsageError(f"gate {run} needs limits; name their file with --config, or give a file of recommend --write")
     limits, stored = read_gates(config), find_run(run, out)
     name = baseline or limits.baseline
     base = find_run(name, out) if name else None
@@ -57,3 +79,20 @@ def gate_command(
                 note(f"failed: {gate_title(result)} {result.rule}: {result.reason}")
         echo(gate_summary(results))
     return 0 if all(result.passed for result in results) else 1
+
+
+def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_json: bool) -> int:
+    """Test a chosen setting on later commits, and print the answer."""
+    from repoeval_bench.api.chosen import read_chosen, recheck  # imports the runner, which limits of a run do not need
+
+    result = recheck(read_chosen(file), source, out=out)
+    sentence = recheck_sentence(result)
+    for line in result.notes:
+        note(f"note: {line}")
+    if summary:
+        append_summary(summary, f"{markdown_text(sentence)}\n\n")
+    if as_json:
+        print_json(recheck_record(result))
+    else:
+        print_paragraph(sentence)
+    return 0 if result.holds else 1

@@ -53,6 +53,7 @@ OUTPUT = _Output()
 OUTPUT_HTML = _Output("HTML", ".html", ".htm")
 OUTPUT_JSON = _Output("JSON", ".json")
 OUTPUT_JSONL = _Output("JSONL", ".jsonl", ".ndjson")
+OUTPUT_TOML = _Output("TOML", ".toml")
 OUTPUT_XML = _Output("XML", ".xml")
 OUTPUT_FOLDER = _Output(folder=True)
 

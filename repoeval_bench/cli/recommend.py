@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.api.own_history import COMMITS, own_history
+from repoeval_bench.api.chosen import chosen_of, dump_chosen
+from repoeval_bench.api.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.api.retrievers import BESIDE
 from repoeval_bench.cli.cache import show_size
@@ -24,7 +25,7 @@ from repoeval_bench.cli.options import (
     out_option,
     request_options,
 )
-from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
@@ -48,6 +49,7 @@ from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
+    from repoeval_bench.core.benchmark import Benchmark
 
 _CHOICES = [
     name
@@ -62,6 +64,12 @@ _CHOICES = [
 @click.option(
     "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
 )
+@click.option(
+    "--write",
+    type=OUTPUT_TOML,
+    metavar="FILE",
+    help="Write the choice and its evidence as TOML, which `gate FILE` tests on later commits.",
+)
 @details_option
 @out_option
 @home_option
@@ -71,6 +79,7 @@ def recommend_command(
     *,
     source: str,
     report: Path | None,
+    write: Path | None,
     out: Path,
     home: Path | None,
     execution: ExecutionRequest,
@@ -97,21 +106,30 @@ def recommend_command(
     try:
         source = benchmark_of(request.source, out / PACKS, request.tasks, ask_tests=request.tests == "all")
     except NoTaskError as error:
-        _show(_unmeasured(error), request, None, out, details=details, as_json=as_json)
+        unmeasured = _unmeasured(error)
+        _show(unmeasured, request, None, out, details=details, as_json=as_json)
+        _write(unmeasured, request.source, write)
         return
+    recommendation, shown = _recommend(request, source, execution, out=out, home=home)
+    if recommendation.runs or recommendation.default:
+        _show(recommendation, shown, report, out, details=details, as_json=as_json)
+        _write(recommendation, source, write)
+    note(
+        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
+    )
+    _check_finished(recommendation)
+
+
+def _recommend(
+    request: RecommendRequest, source: str, execution: ExecutionRequest, *, out: Path, home: Path | None
+) -> tuple[Recommendation, RecommendRequest]:
+    """Return the recommendation for a benchmark or pack, and the request with the source of its deciding questions."""
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
-    by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
-    asks = by_purpose or COMMITS in request.protocols
-    history = own_history(request.source, out / PACKS, home=home, asks=asks)
+    history = _history(request, out, home)
     benchmark = load_benchmark(**data, home=home)
-    files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
-    if files and all(map(is_test, files)):
-        note(
-            f"note: only tests found in {request.source}: {count(len(files), 'file')}, which ask and are searched; "
-            "name the code that they test"
-        )
+    _note_tests_alone(benchmark, request.source)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
@@ -126,18 +144,35 @@ def recommend_command(
             compared=_compared(request),
             unread=pack.unread if pack else {},
         )
-    if recommendation.runs or recommendation.default:
-        shown = request.model_copy(update={"source": source})
-        _show(recommendation, shown, report, out, details=details, as_json=as_json)
-    note(
-        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
-    )
+    of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
+    past = history.data if history and of_commits else None
+    return recommendation, request.model_copy(update={"source": past.source if past else source})
+
+
+def _check_finished(recommendation: Recommendation) -> None:
+    """Raise a ResultError if a run failed, or if none was made in time."""
     if recommendation.n_failed:
         raise ResultError(
             "\n  ".join([f"{count(recommendation.n_failed, 'run')} failed; skipped:", *recommendation.skipped])
         )
     if not recommendation.runs and not recommendation.default:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
+
+
+def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHistory | None:
+    """Read the history of the source; its commits ask where docstrings would, or where they are named."""
+    by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
+    return own_history(request.source, out / PACKS, home=home, asks=by_purpose or COMMITS in request.protocols)
+
+
+def _note_tests_alone(benchmark: Benchmark, source: str) -> None:
+    """Say so where all code of a source is tests."""
+    files = [f"{Path(source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
+    if files and all(map(is_test, files)):
+        note(
+            f"note: only tests found in {source}: {count(len(files), 'file')}, which ask and are searched; name the "
+            "code that they test"
+        )
 
 
 def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
@@ -210,6 +245,13 @@ def _show(
         write_and_say(report, report_page(runs, str(report), answer=recommendation), "another file with --report")
 
 
+def _write(recommendation: Recommendation, source: str, path: Path | None) -> None:
+    """Write the choice, if a file was named, and say how to test it later."""
+    if path:
+        write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
+        note(f"test it on later commits: {shell_line(['gate', str(path), '--source', 'CHECKOUT'])} (docs/ci.md)")
+
+
 def _print(recommendation: Recommendation, request: RecommendRequest, out: Path, *, details: bool) -> None:
     use, *evidence = answer_lines(recommendation)
     print_paragraph(use)
@@ -230,4 +272,7 @@ def _print(recommendation: Recommendation, request: RecommendRequest, out: Path,
     deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
     own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
-    print_lines([f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", f"try another chunker: {own_run}"])
+    keep = "keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"
+    print_lines(
+        [f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", keep, f"try another chunker: {own_run}"]
+    )

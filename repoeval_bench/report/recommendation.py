@@ -154,11 +154,11 @@ def _retrievers(choice: RetrieverChoice) -> str:
     compared = "; ".join(f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.ci)}" for one in others)
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
-        found = [
-            f"{one.chunks} chunks show {_percent(one.found)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
+        shown = [
+            f"{one.chunks} chunks show {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
             for one in choice.readings
         ]
-        line += f" By {_by(choice.best)}, {', '.join(found)}."
+        line += f" By {_by(choice.best)}, {', '.join(shown)}."
     return line
 
 
@@ -175,14 +175,14 @@ def _based(recommendation: Recommendation) -> str:
     if recommendation.relies_on_others:
         clusters = cluster_count(largest.n_clusters, largest.clustered_by)
         return f"This is based mostly on other repositories: you have {clusters}."
-    asked = {
+    parts = {
         one.protocol: f"{one.n_queries:,} {_ASKED.get(one.protocol, 'queries of ' + one.protocol)}"
         + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
         for one in recommendation.evidence
     }
     # A file of several windows is one cluster.
     files = max(one.n_files if one.clustered_by == GROUP else one.n_clusters for one in recommendation.evidence)
-    return f"This is based on {' and '.join(asked.values())}, and {count(files, 'file')} of yours."
+    return f"This is based on {' and '.join(parts.values())}, and {count(files, 'file')} of yours."
 
 
 def _own_best(recommendation: Recommendation) -> list[str]:
@@ -190,14 +190,14 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     assert recommendation.decision is not None
     choice = recommendation.decision.choice
     best = max(recommendation.decision.candidates, key=lambda one: one.own)
-    found = _points(best.own - choice.own)
-    if best.name == choice.name or found == _NONE:
+    lead = _points(best.own - choice.own)
+    if best.name == choice.name or lead == _NONE:
         return []
     behind = choice.prior - best.prior
     why = f"other repositories put it {_points(behind)} behind"
     if _points(behind) == _NONE:
         why = "other chunkers of its kind find less"
-    return [f"On your code {best.name} finds {found} more than the choice. It is not chosen, because {why}."]
+    return [f"On your code {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
 
 
 def _default(recommendation: Recommendation) -> list[str]:

@@ -175,17 +175,17 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["minilm · dense", "none · bm25:k1=1.2", "Ours (blank lines)"])
     ['dense', 'bm25', 'Ours (blank lines)']
     """
-    alike: dict[int, list[list[str]]] = {}
+    by_parts: dict[int, list[list[str]]] = {}
     for name in names:
         parts = name.split(BETWEEN)
         if all(map(_is_spec, parts)):
-            alike.setdefault(len(parts), []).append(parts)
-    columns_of = {size: list(map(_shorten, zip(*group, strict=True))) for size, group in alike.items()}
+            by_parts.setdefault(len(parts), []).append(parts)
+    columns_of = {size: list(map(_shorten, zip(*group, strict=True))) for size, group in by_parts.items()}
     for all_parts in (False, True):
         short = {name: name for name in names}
         for size, columns in columns_of.items():
             shown = [c for c in columns if all_parts or NO_EMBEDDER not in c or len(set(c)) > 2]
-            full = [BETWEEN.join(parts) for parts in alike[size]]
+            full = [BETWEEN.join(parts) for parts in by_parts[size]]
             short |= dict(zip(full, map(BETWEEN.join, zip(*shown, strict=True)), strict=bool(shown)))
         if len(set(short.values())) == len(names):
             return [short[name] for name in names]

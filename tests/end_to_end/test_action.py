@@ -19,6 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from repoeval_bench.analysis.chosen import ChosenSetting
+from repoeval_bench.api.chosen import dump_chosen
+from support.history import Story, python_file
 from support.server import listening
 
 pytestmark = pytest.mark.slow
@@ -275,6 +278,25 @@ def test_a_chunker_that_does_not_exist_ends_the_action_with_one_sentence(act, gi
         assert "Traceback" not in printed
     assert github.comments == []
     assert not (tmp_path / "work" / "pwned").exists()
+
+
+def test_a_chosen_setting_is_tested_alone(act, github, tmp_path):
+    """Without a chunker nothing else is run; the summary has the answer."""
+    story = Story(tmp_path / "shop")
+    story.commit("Start the shop", edit={"a.py": python_file(["cart"])})
+    chosen = ChosenSetting(
+        spec="ast:max_nws=500",
+        opponent="fixed:max_nws=500",
+        retriever="bm25",
+        expected_loss=0.01,
+        date="2020-01-01",
+        tool="t",
+    )
+    (tmp_path / "shop" / "chunking.toml").write_text(dump_chosen(chosen), "utf-8")
+    code, printed, runner = act(chosen="chunking.toml", working_directory=str(tmp_path / "shop"))
+    assert code == 0, printed
+    assert "Too little to judge" in runner.summary.read_text("utf-8")
+    assert github.comments == []
 
 
 def test_the_light_install_names_no_extra_and_the_docs_name_every_input():

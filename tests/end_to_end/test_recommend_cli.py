@@ -110,7 +110,7 @@ def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
 def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     """Nothing begins after the limit; the answer rests on what was finished, the middle size first."""
     out, _ = answered
-    ticks = iter([0.0, 1.0, 31.0, 61.0])
+    ticks = iter([0.0, 1.0, 31.0, 61.0, 61.0])
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body",), "out": out}
     result = recommend(load_benchmark(pack), **arguments, time_limit=1.0, clock=lambda: next(ticks))
     (late,) = result.skipped
@@ -128,7 +128,7 @@ def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, capl
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
     recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
     left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
-    assert [int(found[1]) for found in left if found] == [96, 72, 36]
+    assert [int(match[1]) for match in left if match] == [96, 72, 36]
 
 
 def with_tests(code, folder):

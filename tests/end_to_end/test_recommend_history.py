@@ -1,5 +1,7 @@
 """A checkout with a history: its commits ask, the current chunker is compared as it is, and edits have a price."""
 
+import shlex
+
 import pytest
 
 from repoeval_bench.analysis.evidence import Cost
@@ -20,8 +22,8 @@ def checkout(folder, commits):
     folder.mkdir()
     story = Story(folder / ".git")
     paths = [f"shop/part{number}.py" for number in range(6)]
-    made = {path: python_file([f"{name}{number}" for name in NAMES]) for number, path in enumerate(paths)}
-    story.commit("Start the shop", edit=made)
+    first = {path: python_file([f"{name}{number}" for name in NAMES]) for number, path in enumerate(paths)}
+    story.commit("Start the shop", edit=first)
     for number in range(commits):
         path = paths[number % 6]
         lines = story.files[path].splitlines(keepends=True)
@@ -53,7 +55,8 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     assert result["edits"] == 70
     text = " ".join(result["answer"])
     assert f"of the lines that your last {evidence['queries']} changes touched" in text
-    assert "This is based on" in text or "This is based mostly on other repositories: you have 6" in text
+    own = f"This is based on {evidence['queries']} changes since 2020-09, and 6 files of yours."
+    assert own in text or "This is based mostly on other repositories: you have 6 source files." in text
 
 
 def test_sizes_that_are_written_stay(answered):
@@ -95,7 +98,10 @@ def test_every_candidate_has_its_costs(answered):
 def test_details_show_what_was_weighed(answered):
     out, _, code = answered
     arguments = ["recommend", code, *NARROW, "--current", CURRENT, "--out", out]
-    words = " ".join(succeed(*arguments, "--details", home=out.parent / "home").out.split())
+    done = succeed(*arguments, "--details", home=out.parent / "home")
+    words = " ".join(done.out.split())
+    again = shlex.split(done.out.splitlines()[-1].partition(": ")[2])[1:]
+    assert json_of(*again, home=out.parent / "home")["protocol"] == "commits"
     assert "own mean, shipped mean" not in words
     for name in ("own", "shipped", "shrunk", "edited again"):
         assert name in words
@@ -115,8 +121,8 @@ def test_retrievers_are_compared_on_the_choice_and_on_the_current_chunker(answer
         assert "difference" not in first
         assert other["difference"] == pytest.approx(other["mean"] - first["mean"])
         assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
-        found = [reading["found"] for reading in one["readings"]]
-        assert found == sorted(found)
+        shares = [reading["share"] for reading in one["readings"]]
+        assert shares == sorted(shares)
     assert "compared with BM25 under commits: grep finds " in " ".join(result["answer"])
 
 

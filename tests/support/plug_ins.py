@@ -8,7 +8,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def module_of_the_docs(folder: Path, name: str = "mine") -> Path:
     """The first Python block of docs/plug-ins.md as a module in `folder`."""
-    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "plug-ins.md").read_text("utf-8"), re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", (DOCS / "plug-ins.md").read_text("utf-8"), re.DOTALL)
     (folder / f"{name}.py").write_text(code, "utf-8")
     return folder
 

@@ -311,6 +311,6 @@ def keep_pack(folder: Path, build: Callable[[Path], Pack]) -> Path:
 
 def _fingerprint(pack: Pack) -> str:
     """Of the manifest, of all files by their hashes, and of the questions of commits, which files do not decide."""
-    asked = pack.root / "tasks" / TABLE
-    parts = [pack.root / MANIFEST, pack.root / TREE / HASHES, *([asked] if asked.is_file() else [])]
+    commits = pack.root / "tasks" / TABLE
+    parts = [pack.root / MANIFEST, pack.root / TREE / HASHES, *([commits] if commits.is_file() else [])]
     return short_hash("".join(part.read_text("utf-8") for part in parts))

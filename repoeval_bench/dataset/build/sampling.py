@@ -85,11 +85,11 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0, per_file: int | None
 
     Their repositories keep every file. It is the benchmark itself where it has no more tasks.
     """
-    asked = benchmark.tasks if per_file is None else _few_of_each_file(benchmark.tasks, per_file)
-    if len(benchmark.tasks) <= most and len(asked) == len(benchmark.tasks):
+    eligible = benchmark.tasks if per_file is None else _few_of_each_file(benchmark.tasks, per_file)
+    if len(benchmark.tasks) <= most and len(eligible) == len(benchmark.tasks):
         return benchmark
     in_file: dict[str, dict[str, list[TaskCandidate]]] = {repo: defaultdict(list) for repo in benchmark.files}
-    for task in asked:
+    for task in eligible:
         in_file[task.repo][task.path].append(TaskCandidate(task.path, task.body, task.task_id))
     orders = []
     for repo, files in in_file.items():

@@ -1,0 +1,129 @@
+"""A chosen setting is a file that `gate` tests on the commits since."""
+
+import json
+import tomllib
+from types import SimpleNamespace
+
+import pytest
+
+from repoeval_bench.analysis.chosen import ChosenEvidence, ChosenSetting
+from repoeval_bench.api.chosen import dump_chosen, read_chosen
+from support.codebase import write_modules
+from support.command import bench, json_of, one_sentence, succeed
+from support.history import Story, python_file
+
+NAMES = [
+    f"{first}{second}" for first in ("red", "blue", "green", "grey") for second in ("cart", "tax", "stock", "user")
+]
+SMALL, LARGE = "ast:max_nws=150", "fixed:max_nws=9000"
+CHOSEN = ChosenSetting(spec=SMALL, opponent=LARGE, retriever="bm25", expected_loss=0.01, date="2020-09-13", tool="t 1")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """(repository, the commit of the choice): 24 files, each changed three times since by commits that name a function."""
+    story = Story(tmp_path_factory.mktemp("shop") / "shop")
+    paths = [f"shop/part{number}.py" for number in range(24)]
+    story.commit(
+        "Start the shop",
+        edit={path: python_file([f"{name}{number}" for name in NAMES]) for number, path in enumerate(paths)},
+    )
+    first = story.commit("Describe the shop for people", edit={"README.md": "shop"})
+    for turn in range(3):
+        for number, path in enumerate(paths):
+            name = f"{NAMES[3 * turn]}{number}"
+            line = f"    {name}2 = order.{name}[2]\n"
+            assert line in story.files[path]
+            text = story.files[path].replace(line, f"    {name}2 = order.find_{name}(2)\n")
+            story.commit(f"Find the {name} of every order by name", edit={path: text})
+    return SimpleNamespace(folder=story.folder, first=first, last=story.ids[-1])
+
+
+def write(folder, **changes):
+    path = folder / "chunking.toml"
+    path.write_text(dump_chosen(CHOSEN.model_copy(update=changes)))
+    return path
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path):
+    evidence = [
+        ChosenEvidence(protocol="uses", retriever="bm25", measure="m", questions=9, files=3, mean=1e-05),
+        ChosenEvidence(protocol="d", retriever="r", measure="m", questions=1, files=1, mean=0.0, opponent_mean=0.5),
+    ]
+    spec = 'exec:node "cut \\ it.js" \x7f ü 😀'
+    path = write(tmp_path, spec=spec, loss_95=0.02, commit="abc", evidence=evidence)
+    content = tomllib.loads(path.read_text())
+    assert content["spec"] == spec
+    assert content["evidence"][1]["opponent_mean"] == 0.5
+    assert read_chosen(path) == CHOSEN.model_copy(
+        update={"spec": spec, "loss_95": 0.02, "commit": "abc", "evidence": evidence}
+    )
+
+
+@pytest.mark.parametrize(("spec", "opponent", "holds"), [(SMALL, LARGE, True), (LARGE, SMALL, False)])
+def test_a_choice_holds_unless_its_opponent_is_significantly_better_on_later_commits(
+    shop, tmp_path, spec, opponent, holds
+):
+    path = write(tmp_path, spec=spec, opponent=opponent, commit=shop.first)
+    words = ["gate", path, "--source", shop.folder, "--out", tmp_path / "out"]
+    done = bench(*words, home=tmp_path, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
+    assert done.code == (0 if holds else 1), bench(*words, "--json", home=tmp_path).out
+    said = " ".join(done.out.split())
+    assert ("it still holds" in said, "no longer holds" in said) == (holds, not holds)
+    assert f"72 changes since {shop.first[:12]} (24 files)" in said
+    assert spec.partition(":")[0] in (tmp_path / "summary.md").read_text()
+    record = json.loads(bench(*words, "--json", home=tmp_path).out)
+    assert record["outcome"] == ("better" if holds else "worse")
+    assert record["holds"] is holds
+    low, high = record["ci"]
+    assert low <= record["difference"] <= high
+    assert (record["difference"] > 0) is holds
+
+
+@pytest.mark.parametrize("since", ["last", "date"])
+def test_few_later_commits_are_too_little_to_judge(shop, tmp_path, since):
+    """Then the choice stays; the date stands in for a commit that a clone does not have."""
+    known = {"last": {"commit": shop.last}, "date": {"commit": "f" * 40, "date": "2030-01-01"}}[since]
+    path = write(tmp_path, spec=LARGE, opponent=SMALL, **known)
+    done = succeed("gate", path, "--source", shop.folder, "--out", tmp_path / "out", home=tmp_path)
+    assert "Too little to judge: 0 changes since" in done.out
+
+
+def test_recommend_writes_its_choice_without_code_or_names(tmp_path):
+    code = write_modules(tmp_path / "secretproject", 12)
+    path = tmp_path / "chunking.toml"
+    words = ["recommend", code, "-c", "fixed", "-c", "ast", "--sizes", "200,400", "--retriever", "bm25"]
+    done = succeed(*words, "--out", tmp_path / "out", "--write", path, home=tmp_path)
+    assert "gate" in done.err
+    result = json_of(*words, "--out", tmp_path / "out", home=tmp_path)
+    chosen = read_chosen(path)
+    assert chosen.spec == result["choice"]["spec"] != chosen.opponent
+    assert chosen.expected_loss == pytest.approx(result["choice"]["expected_loss"])
+    assert [(one.protocol, one.questions) for one in chosen.evidence] == [
+        (one["protocol"], one["queries"]) for one in result["evidence"]
+    ]
+    assert "secretproject" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("spec = ", "is not TOML"),
+        ('spec = "ast"\n', "opponent"),
+        (dump_chosen(CHOSEN) + "more = 1\n", "more"),
+        (dump_chosen(CHOSEN.model_copy(update={"opponent": SMALL})), "name another opponent"),
+    ],
+)
+def test_a_file_that_is_broken_is_one_sentence(tmp_path, text, said):
+    path = tmp_path / "chunking.toml"
+    path.write_text(text)
+    done = bench("gate", path, "--source", tmp_path, home=tmp_path)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_what_a_chosen_setting_does_not_read_is_refused(tmp_path):
+    path = write(tmp_path)
+    assert "--baseline" in one_sentence(bench("gate", path, "--baseline", "x", home=tmp_path), 2)
+    assert "--config" in one_sentence(bench("gate", "latest", home=tmp_path), 2)
