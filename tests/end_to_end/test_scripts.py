@@ -39,7 +39,10 @@ def test_verdict_seeds_compares_with_every_seed(tmp_path):
         files = [f"f{i // 2}.py" for i in range(40)]
         write_run(tmp_path / "two" / run, {"mrr": values}, files=files, headline_measure="mrr")
     write_run(tmp_path / "one" / "a", {"mrr": [0.5]})
-    for folder, code, said in (("two", 0, "0 of 1 verdicts differ between 3 seeds"), ("one", 1, "holds 1 runs")):
+    for folder, code, said in (
+        ("two", 0, "of 1 verdicts by 3 seeds 0 contradict each other"),
+        ("one", 1, "holds 1 runs"),
+    ):
         done = script("verdict_seeds.py", tmp_path / folder, "--seeds", "3")
         assert done.code == code, done.err
         assert said in done.out + done.err
