@@ -11,15 +11,16 @@ than the newest window. A clone that was measured is not measured again, so the 
 rule estimates (means and spread of other repositories, constants) leaves out the repository that is scored. A
 repository counts once: the mean over its later windows, weighed by their questions. Intervals are Student's over
 repositories. The loss is cross-fitted: the best candidate of one half of the later files is scored on the other half.
-`--prior` prints what data/priors.json expects under protocol `commits`, from all clones.
+`--prior` prints data/priors.json with the rows of protocol `commits` from all clones.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,6 +55,10 @@ RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "sh
 
 FEWEST_OLDER, FEWEST_NEWER = 30, 15
 """Questions that choose, and that score, at least."""
+
+PRIORS = Path(__file__).resolve().parents[1] / "data" / "priors.json"
+INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
+"""A list of plain values, which is printed on one line."""
 
 LEAST_TAU = 0.005
 SEED = 0
@@ -172,9 +177,10 @@ class History:
                 yield older, newer
 
 
-def read(folder: Path) -> list[History]:
-    """Read the measured clones, with the candidates that all of them have, in one order."""
-    stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
+    """Read the measured clones that have all `needed` candidates, with the candidates that all of these have."""
+    loaded = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+    stored = [one for one in loaded if {*needed} <= {*json.loads(str(one["facts"]))["labels"]}]
     facts = [json.loads(str(one["facts"])) for one in stored]
     common = [label for label in facts[0]["labels"] if all(label in of_one["labels"] for of_one in facts)]
     histories = []
@@ -361,12 +367,26 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
             print(f"{most:15} {len(leads):13}  {interval(leads)}")
 
 
-def print_prior(histories: Sequence[History]) -> None:
-    """Print each candidate's expected score less the mean over them, and tau, from all clones."""
-    prior = prior_of(histories, GOLDS[0])
-    print(json.dumps({"tau": round(float(prior.deviation[0]), 4)}))
-    for label, mean in zip(histories[0].labels, prior.mean, strict=True):
-        print(f"{label:44} {mean:+.4f}")
+def with_commits(priors: dict[str, Any], histories: Sequence[History], folder: Path) -> dict[str, Any]:
+    """Return data/priors.json with the means, tau and noise of protocol `commits` by BM25, the same in every set."""
+    labels = histories[0].labels
+    columns = [labels.index(f"{name} at {size:,}") for name, size in priors["candidates"]]
+    sized = [replace(one, tables={gold: table[:, columns] for gold, table in one.tables.items()}) for one in histories]
+    prior = prior_of(sized, GOLDS[0])
+    row = {
+        "protocol": "commits",
+        "retriever": "bm25",
+        "tau": round(float(prior.deviation[0]), 4),
+        "means": [round(float(mean), 5) for mean in prior.mean],
+    }
+    for of_set in priors["sets"]:
+        of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + [row]
+    noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
+    priors["noise"] = {**priors["noise"], "commits": noise}
+    names = " ".join(one.name for one in histories)
+    command = f"python scripts/validate_history.py report {folder.name} --prior  # the clones of {names}"
+    priors["commands"] = [one for one in priors["commands"] if "validate_history" not in one] + [command]
+    return priors
 
 
 def main() -> None:
@@ -381,8 +401,13 @@ def main() -> None:
     reporting.add_argument("--prior", action="store_true")
     arguments = parser.parse_args()
     if arguments.command == "report":
-        histories = read(arguments.folder)
-        (print_prior if arguments.prior else report)(histories)
+        if arguments.prior:
+            priors = json.loads(PRIORS.read_text("utf-8"))
+            needed = [f"{name} at {size:,}" for name, size in priors["candidates"]]
+            priors = with_commits(priors, read(arguments.folder, needed), arguments.folder)
+            print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
+        else:
+            report(read(arguments.folder))
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
