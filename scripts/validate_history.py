@@ -1,0 +1,421 @@
+r"""Measure how well a choice by a repository's own commits holds on its later commits.
+
+python scripts/validate_history.py measure CLONE... --out FOLDER
+python scripts/validate_history.py report FOLDER [--prior]
+
+`measure` reads each clone, asks the questions of its windows under protocol `commits`, and stores the score of every
+candidate of `recommend` on every question, for each gold, by BM25. `docstring` is asked of the newest tree older
+than the newest window. A clone that was measured is not measured again, so the same line goes on where it was stopped.
+
+`report` chooses on the older windows of each clone and scores the choice on the next one, each on its own tree. What a
+rule estimates (means and spread of other repositories, constants) leaves out the repository that is scored. A
+repository counts once: the mean over its later windows, weighed by their questions. Intervals are Student's over
+repositories. The loss is cross-fitted: the best candidate of one half of the later files is scored on the other half.
+`--prior` prints data/priors.json with the rows of protocol `commits` from all clones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from _priors import errors_of, tau_around
+from scipy.stats import binomtest, t
+
+from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.evidence import SIZES, SizedChunker
+from repoeval_bench.analysis.shrinkage import Prior, decide, shrink
+from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.api.recommendation import Facts, sized
+from repoeval_bench.core.errors import BenchError
+from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, history_of
+from repoeval_bench.runs.request import RecommendRequest, RunRequest
+from repoeval_bench.runs.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+    from repoeval_bench.core.benchmark import Benchmark
+
+RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "shipped default (ast at 1,000)"
+
+FEWEST_OLDER, FEWEST_NEWER = 30, 15
+"""Questions that choose, and that score, at least."""
+
+PRIORS = Path(__file__).resolve().parents[1] / "data" / "priors.json"
+INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
+"""A list of plain values, which is printed on one line."""
+
+LEAST_TAU = 0.005
+SEED = 0
+SPLITS = 20
+"""Random halves of the later files by which a loss is cross-fitted."""
+
+GOLDS = ("lines", "exact", "definitions")
+SINCE = "2012-01-01"
+"""The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
+
+
+def measure(clone: Path, out: Path) -> None:
+    """Store the scores of all candidates on the questions of one clone's history."""
+    started = monotonic()
+    name = clone.parent.name if clone.name in ("repo", ".git") else clone.name
+    target = out / f"{name}.npz"
+    if target.exists():
+        return
+    with history_of(clone) as history:
+        questions = commit_questions(history, CommitOptions(since=SINCE))
+        benchmark = benchmark_of(history, questions, name)
+    read = monotonic() - started
+    candidates = _candidates(benchmark)
+    facts: dict[str, Any] = {
+        "name": name,
+        "language": Facts.of(benchmark, {}).language,
+        "windows": [[window.name, window.base.id, window.base.day, len(window.tasks)] for window in questions.windows],
+        "seen": questions.seen,
+        "left_out": questions.left_out,
+        "read_seconds": round(read, 1),
+    }
+    arrays: dict[str, Any] = {}
+    with TemporaryDirectory() as runs:
+        golds = [
+            RunRequest(protocol="commits", retriever="bm25", gold=gold if gold != GOLDS[0] else None) for gold in GOLDS
+        ]
+        labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
+        arrays |= dict(zip(GOLDS, tables, strict=True)) | {name: np.array(values) for name, values in columns.items()}
+        facts["labels"] = labels
+        older = questions.windows[min(1, len(questions.windows) - 1)].name
+        tasks = tuple(task for task in benchmark.tasks if task.repo == older)
+        tree = replace(benchmark, files={older: benchmark.files[older]}, tasks=tasks)
+        try:
+            request = RunRequest(protocol="docstring", retriever="bm25")
+            labels, (arrays["docstring"],), _ = _scores(
+                tree, [request], [one for one in candidates if one.size], Path(runs), sample=300
+            )
+            facts["docstring_labels"] = labels
+        except BenchError as error:
+            facts["docstring_error"] = str(error)
+    facts["seconds"] = round(monotonic() - started, 1)
+    arrays["facts"] = np.array(json.dumps(facts))
+    np.savez_compressed(target.with_suffix(".part.npz"), **arrays)
+    target.with_suffix(".part.npz").rename(target)
+    print(f"{name}: {len(arrays['id'])} questions, {len(facts['labels'])} candidates, {facts['seconds']} s", flush=True)
+
+
+def _candidates(benchmark: Benchmark) -> list[SizedChunker]:
+    """The candidates of `recommend`: those of its sizes, and those that are tried as they are."""
+    chunkers = RecommendRequest.model_fields["chunkers"].default
+    by_size, skipped, _ = sized(benchmark, chunkers, SIZES)
+    for line in skipped:
+        print(f"  {line}", file=sys.stderr)
+    return [one for of_size in by_size for one in of_size]
+
+
+def _scores(
+    benchmark: Benchmark,
+    settings: Sequence[RunRequest],
+    candidates: Sequence[SizedChunker],
+    runs: Path,
+    sample: int | None = None,
+) -> tuple[list[str], list[Any], dict[str, list[str]]]:
+    """Return the labels of what ran, float64 (n_questions, n_candidates) of each setting, and columns of questions."""
+    requests = [setting.model_copy(update={"chunker": one.spec}) for setting in settings for one in candidates]
+    runner = Runner(requests, out=runs, benchmark=benchmark, sample=sample)
+    of_settings = [list(runner.runs_of(setting, reuse=True)) for setting in runner.settings]
+    ran = [one for one in range(len(candidates)) if all(of_setting[one] for of_setting in of_settings)]
+    for one in set(range(len(candidates))).difference(ran):
+        why = runner.failed_of(runner.settings[0]).get(candidates[one].spec) or runner.skipped
+        print(f"  {candidates[one].label}: {why}", file=sys.stderr)
+    scores = of_settings[0][ran[0]].scores
+    columns = {
+        "id": list(scores.query_ids),
+        "window": list(scores.repos),
+        "cluster": [str(cluster) for cluster in scores.clusters],
+    }
+    tables = [
+        np.column_stack([of_setting[one].scores.values[headline_measure([of_setting[one]])] for one in ran])
+        for of_setting in of_settings
+    ]
+    return [candidates[one].label for one in ran], tables, columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The scores of a clone's candidates: gold -> float64 (n_questions, n_candidates).
+
+    `window` numbers each question's window from 0, the oldest; `cluster` is its file. `docstring` are the candidates'
+    means under `docstring`, None without.
+    """
+
+    name: str
+    language: str
+    labels: tuple[str, ...]
+    tables: Mapping[str, FloatArray]
+    window: NDArray[np.int64]
+    cluster: NDArray[np.str_]
+    docstring: FloatArray | None
+
+    def splits(self) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+        """Yield the older questions and those of the next window, each as a mask, where both are enough."""
+        for later in range(1, int(self.window.max()) + 1):
+            older, newer = self.window < later, self.window == later
+            if older.sum() >= FEWEST_OLDER and newer.sum() >= FEWEST_NEWER:
+                yield older, newer
+
+
+def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
+    """Read the measured clones that have all `needed` candidates, with the candidates that all of these have."""
+    loaded = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+    stored = [one for one in loaded if {*needed} <= {*json.loads(str(one["facts"]))["labels"]}]
+    facts = [json.loads(str(one["facts"])) for one in stored]
+    common = [label for label in facts[0]["labels"] if all(label in of_one["labels"] for of_one in facts)]
+    histories = []
+    for arrays, fact in zip(stored, facts, strict=True):
+        columns = [fact["labels"].index(label) for label in common]
+        names = [name for name, *_ in sorted(fact["windows"], key=lambda window: window[2])]
+        asked = fact.get("docstring_labels", [])
+        histories.append(
+            History(
+                name=fact["name"].replace("+", "/"),
+                language=fact["language"],
+                labels=tuple(common),
+                tables={gold: arrays[gold][:, columns] for gold in GOLDS},
+                window=np.array([names.index(name) for name in arrays["window"]]),
+                cluster=arrays["cluster"],
+                docstring=np.array(
+                    [arrays["docstring"][:, asked.index(one)].mean() if one in asked else -1.0 for one in common]
+                )
+                if asked
+                else None,
+            )
+        )
+    return histories
+
+
+def prior_of(others: Sequence[History], gold: str) -> Prior:
+    """The prior of candidates from other repositories: their mean, and how far one is from it without its noise."""
+    noise = np.mean([np.cov(_centred(one.tables[gold]).T) for one in others], axis=0)
+    samples = [Sample.micro(_centred(one.tables[gold]), one.cluster.tolist()) for one in others]
+    own, errors = errors_of(samples, noise)
+    tau = tau_around(own, errors, own.mean(axis=0))
+    return Prior(
+        mean=own.mean(axis=0), deviation=np.full(len(noise), max(tau, LEAST_TAU)), noise=noise, is_bounded=True
+    )
+
+
+def _centred(table: FloatArray) -> FloatArray:
+    return np.asarray(table - table.mean(axis=1, keepdims=True), dtype=np.float64)
+
+
+def choices(history: History, others: Sequence[History], gold: str, older: NDArray[np.bool_]) -> dict[str, int]:
+    """The candidate that each rule chooses by the older questions."""
+    table, labels = history.tables[gold][older], history.labels
+    prior = prior_of(others, gold)
+    chosen = {
+        RULE: labels.index(_decision(table, history.cluster[older], prior, labels)[0]),
+        "own mean": int(table.mean(axis=0).argmax()),
+        CONSTANT: int(prior.mean.argmax()),
+        DEFAULT: labels.index("ast at 1,000"),
+    }
+    if history.docstring is not None:
+        chosen["choice by docstrings"] = int(history.docstring.argmax())
+    return chosen | {label: at for at, label in enumerate(labels) if " at " not in label}
+
+
+def _decision(
+    table: FloatArray, clusters: NDArray[np.str_], prior: Prior, labels: Sequence[str]
+) -> tuple[str, float | None]:
+    """The choice of `recommend`'s rule, and the loss that it states with 95 % confidence."""
+    decision = decide(shrink(Sample.micro(table, clusters.tolist()), prior, labels), np.random.default_rng(SEED), 2000)
+    return decision.choice.name, decision.choice.loss_95
+
+
+def loss(table: FloatArray, clusters: NDArray[np.str_], chosen: int, rng: np.random.Generator) -> float:
+    """How much more the best candidate scores: it is found on half of the files and scored on the other."""
+    names = np.unique(clusters)
+    found = []
+    for _ in range(SPLITS):
+        first = np.isin(clusters, rng.permutation(names)[: len(names) // 2])
+        for half in (first, ~first):
+            if 0 < half.sum() < len(half):
+                best = int(table[half].mean(axis=0).argmax())
+                found.append(table[~half][:, best].mean() - table[~half][:, chosen].mean())
+    return float(np.mean(found)) if found else 0.0
+
+
+def later_scores(
+    histories: Sequence[History], gold: str
+) -> tuple[dict[str, dict[str, tuple[float, float]]], list[bool]]:
+    """Return rule -> repository -> (score, loss) on later windows, and whether each stated bound held."""
+    rng = np.random.default_rng(SEED)
+    scores: dict[str, dict[str, tuple[float, float]]] = {}
+    held = []
+    for history in histories:
+        others = [one for one in histories if one is not history]
+        rows: dict[str, list[tuple[int, float, float]]] = {}
+        for older, newer in history.splits():
+            table, clusters = history.tables[gold][newer], history.cluster[newer]
+            for rule, chosen in choices(history, others, gold, older).items():
+                found = loss(table, clusters, chosen, rng)
+                rows.setdefault(rule, []).append((len(table), float(table[:, chosen].mean()), found))
+            _, bound = _decision(
+                history.tables[gold][older], history.cluster[older], prior_of(others, gold), history.labels
+            )
+            held.append(bound is not None and rows[RULE][-1][2] <= bound)
+        for rule, of_rule in rows.items():
+            weights = [weight for weight, *_ in of_rule]
+            scores.setdefault(rule, {})[history.name] = (
+                float(np.average([score for _, score, _ in of_rule], weights=weights)),
+                float(np.average([lost for *_, lost in of_rule], weights=weights)),
+            )
+    return scores, held
+
+
+def interval(values: Sequence[float]) -> str:
+    """The mean over repositories in points, with Student's 95 % interval."""
+    array = 100 * np.array(values)
+    half = t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array))
+    return f"{array.mean():+.2f} [{array.mean() - half:+.2f}, {array.mean() + half:+.2f}]"
+
+
+def report(histories: Sequence[History]) -> None:
+    """Print every table."""
+    split = [one for one in histories if any(True for _ in one.splits())]
+    for one in histories:
+        print(f"{one.name:28} {one.language:12} {len(one.window):5} questions, {int(one.window.max()) + 1} windows")
+    languages = {one.language for one in split}
+    print(f"\n{len(split)} repositories in {len(languages)} languages have an older and a later window")
+    for gold in GOLDS:
+        scores, held = later_scores(histories, gold)
+        print(f"\ngold {gold}: later windows, in points")
+        print(f"{'rule':44} {'score':>6}  {'minus the default':24} {'minus the constant':24} loss")
+        for rule, of_rule in scores.items():
+            names = [*of_rule]
+            own = np.array([of_rule[name][0] for name in names])
+            against = [
+                interval([of_rule[name][0] - scores[other][name][0] for name in names]) if rule != other else "-"
+                for other in (DEFAULT, CONSTANT)
+            ]
+            lost = interval([of_rule[name][1] for name in names])
+            print(f"{rule:44} {100 * own.mean():6.2f}  {against[0]:24} {against[1]:24} {lost}")
+        exact = binomtest(sum(held), len(held)).proportion_ci()
+        print(f"the stated bound held in {sum(held)} of {len(held)} later windows [{exact.low:.2f}, {exact.high:.2f}]")
+        _significant(split, histories, gold)
+    _enough(split, histories)
+
+
+def _significant(split: Sequence[History], histories: Sequence[History], gold: str) -> None:
+    """Print the repositories in which the rule's choice is significantly worse than the default, after Holm."""
+    found = []
+    for history in split:
+        others = [one for one in histories if one is not history]
+        differences, clusters = [], []
+        for older, newer in history.splits():
+            chosen = choices(history, others, gold, older)
+            table = history.tables[gold][newer]
+            differences.append(table[:, chosen[RULE]] - table[:, chosen[DEFAULT]])
+            clusters.append(history.cluster[newer])
+        joined, names = np.concatenate(differences), np.unique(np.concatenate(clusters), return_inverse=True)[1]
+        if not joined.any():
+            continue
+        parts = np.bincount(names, weights=joined)[:, None] / len(joined)
+        weights = np.bincount(names) / len(joined)
+        flipped = flip_signs(parts, weights, np.random.default_rng(SEED))
+        found.append((float(flipped.p[0]), float(joined.mean()), history.name))
+    worse = [
+        f"{name} ({100 * mean:+.1f})"
+        for rank, (p, mean, name) in enumerate(sorted(found))
+        if p * (len(found) - rank) < 0.05 and mean < 0
+    ]
+    print(
+        f"the choice left the default in {len(found)} repositories; significantly worse: {', '.join(worse) or 'none'}"
+    )
+
+
+def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
+    """Print the rule's lead on the default by the number of older questions that it may see."""
+    rng = np.random.default_rng(SEED)
+    gold = GOLDS[0]
+    print("\nolder questions  repositories  rule minus default, gold lines")
+    for most in (30, 60, 120, 250, 500):
+        leads = []
+        for history in split:
+            others = [one for one in histories if one is not history]
+            *_, (older, newer) = history.splits()
+            if older.sum() < most:
+                continue
+            picked = np.zeros_like(older)
+            picked[rng.permutation(np.flatnonzero(older))[:most]] = True
+            chosen = choices(history, others, gold, picked)
+            table = history.tables[gold][newer].mean(axis=0)
+            leads.append(table[chosen[RULE]] - table[chosen[DEFAULT]])
+        if len(leads) > 2:
+            print(f"{most:15} {len(leads):13}  {interval(leads)}")
+
+
+def with_commits(priors: dict[str, Any], histories: Sequence[History], folder: Path) -> dict[str, Any]:
+    """Return data/priors.json with the means, tau and noise of protocol `commits` by BM25, the same in every set."""
+    labels = histories[0].labels
+    columns = [labels.index(f"{name} at {size:,}") for name, size in priors["candidates"]]
+    sized = [replace(one, tables={gold: table[:, columns] for gold, table in one.tables.items()}) for one in histories]
+    prior = prior_of(sized, GOLDS[0])
+    row = {
+        "protocol": "commits",
+        "retriever": "bm25",
+        "tau": round(float(prior.deviation[0]), 4),
+        "means": [round(float(mean), 5) for mean in prior.mean],
+    }
+    for of_set in priors["sets"]:
+        of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + [row]
+    noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
+    priors["noise"] = {**priors["noise"], "commits": noise}
+    names = " ".join(one.name for one in histories)
+    command = f"python scripts/validate_history.py report {folder.name} --prior  # the clones of {names}"
+    priors["commands"] = [one for one in priors["commands"] if "validate_history" not in one] + [command]
+    return priors
+
+
+def main() -> None:
+    """Run the script."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("clones", nargs="+", type=Path)
+    measuring.add_argument("--out", type=Path, required=True)
+    reporting = commands.add_parser("report")
+    reporting.add_argument("folder", type=Path)
+    reporting.add_argument("--prior", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.command == "report":
+        if arguments.prior:
+            priors = json.loads(PRIORS.read_text("utf-8"))
+            needed = [f"{name} at {size:,}" for name, size in priors["candidates"]]
+            priors = with_commits(priors, read(arguments.folder, needed), arguments.folder)
+            print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
+        else:
+            report(read(arguments.folder))
+        return
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for clone in arguments.clones:
+        try:
+            measure(clone, arguments.out)
+        except BenchError as error:
+            print(f"{clone}: {error}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
