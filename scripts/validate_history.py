@@ -187,7 +187,7 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
     for arrays, fact in zip(stored, facts, strict=True):
         columns = [fact["labels"].index(label) for label in common]
         names = [name for name, *_ in sorted(fact["windows"], key=lambda window: window[2])]
-        asked = fact.get("docstring_labels", [])
+        by_docstring = fact.get("docstring_labels", [])
         histories.append(
             History(
                 name=fact["name"].replace("+", "/"),
@@ -197,9 +197,12 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
                 window=np.array([names.index(name) for name in arrays["window"]]),
                 cluster=arrays["cluster"],
                 docstring=np.array(
-                    [arrays["docstring"][:, asked.index(one)].mean() if one in asked else -1.0 for one in common]
+                    [
+                        arrays["docstring"][:, by_docstring.index(one)].mean() if one in by_docstring else -1.0
+                        for one in common
+                    ]
                 )
-                if asked
+                if by_docstring
                 else None,
             )
         )
@@ -247,14 +250,14 @@ def _decision(
 def loss(table: FloatArray, clusters: NDArray[np.str_], chosen: int, rng: np.random.Generator) -> float:
     """How much more the best candidate scores: it is found on half of the files and scored on the other."""
     names = np.unique(clusters)
-    found = []
+    leads = []
     for _ in range(SPLITS):
         first = np.isin(clusters, rng.permutation(names)[: len(names) // 2])
         for half in (first, ~first):
             if 0 < half.sum() < len(half):
                 best = int(table[half].mean(axis=0).argmax())
-                found.append(table[~half][:, best].mean() - table[~half][:, chosen].mean())
-    return float(np.mean(found)) if found else 0.0
+                leads.append(table[~half][:, best].mean() - table[~half][:, chosen].mean())
+    return float(np.mean(leads)) if leads else 0.0
 
 
 def later_scores(
@@ -270,8 +273,8 @@ def later_scores(
         for older, newer in history.splits():
             table, clusters = history.tables[gold][newer], history.cluster[newer]
             for rule, chosen in choices(history, others, gold, older).items():
-                found = loss(table, clusters, chosen, rng)
-                rows.setdefault(rule, []).append((len(table), float(table[:, chosen].mean()), found))
+                lost = loss(table, clusters, chosen, rng)
+                rows.setdefault(rule, []).append((len(table), float(table[:, chosen].mean()), lost))
             _, bound = _decision(
                 history.tables[gold][older], history.cluster[older], prior_of(others, gold), history.labels
             )
@@ -320,7 +323,7 @@ def report(histories: Sequence[History]) -> None:
 
 def _significant(split: Sequence[History], histories: Sequence[History], gold: str) -> None:
     """Print the repositories in which the rule's choice is significantly worse than the default, after Holm."""
-    found = []
+    leads = []
     for history in split:
         others = [one for one in histories if one is not history]
         differences, clusters = [], []
@@ -335,14 +338,14 @@ def _significant(split: Sequence[History], histories: Sequence[History], gold: s
         parts = np.bincount(names, weights=joined)[:, None] / len(joined)
         weights = np.bincount(names) / len(joined)
         flipped = flip_signs(parts, weights, np.random.default_rng(SEED))
-        found.append((float(flipped.p[0]), float(joined.mean()), history.name))
+        leads.append((float(flipped.p[0]), float(joined.mean()), history.name))
     worse = [
         f"{name} ({100 * mean:+.1f})"
-        for rank, (p, mean, name) in enumerate(sorted(found))
-        if p * (len(found) - rank) < 0.05 and mean < 0
+        for rank, (p, mean, name) in enumerate(sorted(leads))
+        if p * (len(leads) - rank) < 0.05 and mean < 0
     ]
     print(
-        f"the choice left the default in {len(found)} repositories; significantly worse: {', '.join(worse) or 'none'}"
+        f"the choice left the default in {len(leads)} repositories; significantly worse: {', '.join(worse) or 'none'}"
     )
 
 
