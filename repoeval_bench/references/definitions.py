@@ -27,9 +27,6 @@ class DefinitionReader(Protocol):
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in."""
 
-    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
-        """Return all definitions of an unqualified name, in the languages that code of this file can refer to."""
-
 
 class Definitions:
     """The definitions of all files, read by the rules of their languages."""

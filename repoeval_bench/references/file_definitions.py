@@ -92,13 +92,6 @@ class FileDefinitions:
             if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
         )
 
-    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
-        """Return all definitions of an unqualified name in the language family of a file.
-
-        Declarations count only if there is no definition.
-        """
-        return self._best(self.of_name(path, name))
-
     def of_name(self, path: str, name: str) -> Sequence[tuple[str, Definition]]:
         """Return (file, definition) of all definitions of a name in the language family of a file."""
         return self._named.get((self.rules(path), name), ())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,10 +91,6 @@ class Modules:
             if module is not None and module.error is not None:
                 self.syntax_errors[path] = module.error
         return self._modules[path]
-
-    def all(self) -> Iterator[Module]:
-        """Yield the modules of all files, in their order."""
-        return filter(None, map(self.of_file, self._files))
 
     def module(self, package: Package) -> Module | None:
         """The file of a module, or of a package's `__init__`; None for a folder without one."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
@@ -65,19 +64,6 @@ class PythonNames:
         """Return the functions and methods that these lines are in, other than those that the lines contain."""
         module = self._modules.of_file(path)
         return frozenset(module.around(lines)) if module else frozenset()
-
-    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:  # noqa: ARG002 - the interface
-        """Return all definitions whose own name this is."""
-        return tuple(dict.fromkeys(self._named.get(name, ())))
-
-    @cached_property
-    def _named(self) -> Mapping[str, Sequence[CodeDefinition]]:
-        named: dict[str, list[CodeDefinition]] = defaultdict(list)
-        for module in self._modules.all():
-            for scope in module.scopes.values():
-                for name in dict.fromkeys((*scope.names, *scope.members)):
-                    named[name] += filter(None, [module.definition(scope, name)])
-        return named
 
 
 def names_of(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
