@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.diff import diff
     from repoeval_bench.analysis.gates import gate
     from repoeval_bench.api.chunking import make_chunker
-    from repoeval_bench.api.recommendation import recommend
     from repoeval_bench.api.stored_runs import choose, compare, compare_segments, plot, read_gates, segment
     from repoeval_bench.api.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
-    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
+    from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+    from repoeval_bench.own.recommend.recommendation import recommend
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import ProcessPool
     from repoeval_bench.runs.naming import find_run
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
-    "BuildRequest": "dataset.build.pack:BuildRequest",
+    "BuildRequest": "own.packs.pack:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
     "Chunk": "core.source:Chunk",
     "LineSpan": "core.spans:LineSpan",
@@ -60,7 +60,7 @@ _PUBLIC = {
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
     "benchmark_of": "runs.replay:benchmark_of",
-    "build_pack": "dataset.build.pack:build_pack",
+    "build_pack": "own.packs.pack:build_pack",
     "choose": "api.stored_runs:choose",
     "compare": "api.stored_runs:compare",
     "compare_segments": "api.stored_runs:compare_segments",
@@ -75,7 +75,7 @@ _PUBLIC = {
     "plan_run": "runs.runner:plan_run",
     "plot": "api.stored_runs:plot",
     "read_gates": "api.stored_runs:read_gates",
-    "recommend": "api.recommendation:recommend",
+    "recommend": "own.recommend.recommendation:recommend",
     "segment": "api.stored_runs:segment",
     "verify": "api.verification:verify",
 }

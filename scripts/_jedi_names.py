@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.dataset.build.uses import TaskUses
-from repoeval_bench.references.resolver import Resolver
+from repoeval_bench.own.packs.uses import TaskUses
+from repoeval_bench.own.references.resolver import Resolver
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.references.definitions import Definitions
+    from repoeval_bench.own.references.definitions import Definitions
 
 
 class _InOrder(frozenset[Any]):

@@ -12,9 +12,9 @@ from packaging.version import InvalidVersion, Version
 
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.build.npm import Npm, ask_npm
-from repoeval_bench.dataset.build.origin import MAX_UNPACKED
-from repoeval_bench.dataset.build.pypi import PyPI, metadata
+from repoeval_bench.dataset.reading.npm import Npm, ask_npm
+from repoeval_bench.dataset.reading.origin import MAX_UNPACKED
+from repoeval_bench.dataset.reading.pypi import PyPI, metadata
 from repoeval_bench.dataset.sources import SourceError
 
 SOURCES = {"npm": "npm:{}@{}", "pypi": "pypi:{}=={}"}

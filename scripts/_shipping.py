@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.dataset.build.edition import LEVEL, files_of, fingerprint_of, task_set_of_pack
-from repoeval_bench.dataset.build.files import dump_manifest, write_plain
 from repoeval_bench.dataset.install import HASHES
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
+from repoeval_bench.dataset.reading.edition import LEVEL, files_of, fingerprint_of, task_set_of_pack
+from repoeval_bench.dataset.reading.files import dump_manifest, write_plain
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.dataset.shipped import FILES, HEADER, TASKS, USES
 from repoeval_bench.dataset.uses_table import dump_uses

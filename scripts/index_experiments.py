@@ -20,8 +20,8 @@ from repoeval_bench.cli import fail
 from repoeval_bench.core.errors import BenchError, DatasetError
 from repoeval_bench.core.notices import show_notices
 from repoeval_bench.dataset.assembly import with_fingerprint
-from repoeval_bench.dataset.build.code import is_test
-from repoeval_bench.dataset.documented import documented
+from repoeval_bench.dataset.reading.code import is_test
+from repoeval_bench.own.questions.documented import documented
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark

@@ -32,20 +32,20 @@ from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import NOTICES, show_notices
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
-from repoeval_bench.dataset.build.files import new_folder, new_target
-from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.registries import open_registry
-from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.reading.files import new_folder, new_target
+from repoeval_bench.dataset.reading.registries import open_registry
+from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.questions.documented import documented
 
 if TYPE_CHECKING:
     from _listing import Release
 
-    from repoeval_bench.dataset.build.npm import Npm
-    from repoeval_bench.dataset.build.origin import Origin
-    from repoeval_bench.dataset.build.pypi import PyPI
     from repoeval_bench.dataset.pack import PackFile
+    from repoeval_bench.dataset.reading.npm import Npm
+    from repoeval_bench.dataset.reading.origin import Origin
+    from repoeval_bench.dataset.reading.pypi import PyPI
 
 _Whole = Annotated[int, Field(ge=0)]
 

@@ -14,8 +14,8 @@ from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import show_notices
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.syntax import segments
-from repoeval_bench.dataset.build.candidates import comment_lines, examine, target_span_of
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.own.packs.candidates import comment_lines, examine, target_span_of
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task

@@ -33,11 +33,11 @@ from scipy.special import betaincinv
 
 from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.shrinkage import combine, decide, shrink, smoothed_covariance
-from repoeval_bench.api.recommendation import Facts, read_reference_sets, sized, suitable
 from repoeval_bench.core.errors import BenchError
-from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.own.packs.pack import benchmark_of
+from repoeval_bench.own.recommend.recommendation import Facts, read_reference_sets, sized, suitable
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner

@@ -36,9 +36,9 @@ from repoeval_bench.analysis.evidence import SIZES, SizedChunker
 from repoeval_bench.analysis.shrinkage import Prior, decide, shrink
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
-from repoeval_bench.api.recommendation import Facts, sized
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, history_of
+from repoeval_bench.own.recommend.recommendation import Facts, sized
 from repoeval_bench.runs.request import RecommendRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
 

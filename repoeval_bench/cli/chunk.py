@@ -142,8 +142,8 @@ def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
 
 def _read(path: Path) -> dict[Path, SourceFile]:
     """Read a file of any name, or those files of a folder or archive that a pack would have; return path -> file."""
-    from repoeval_bench.dataset.build.opening import ARCHIVES
-    from repoeval_bench.dataset.build.plain import read_code
+    from repoeval_bench.dataset.reading.opening import ARCHIVES
+    from repoeval_bench.dataset.reading.plain import read_code
     from repoeval_bench.dataset.trees import decode
 
     if not path.exists():

@@ -171,7 +171,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
 
 
 def _code_pack(output: Path, history: dict[str, Any], **fields: Any) -> Pack:
-    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+    from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 
     _refuse_given(history, "belongs to --commits; add it")
     return build_pack(BuildRequest(**fields), output)

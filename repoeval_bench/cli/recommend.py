@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.api.chosen import chosen_of, dump_chosen
-from repoeval_bench.api.own_history import COMMITS, OwnHistory, own_history
-from repoeval_bench.api.recommendation import Facts, check_recommendation, recommend, without_runs
-from repoeval_bench.api.retrievers import BESIDE
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -29,10 +25,14 @@ from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.build.code import is_test
-from repoeval_bench.dataset.build.pack import NoTaskError, benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.reading.code import is_test
+from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
+from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
+from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
+from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.api.recommendation import recommended
 from repoeval_bench.cli.compare import labelled
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
 from repoeval_bench.cli.output import OUTPUT_HTML, name_option, write_and_say
 from repoeval_bench.core.words import count
+from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import compared_runs, find_runs
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import data_of

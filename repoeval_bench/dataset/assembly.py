@@ -19,7 +19,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
-from repoeval_bench.dataset.build.code import is_test
+from repoeval_bench.dataset.reading.code import is_test
 from repoeval_bench.dataset.uses_table import dump_uses
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced, with_tests
-from repoeval_bench.dataset.build.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
 from repoeval_bench.dataset.questions import with_questions
+from repoeval_bench.dataset.reading.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:

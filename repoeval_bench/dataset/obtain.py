@@ -130,7 +130,7 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
 
 def _edition(shipped: Pack, task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:
     """The pack of shipped facts under `home`, made where it is missing, or lacks packages and more is asked for."""
-    from repoeval_bench.dataset.build.edition import make_edition, renew_uses
+    from repoeval_bench.dataset.reading.edition import make_edition, renew_uses
 
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):

@@ -19,6 +19,9 @@ Uses = dict[str, tuple[UsedDefinition, ...]]
 
 _KINDS: tuple[str, ...] = get_args(Kind)
 
+MOST_CODE = 20_000_000
+"""Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""
+
 HEADER = "task_id\tpath\tstart\tend\tkind\ttier\tname"
 
 

@@ -112,3 +112,12 @@ _PROTOCOLS = (
 )
 
 PROTOCOLS = tuple(Row(name=protocol.name, meaning=protocol.users, part=protocol) for protocol in _PROTOCOLS)
+
+MAKERS = {
+    "docstring": "repoeval_bench.own.questions.documented:documented",
+    "tests": "repoeval_bench.own.questions.tested:questions_of_tests",
+}
+"""Tasks of a protocol -> `module:function` that makes them of a benchmark's code.
+
+The other protocols ask what is in the data.
+"""

@@ -15,8 +15,8 @@ from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
-from repoeval_bench.dataset.build.code import READ_NOTEBOOKS
 from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
 from repoeval_bench.runs.query_scores import GROUP

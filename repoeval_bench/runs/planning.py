@@ -10,14 +10,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
+from repoeval_bench.core.registry import load
+from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.assembly import published_subset, without_tasks_of_tests
-from repoeval_bench.dataset.build.plain import without_tasks
-from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.reading.plain import without_tasks
+from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
+from repoeval_bench.protocols.registry import MAKERS
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.executors import LARGE
@@ -204,14 +207,9 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
-    if protocol.tasks == "docstring":
-        from repoeval_bench.dataset.documented import documented  # ten grammars
-
-        return documented(selected)
-    if protocol.tasks == "tests":
-        from repoeval_bench.dataset.tested import questions_of_tests  # the resolver of names
-
-        return questions_of_tests(selected, named=protocol.query == NAMED)
+    if maker := MAKERS.get(protocol.tasks):
+        asked: Benchmark = load(maker)(selected, **{"named": True} if protocol.query == NAMED else {})
+        return asked
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(
@@ -236,11 +234,9 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 def _why_none(benchmark: Benchmark) -> str:
     """Return why no task uses a definition."""
-    from repoeval_bench.dataset.build.uses import MOST_CODE  # with the resolver of names
-
     for repo, files in benchmark.files.items():
-        if sum(len(file.text) for file in files) > MOST_CODE:
-            return f"names are resolved in up to {MOST_CODE / 1e6:.0f} MB of code, and {repo} has more"
+        if sum(len(file.text) for file in files) > uses_table.MOST_CODE:
+            return f"names are resolved in up to {uses_table.MOST_CODE / 1e6:.0f} MB of code, and {repo} has more"
     return "none uses a definition that its prompt does not show"
 
 

@@ -89,8 +89,8 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
-    from repoeval_bench.dataset.build.plain import is_code_folder, without_tasks
     from repoeval_bench.dataset.obtain import known_repositories, task_set_at
+    from repoeval_bench.dataset.reading.plain import is_code_folder, without_tasks
 
     known = None
     with problems.about("level"):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack

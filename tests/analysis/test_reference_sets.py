@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import binomtest
 
 from repoeval_bench.analysis.reference_sets import OTHER, ShownBound
-from repoeval_bench.api.recommendation import Facts, read_reference_sets
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.own.recommend.recommendation import Facts, read_reference_sets
 from support.written import benchmark, sources
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]

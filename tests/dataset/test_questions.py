@@ -81,7 +81,7 @@ def test_an_empty_file_and_a_file_that_is_none(code, tmp_path):
 
 
 def test_a_path_of_two_repositories_needs_its_repository(code, tmp_path):
-    from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
+    from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 
     other = write_code(tmp_path / "other", aside=False)
     pack = build_pack(BuildRequest(sources=(str(code), str(other))), tmp_path / "pack").root

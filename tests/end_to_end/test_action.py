@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from repoeval_bench.analysis.chosen import ChosenSetting
-from repoeval_bench.api.chosen import dump_chosen
+from repoeval_bench.own.recommend.chosen import dump_chosen
 from support.history import Story, python_file
 from support.server import listening
 

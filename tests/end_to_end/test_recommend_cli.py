@@ -9,12 +9,12 @@ import shutil
 
 import pytest
 
-from repoeval_bench.api.recommendation import recommend, recommended
 from repoeval_bench.api.verification import verify
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
 from repoeval_bench.runs.naming import find_runs
 from support.codebase import write_modules

@@ -5,10 +5,10 @@ import shlex
 import pytest
 
 from repoeval_bench.analysis.evidence import Cost
-from repoeval_bench.api.costs import edited_share
-from repoeval_bench.api.recommendation import recommended
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.own.history import FileEdit
+from repoeval_bench.own.recommend.costs import edited_share
+from repoeval_bench.own.recommend.recommendation import recommended
 from support.command import json_of, succeed
 from support.history import Story, python_file
 

@@ -12,7 +12,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import Recommendation, SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.api.recommendation import read_reference_sets
+from repoeval_bench.own.recommend.recommendation import read_reference_sets
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table

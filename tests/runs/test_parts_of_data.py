@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.api.recommendation import recommend
 from repoeval_bench.api.verification import verify
-from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.reading.sampling import part_of
+from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.recommend.recommendation import recommend
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.runs.naming import find_runs

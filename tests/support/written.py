@@ -6,7 +6,7 @@ from typing import Any
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.references.resolver import Resolution, Resolver
+from repoeval_bench.own.references.resolver import Resolution, Resolver
 
 
 def task(**fields: Any) -> Task:

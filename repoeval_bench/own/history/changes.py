@@ -17,7 +17,7 @@ from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
-from repoeval_bench.dataset.build.code import MAX_BYTES, is_test, name_reason, text_reason
+from repoeval_bench.dataset.reading.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.dataset.reading.code import name_reason
 from repoeval_bench.dataset.trees import is_licence_path
 from repoeval_bench.own.history import changes, subjects
 from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of

@@ -19,14 +19,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
-from repoeval_bench.dataset.build.checkout import (
+from repoeval_bench.dataset.reading.checkout import (
     UnreadableCheckoutError,
     control_folders,
     head_commit,
     open_objects,
 )
-from repoeval_bench.dataset.build.code import MAX_DEPTH
-from repoeval_bench.dataset.build.origin import repository_name
+from repoeval_bench.dataset.reading.code import MAX_DEPTH
+from repoeval_bench.dataset.reading.origin import repository_name
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore

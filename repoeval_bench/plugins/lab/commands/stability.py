@@ -15,7 +15,7 @@ from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import OR_SKIP, of_each
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.build.plain import read_code
+from repoeval_bench.dataset.reading.plain import read_code
 from repoeval_bench.plugins.lab.stability import Stability, stability
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import CHARACTERS_NOTE

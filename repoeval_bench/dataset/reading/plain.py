@@ -1,0 +1,108 @@
+"""Code without tasks, for questions about it that need no pack: its files, and a folder of it as a benchmark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.files import work_folder
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.dataset.pack import MANIFEST
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.repoeval import TaskSet
+
+FOLDER = "folder"
+"""The source of such a benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCode:
+    """The files of a source that are its own code, by path.
+
+    `kind`: folder, git, archive, wheel, sdist or npm.
+    """
+
+    name: str
+    kind: str
+    files: tuple[SourceFile, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Return 12 hex digits over paths and contents, whatever the source is called."""
+        return fingerprint((), {"": self.files})
+
+    @property
+    def language(self) -> str:
+        """The language that most of its characters are of."""
+        sizes: Counter[str] = Counter()
+        for file in self.files:
+            known = language_of(file.path, file.text)
+            sizes[known.name if known else "unknown"] += len(file.text)
+        return max(sizes, key=lambda name: (sizes[name], name))
+
+
+def read_code(source: str) -> SourceCode:
+    """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
+
+    A notice says what was taken and left out. UsageError: the source does not exist or is of no known
+    form; DatasetError: it cannot be fetched or read, or has no code.
+    """
+    # Archives, indexes and git: a comparison of runs that are stored needs none of them.
+    from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
+    from repoeval_bench.dataset.reading.opening import open_origin
+
+    with work_folder("sources") as work:
+        origin = open_origin(source, work)
+        gathered = Gathered()
+        files = [taken.file for taken in gather(origin, (), gathered) if taken.file]
+    if not files:
+        raise NoDataError(no_code(origin, gathered, ()))
+    for note in origin.notes:
+        NOTICES.info(f"note: {note}")
+    NOTICES.info(f"{source}: {gathered.summary}")
+    by_path = attrgetter("path")
+    return SourceCode(
+        origin.name,
+        str(origin.facts["kind"]),
+        tuple(sorted(files, key=by_path)),
+    )
+
+
+def is_code_folder(source: str) -> bool:
+    """Return whether a source is a folder that is neither a pack nor one of archives, and not empty."""
+    path = Path(source).expanduser()
+    if not source or not path.is_dir() or (path / MANIFEST).is_file() or any(path.glob("*.zip")):
+        return False
+    return any(path.iterdir())
+
+
+def without_tasks(folder: str) -> NoDataError:
+    """Return what to raise where a protocol that scores tasks gets such a folder."""
+    return NoDataError(
+        f"{folder} is a folder of code without tasks; measure chunkers on it with `repoeval-bench recommend FOLDER`, "
+        "use questions (--protocol docstring, or --queries FILE), or make a pack with `data build`"
+    )
+
+
+def load_folder(source: str, task_set: TaskSet) -> Benchmark:
+    """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
+    code = read_code(source)
+    return Benchmark(
+        name=f"{FOLDER}-{code.name}-{task_set}",
+        fingerprint=fingerprint((), {code.name: code.files}),
+        level=task_set.level,
+        tasks=(),
+        files={code.name: code.files},
+        source=FOLDER,
+        whole_tasks=0,
+        whole_repos=1,
+    )

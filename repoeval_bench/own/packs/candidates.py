@@ -1,0 +1,122 @@
+"""Candidates for tasks in a file, after RepoCoder (Zhang et al. 2023, arXiv 2303.12570, section 3), in ten languages.
+
+A candidate is the body of a function. Every rule that leaves one out is counted. Whether a candidate becomes a task is
+drawn later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments
+from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.occurrences import occurrences
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.reading.sampling import TaskCandidate
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.languages import Language
+
+SHORTEST, LONGEST = 3, 30
+"""Non-blank lines of a function's body, without its docstring."""
+
+_COMMENT_MARKS = ("#", "//", "/*", "*", "<!--")
+
+NEAR_DUPLICATE = "near-duplicate, when drawn"
+LEFT_OUT = {
+    "syntax error": "a syntax error is in the function",
+    "on the signature's line": "the body begins on the line that the signature or the docstring ends on",
+    "short": f"the body has fewer than {SHORTEST} non-blank lines, the docstring not counted",
+    "long": f"the body has more than {LONGEST}",
+    "nested": "it is in the body of another candidate",
+    "overloaded": "another function of that name comes before it in the same class or module of the file; not in "
+    "JavaScript and TypeScript, where overloads have no body",
+    NEAR_DUPLICATE: "the body resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
+}
+"""Reason -> the candidates that it leaves out; the first reason that holds is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The candidates of one file, and how many functions each rule left out."""
+
+    functions: tuple[TaskCandidate, ...]
+    skipped: Counter[str]
+
+
+def examine(file: SourceFile, language: Language) -> Examined:
+    """Find the candidates of a file."""
+    comments: set[int] = set()
+    defined: list[Definition] = []
+    # Not from the cache of `definitions`, which would keep the files of a whole tree.
+    for parsed in legible_segments(file, language):
+        comments |= comment_lines(file, occurrences(parsed).comments)
+        defined += [definition for definition, _ in defining_nodes(parsed)]
+    skipped: Counter[str] = Counter()
+    return Examined(tuple(_functions(file, defined, comments, skipped, language)), skipped)
+
+
+def target_span_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
+    """Return the lines of a function that are to be written, or the reason why there are none.
+
+    They are the body from its first statement on. The docstring, and comment lines before that statement, stay in the
+    prompt.
+    """
+    body, doc = function.body, function.doc
+    if body is None:
+        return "short"
+    start = body.start
+    if doc is not None and doc.lines.overlaps(body):
+        start = max(start, doc.lines.end)
+        if start >= body.end and doc.lines.end == body.end:
+            return "short"
+    if start < function.header.end:
+        return "on the signature's line"
+    while start < body.end and (start in comments or not file.line_text(LineSpan(start, start + 1)).strip()):
+        start += 1
+    target_span = LineSpan(min(start, body.end), body.end)
+    filled = sum(1 for line in file.line_text(target_span).splitlines() if line.strip())
+    return "short" if filled < SHORTEST else "long" if filled > LONGEST else target_span
+
+
+def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[int]:
+    """Return the lines that hold nothing but a comment; a line with a statement before the comment is not one."""
+    lines: set[int] = set()
+    for span in comments:
+        begins = file.line_text(LineSpan(span.start, span.start + 1)).lstrip()
+        lines.update(span if begins.startswith(_COMMENT_MARKS) else list(span)[1:])
+    return frozenset(lines)
+
+
+def _functions(
+    file: SourceFile,
+    defined: Iterable[Definition],
+    comments: Collection[int],
+    skipped: Counter[str],
+    language: Language,
+) -> Iterator[TaskCandidate]:
+    """The functions and methods that fit, outer ones before those in them."""
+    seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None
+    taken_until = 0
+    for definition in defined:
+        if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":
+            continue
+        target_span = target_span_of(file, definition, comments)
+        reason = target_span if isinstance(target_span, str) else ""
+        if definition.broken:
+            reason = "syntax error"
+        elif not reason and definition.lines.end <= taken_until:
+            reason = "nested"
+        elif not reason and seen is not None and definition.qualified in seen:
+            reason = "overloaded"
+        if reason or isinstance(target_span, str):
+            skipped[reason] += 1
+            continue
+        if seen is not None:
+            seen.add(definition.qualified)
+        taken_until = max(taken_until, definition.lines.end)
+        yield TaskCandidate(file.path, target_span, definition.name)

@@ -1,0 +1,316 @@
+"""Build a pack from sources: gather files, find candidates, draw tasks, and write; the folder appears when complete."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.files import folder_beside, work_folder
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spec import nearest, short_hash, slug
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.commits import TABLE
+from repoeval_bench.dataset.install import HASHES, uses_file_of
+from repoeval_bench.dataset.obtain import is_benchmark
+from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
+from repoeval_bench.dataset.reading.code import Gathered, gather, is_test, no_code
+from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_target, write_plain
+from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
+from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
+from repoeval_bench.dataset.reading.sampling import Distinct, Order, take_turns
+from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
+from repoeval_bench.dataset.summary import UNKNOWN, licence_of
+from repoeval_bench.dataset.trees import decode
+from repoeval_bench.dataset.uses_table import dump_uses
+from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
+from repoeval_bench.own.packs.uses import counts, resolve_uses
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.reading.origin import Origin
+
+OF_TESTS = "of tests"
+"""The reason of functions that could be tasks and are in tests."""
+
+RULES_VERSION = 1
+"""Version of the rules for files and tasks: another version gives other packs."""
+
+Resolve = Literal["names", "no"]
+"""Ways to find the definitions that tasks use; see `BuildRequest`."""
+
+
+class NoTaskError(DatasetError):
+    """Code was read from the `sources`, and no task can be made of it; `of_tests` functions could be, but are tests."""
+
+    def __init__(self, message: str, sources: Sequence[PackSource], of_tests: int = 0) -> None:
+        super().__init__(message)
+        self.sources, self.of_tests = sources, of_tests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """Options of a build.
+
+    `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks that are
+    drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
+    `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
+    (`names`), or not at all (`no`). `scip` are SCIP index files, the first for the first source and so on, which are
+    looked up first (extra `build`). Without `ask_tests`, functions of tests are no tasks.
+    """
+
+    sources: tuple[str, ...]
+    tasks: int = 400
+    seed: int = 0
+    languages: tuple[str, ...] = ()
+    name: str = ""
+    resolve: Resolve = "names"
+    scip: tuple[str, ...] = ()
+    ask_tests: bool = True
+
+    def check(self) -> None:
+        """A UsageError with everything that is wrong."""
+        wrong = [nearest("language", language, LANGUAGES) for language in self.languages if language not in LANGUAGES]
+        if not self.sources:
+            wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
+        # A folder may be spelled in several ways.
+        paths = [str(Path(source).resolve()) if Path(source).exists() else source for source in self.sources]
+        named = dict(zip(paths, self.sources, strict=True))
+        wrong += [f"the source {named[path]!r} is named twice" for path, n in Counter(paths).items() if n > 1]
+        if self.tasks < 1:
+            wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
+        if self.resolve not in get_args(Resolve):
+            wrong.append(nearest("way to resolve names", self.resolve, get_args(Resolve)))
+        if self.scip and self.resolve == "no":
+            wrong.append("an index is named, and no name is resolved; leave out --scip or --resolve no")
+        if len(self.scip) > len(self.sources):
+            wrong.append(
+                f"{len(self.scip)} indexes are named for {len(self.sources)} sources; give one for each, in order"
+            )
+        wrong += [f"{index} is not a file; name a SCIP index file" for index in self.scip if not Path(index).is_file()]
+        if wrong:
+            raise UsageError(all_mistakes(wrong))
+        if self.scip:
+            require("--scip", "google.protobuf")
+
+
+def build_pack(
+    request: BuildRequest,
+    out: Path | str,
+    *,
+    opener: Callable[[str, Path], Origin] = open_origin,
+) -> Pack:
+    """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
+
+    Notices name every source, and say where there are too few tasks. `opener` opens a source's text,
+    with a folder for what it fetches. UsageError: the request names what does not exist or does not fit together;
+    DatasetError: a source cannot be read, holds no code, or gives no task. Then nothing is written.
+    """
+    request.check()
+    target = new_target(out, "pack")
+    with new_folder(target) as folder, work_folder("sources") as work:
+        building = _Building(request, folder)
+        for source in request.sources:
+            NOTICES.info(building.add(opener(source, work)))
+        content = building.finish()
+        if (tasks := content.levels[FUNCTION.name].tasks) < FEWEST_TASKS:
+            NOTICES.info(f"note: {count(tasks, 'task')}: fewer than {FEWEST_TASKS} are too few to choose a chunker by")
+    return Pack(target, content)
+
+
+class _Building:
+    """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
+
+    def __init__(self, request: BuildRequest, folder: Path) -> None:
+        self._request = request
+        self._folder = folder
+        self._sources: dict[str, PackSource] = {}
+        self._orders: list[Order] = []
+        self._candidates = 0
+        self._skipped: Counter[str] = Counter()
+        self._hashes: list[str] = []
+        self._indexes: dict[str, Path] = {}
+
+    def add(self, origin: Origin) -> str:
+        """Write a source's files and find its candidates; one line on it."""
+        for note in origin.notes:
+            NOTICES.info(f"note: {note}")
+        name, number = origin.name, 2
+        while name in self._sources:
+            name, number = f"{origin.name}_{number}", number + 1
+        root = self._folder / TREE / name
+        gathered = Gathered()
+        order = Order(self._request.seed, name, 10 * self._request.tasks)
+        with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
+            for taken in gather(origin, self._request.languages, gathered):
+                write_plain(root / taken.path, taken.raw)
+                self._hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {name}/{taken.path}\n")
+                bar.update()
+                if taken.file is None or taken.language is None:
+                    continue
+                examined = examine(taken.file, taken.language)
+                self._candidates += len(examined.functions)
+                if not self._request.ask_tests and is_test(taken.path):
+                    self._skipped[OF_TESTS] += len(examined.functions)
+                    continue
+                self._skipped.update(examined.skipped)
+                order.add(examined.functions)
+        if not gathered.files:
+            raise NoDataError(no_code(origin, gathered, self._request.languages))
+        licence = licence_of(root)
+        facts: dict[str, Any] = dict(origin.facts)
+        if len(self._sources) < len(self._request.scip):
+            self._indexes[name] = Path(self._request.scip[len(self._sources)])
+            facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
+        self._sources[name] = PackSource(
+            repository=name,
+            licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
+            files=dict(sorted(gathered.files.items())),
+            lines=dict(sorted(gathered.lines.items())),
+            left_out=gathered.counts,
+            unread=gathered.not_read,
+            **facts,
+        )
+        self._orders.append(order)
+        return f"{name}: {gathered.summary}"
+
+    def finish(self) -> PackFile:
+        """Draw the tasks, write them and the manifest."""
+        tasks = self._draw()
+        if not tasks:
+            built = [*self._sources.values()]
+            raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
+        write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
+        path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
+        write_plain(path, dump_tasks(tasks))
+        used = None
+        if self._request.resolve != "no":
+            indexes = {name: self._indexes.get(name) for name in self._sources}
+            used = resolve_uses(tasks, self._folder / TREE, indexes)
+            write_plain(uses_file_of(path), dump_uses(tasks, used.uses).encode())
+        content = self._manifest(
+            PackLevel(
+                tasks=len(tasks),
+                candidates=self._candidates,
+                left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
+                | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
+                uses=counts(used) if used else None,
+            )
+        )
+        write_plain(self._folder / MANIFEST, dump_manifest(content))
+        return content
+
+    def _manifest(self, level: PackLevel) -> PackFile:
+        sources = [*self._sources.values()]
+        others = len(sources) - 1
+        languages = sorted({language for source in sources for language in source.files})
+        return PackFile(
+            schema=1,
+            name=self._request.name or sources[0].repository + (f"_and_{others}_more" if others else ""),
+            tool=installed_version("repoeval-bench"),
+            seed=self._request.seed,
+            context=CONTEXT,
+            tokenizer=TOKENIZER,
+            languages={name: installed_version(LANGUAGES[name].package) for name in languages},
+            levels={FUNCTION.name: level},
+            sources=sources,
+            rules=f"{RULES_VERSION}: docs/packs.md",
+        )
+
+    def _draw(self) -> list[Task]:
+        """The tasks, in the order in which they were drawn."""
+        repositories = list(self._sources)
+        distinct = Distinct()
+        tasks: list[Task] = []
+        for position, candidate in take_turns(self._orders):
+            if len(tasks) == self._request.tasks:
+                break
+            file = _read(self._folder / TREE, repositories[position], candidate.path)
+            if not distinct.admits(tokens_of(file.line_text(candidate.target_span))):
+                self._skipped[NEAR_DUPLICATE] += 1
+                continue
+            shown = prompt_lines(file, candidate.target_span.start)
+            task_id = f"{file.repo}/{len(tasks)}"
+            tasks.append(make_task(file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
+        return tasks
+
+
+@lru_cache(maxsize=64)
+def _read(tree: Path, repo: str, path: str) -> SourceFile:
+    """A file of a pack in the making; many candidates are in one, and a long file is not read for each of them."""
+    return SourceFile(repo, path, decode((tree / repo / path).read_bytes()))
+
+
+def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
+    """The sentence for sources without a task, by the functions that each rule left out."""
+    counts = ", ".join(f"{number:,} {reason}" for reason, number in skipped.items() if number)
+    built = sum(source.left_out.get(reason, 0) for source in sources for reason in ("generated", "minified"))
+    if not skipped.total():
+        cause = "no function in them has a body"
+    elif skipped.total() == skipped["short"] + skipped["long"]:
+        cause = f"no function in them has {SHORTEST} to {LONGEST} non-blank lines to write ({counts})"
+    else:
+        cause = f"no function in them can be one; left out: {counts}"
+    way_out = f"name a checkout of their sources ({count(built, 'built file')} left out)" if built else "name more code"
+    return f"the sources give no task: {cause}; {way_out}"
+
+
+def installed_version(package: str) -> str:
+    """`package version`, or `package` where it is not installed."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return package
+
+
+def benchmark_of(source: str, folder: Path, tasks: int, *, ask_tests: bool = True) -> str:
+    """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
+
+    `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
+    some. A pack of the same files and tasks under the same rules is the same folder, so that runs over it are found
+    again.
+    """
+    refuse_address(source)
+    if is_benchmark(source):
+        return source
+    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests)
+
+    def build(target: Path) -> Pack:
+        try:
+            return build_pack(request, target)
+        except NoTaskError as error:
+            if not error.of_tests:
+                raise
+            return build_pack(replace(request, ask_tests=True), target)
+
+    return str(keep_pack(folder, build))
+
+
+def keep_pack(folder: Path, build: Callable[[Path], Pack]) -> Path:
+    """Return the folder of what `build` writes, in `folder` under its name and its content's fingerprint."""
+    with ExitStack() as stack:
+        with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
+            work = stack.enter_context(folder_beside(folder / "pack"))
+        built = build(work / "pack")
+        target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
+        if not target.is_dir():
+            built.root.rename(target)
+    return target
+
+
+def _fingerprint(pack: Pack) -> str:
+    """Of the manifest, of all files by their hashes, and of the questions of commits, which files do not decide."""
+    commits = pack.root / "tasks" / TABLE
+    parts = [pack.root / MANIFEST, pack.root / TREE / HASHES, *([commits] if commits.is_file() else [])]
+    return short_hash("".join(part.read_text("utf-8") for part in parts))

@@ -1,0 +1,1 @@
+"""Questions that code asks of itself: the first lines of docstrings, and what tests call."""

@@ -1,0 +1,140 @@
+"""A chosen setting as a file, and the test on later commits that says if it still holds."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.chosen import FEWEST, ChosenEvidence, ChosenSetting, Recheck
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.strict_yaml import Document, read_limited
+from repoeval_bench.dataset.assembly import with_tests
+from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.own.history import (
+    CommitOptions,
+    CommitQuestions,
+    History,
+    benchmark_of,
+    commit_questions,
+    history_of,
+)
+from repoeval_bench.own.packs.pack import installed_version
+from repoeval_bench.runs.parts import RESULTS, needs_vectors
+from repoeval_bench.runs.runner import evaluate
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.shrinkage import RankedCandidate
+
+_HEAD = "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"
+_WAY_OUT = "write it again with `repoeval-bench recommend SOURCE --write FILE`"
+
+
+def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
+    """Return what `recommend` chose for a source, which may be a pack with a commit; the date is today."""
+    decision, default = recommendation.decision, recommendation.default
+    measured = sorted(recommendation.evidence, key=lambda one: needs_vectors(one.retriever))
+    risk: RankedCandidate | Default
+    if decision is not None:
+        label, risk = decision.choice.name, decision.choice
+        names = [one.name for one in decision.candidates if one.name not in {label, DEFAULT.label}]
+        opponent, spec = (DEFAULT.label, DEFAULT.spec) if label != DEFAULT.label else (names[0], "")
+        spec = recommendation.candidates[opponent].spec if opponent in recommendation.candidates else spec
+    elif default is not None:
+        label, risk, opponent, spec = default.label, default, "", f"{BASELINE}:max_nws={DEFAULT.size}"
+    else:
+        raise UsageError("nothing was chosen that could be written")
+    pack = Pack.find(source)
+    commits = [(one.model_extra or {}).get("commit", "") for one in pack.content.sources] if pack else []
+    first = measured[0] if measured else None
+    return ChosenSetting(
+        spec=recommendation.candidates[label].spec,
+        opponent=spec,
+        retriever=first.retriever if first else "bm25",
+        embedder=first.embedder if first and needs_vectors(first.retriever) else "",
+        tests=recommendation.tests,
+        expected_loss=float(risk.expected_loss),
+        loss_95=None if risk.loss_95 is None else float(risk.loss_95),
+        date=datetime.now(UTC).date().isoformat(),
+        commit=str(commits[0]) if len(commits) == 1 else "",
+        tool=installed_version("repoeval-bench"),
+        evidence=[
+            ChosenEvidence(
+                protocol=one.protocol,
+                retriever=one.retriever,
+                measure=one.measure,
+                questions=one.n_queries,
+                files=one.n_files,
+                mean=float(one.means[label]),
+                opponent_mean=None if opponent not in one.means else float(one.means[opponent]),
+            )
+            for one in measured
+        ],
+    )
+
+
+def dump_chosen(chosen: ChosenSetting) -> str:
+    """Return the content of the file: TOML, whose texts and numbers are written as in JSON."""
+    fields = chosen.model_dump(exclude_none=True)
+    evidence = fields.pop("evidence")
+    lines = [_HEAD, *(_line(field) for field in fields.items() if field[1] != "")]
+    for one in evidence:
+        lines += ["", "[[evidence]]", *map(_line, one.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _line(field: tuple[str, Any]) -> str:
+    name, value = field
+    return f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_chosen(path: Path) -> ChosenSetting:
+    """Read such a file; a UsageError lists everything that is wrong in it."""
+    raw = read_limited(path, _WAY_OUT)
+    try:
+        content = tomllib.loads(raw.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} is not TOML ({error}); {_WAY_OUT}") from error
+    chosen = Document(path, content, {}, ()).read(ChosenSetting)
+    if chosen.spec == chosen.opponent:
+        raise UsageError(f"{path}: spec and opponent are both {chosen.spec}; name another opponent")
+    return chosen
+
+
+def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, home: Path | None = None) -> Recheck:
+    """Test a chosen setting against its opponent on the commits since, of a checkout or bare repository.
+
+    Both are run under protocol `commits`, and the runs are stored in `out`. Raises a BenchError in one sentence.
+    """
+    with history_of(source) as history:
+        since, questions = _later(history, chosen)
+        tasks = questions.tasks
+        facts: dict[str, Any] = {
+            "chosen": chosen,
+            "since": since,
+            "questions": len(tasks),
+            "files": len({task.change.file for task in tasks if task.change}),
+            "notes": questions.notes,
+        }
+        if len(tasks) < FEWEST:
+            return Recheck(**facts, comparison=None)
+        benchmark = with_tests(benchmark_of(history, questions), chosen.tests)
+    options: dict[str, Any] = {"protocol": "commits", "retriever": chosen.retriever, "out": out, "home": home}
+    if chosen.embedder:
+        options["embedder"] = chosen.embedder
+    runs = [evaluate(benchmark, spec, reuse=True, **options) for spec in (chosen.opponent, chosen.spec)]
+    return Recheck(**facts, comparison=compare(runs)[0])
+
+
+def _later(history: History, chosen: ChosenSetting) -> tuple[str, CommitQuestions]:
+    """Return after what commits ask, and their questions; the date stands in for a commit that a clone lacks."""
+    if chosen.commit:
+        try:
+            return chosen.commit, commit_questions(history, CommitOptions(since=chosen.commit))
+        except UsageError:
+            pass
+    return chosen.date, commit_questions(history, CommitOptions(since=chosen.date))

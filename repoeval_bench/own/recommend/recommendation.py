@@ -1,0 +1,610 @@
+"""Choose a chunker and its size for some code, from runs at equal sizes and the scores of other repositories."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import log
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.analysis.evidence import (
+    BASELINE,
+    PURPOSES,
+    SIZES,
+    Recommendation,
+    SizedChunker,
+    conclude,
+    evidence_of,
+    provisional_choice,
+    with_default,
+)
+from repoeval_bench.analysis.reference_sets import ReferenceSets
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.registry import is_parallel
+from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.commits import LEVEL
+from repoeval_bench.dataset.home import shipped
+from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.reading.prompts import tokens_per_nws
+from repoeval_bench.dataset.reading.sampling import some_of
+from repoeval_bench.own.recommend.costs import with_costs
+from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
+from repoeval_bench.own.recommend.retrievers import BESIDE, with_retrievers
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
+from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
+from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
+from repoeval_bench.runs.parts import RESULTS, skipped_for_language
+from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.problems import Problems, check_requests, check_sizes
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
+from repoeval_bench.runs.results import results_at
+from repoeval_bench.runs.runner import Runner
+from repoeval_bench.runs.store import pretty
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.runs.jobs import Workers
+
+
+PRIORS = "priors.json"
+
+SHARE = 0.1
+"""The least share of the code for which a language has lines to paste of its own."""
+
+
+# Longer than 60 lines: the steps follow each other, and each needs what the one before it made.
+def recommend(
+    benchmark: Benchmark,
+    *,
+    out: Path | str = RESULTS,
+    home: Path | None = None,
+    executor: Executor | Workers = IN_PROCESS,
+    data: DataRequest | None = None,
+    history: OwnHistory | None = None,
+    compared: Sequence[str] | None = None,
+    unread: Mapping[str, int] | None = None,
+    clock: Callable[[], float] = monotonic,
+    **fields: Any,
+) -> Recommendation:
+    """Choose a chunker and its size for the code of a benchmark or pack.
+
+    `fields` are further fields of `RecommendRequest`. At each of `sizes`, every chunker is set to the mean size of
+    `fixed`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
+    goes on. The recommendation is stored beside them. Runs without vectors come first, and their answer is a notice if
+    others follow. With `Workers`, each run is a job of its own, whose worker reads the `data`. The commits of
+    a `history` ask instead of docstrings, and its edits tell what an edit costs. `compared` are retrievers to compare
+    on the choice, by default those of the request, or all where it names none. `unread` has the kinds of code that are
+    not in the benchmark, with their numbers of files. `clock` gives seconds, for `time_limit`. Raises a BenchError in
+    one sentence.
+    """
+    if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
+        raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
+    request = RecommendRequest.of(fields)
+    skipped: list[str] = []
+    protocols = request.protocols or suitable(benchmark, request.purpose, skipped, history)
+    facts = Facts.of(benchmark, unread or {})
+    if not protocols:
+        return without_runs(facts, tuple(skipped))
+    settings = request.requests(protocols)
+    problems = Problems()
+    check_recommendation(request, home, problems, settings)
+    problems.check()
+    deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
+    pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
+    by_size, unsuited, failures = sized(
+        benchmark, request.chunkers, request.sizes or SIZES, pool, current=request.current
+    )
+    skipped += [*unsuited, *failures]
+    _check_choice(by_size, len(_tried(request)), [*unsuited, *failures])
+    in_turn = _middle_first(by_size)
+    specs = [candidate.spec for of_size in in_turn for candidate in of_size]
+    # What needs no model has an answer in seconds.
+    first_words = sorted(settings, key=lambda setting: setting.needs_vectors)
+    results = results_at(out, home).out
+    where: dict[str, Any] = {"out": results, "home": home, "executor": executor, "sample": request.tasks}
+    benchmarks = _benchmarks(benchmark, data, history, first_words)
+    requests = [
+        [
+            one.model_copy(update=(named.model_dump() if named else {}) | {"chunker": spec})
+            for one in of
+            for spec in specs
+        ]
+        for _, of, named in benchmarks
+    ]
+    runners = [
+        Runner(of_questions, **where, benchmark=asked_of, ahead=deadline is None)
+        for of_questions, (asked_of, *_) in zip(requests, benchmarks, strict=True)
+    ]
+    skipped += [line for runner in runners for line in _undrawn(runner)]
+    also = _also(request, by_size, protocols, history) | {"ratio": tokens_per_nws(sample_of(benchmark))}
+    answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
+    by_words = [setting for setting in answering.runs if not setting.needs_vectors]
+    by_model = [setting for setting in answering.runs if setting.needs_vectors]
+    work = {setting: _work(setting, runner) for runner in runners for setting in runner.settings}
+    progress = _Progress(work, len(specs), clock, answering.so_far)
+    answering.gather(by_words, deadline, progress)
+    if by_model and (first := answering.answer()).decision:
+        remember(first, results)
+        _say_first(first, len(specs) * len(by_model))
+    answering.gather(by_model, deadline, progress)
+    answer = with_costs(answering.answer(), benchmark, answering.runs, history, pool)
+    names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
+    if len(names) > 1 and (deadline is None or clock() < deadline):
+        answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)
+    return remember(answer, results)
+
+
+def _benchmarks(
+    benchmark: Benchmark, data: DataRequest | None, history: OwnHistory | None, settings: Sequence[RunRequest]
+) -> list[tuple[Benchmark, list[RunRequest], DataRequest | None]]:
+    """Return each benchmark with the settings that are asked of it, and the request that loads it in a worker."""
+    past = history.benchmark if history else None
+    of_past = [setting for setting in settings if past and setting.protocol == COMMITS]
+    of_tree = [setting for setting in settings if setting not in of_past]
+    pairs = [(benchmark, of_tree, data)]
+    if past and history:
+        pairs.append((past, of_past, history.data))
+    return [one for one in pairs if one[1]]
+
+
+def _also(
+    request: RecommendRequest,
+    by_size: Sequence[Sequence[SizedChunker]],
+    protocols: Sequence[str],
+    history: OwnHistory | None,
+) -> dict[str, Any]:
+    """Return what an answer says of the current chunker and of the history."""
+    label = None
+    if request.current:
+        spec = make_chunker(request.current).spec
+        label = next((one.label for of_size in by_size for one in of_size if one.spec == spec), None)
+    return {"current": label, "since": history.since if history and COMMITS in protocols else ""}
+
+
+def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
+    """Return the candidates in the order of their runs: the middle size first, so that its choice is printed early."""
+    ascending = sorted(by_size, key=lambda of_size: max(candidate.size or 0 for candidate in of_size))
+    middle = ascending[len(ascending) // 2]
+    return [middle, *(of_size for of_size in by_size if of_size is not middle)]
+
+
+def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, skipped: Sequence[str]) -> None:
+    """Raise a UsageError if only one candidate is left, a ChunkError if none is."""
+    candidates = [candidate for of_size in by_size for candidate in of_size]
+    if not candidates:
+        raise ChunkError("\n  ".join(["there is nothing to choose from: no chunker is left; name another", *skipped]))
+    if len(candidates) < 2:
+        why = "is the same at each of these sizes" if n_chunkers == 1 else "alone is left"
+        reason = f"there is nothing to choose from: {candidates[0].name} {why}; name another chunker"
+        raise UsageError("; ".join([reason, *skipped]))
+
+
+class _Answering:
+    """The runs of the candidates so far, by setting, and the answer that they give."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        in_turn: Sequence[Sequence[SizedChunker]],
+        by_size: Sequence[Sequence[SizedChunker]],
+        skipped: list[str],
+        unsized: int,
+        *,
+        runners: Sequence[Runner],
+        ratio: float,
+        **also: Any,
+    ) -> None:
+        self._facts, self._in_turn, self._also = facts, in_turn, also
+        self._candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
+        self._ratio = ratio
+        self._reference_sets = read_reference_sets()
+        self._skipped = skipped
+        self._runner_of = {setting: runner for runner in runners for setting in runner.settings}
+        self._failed = unsized * len(by_size) * len(self._runner_of)
+        self.runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in self._runner_of}
+
+    def gather(self, settings: Sequence[RunRequest], deadline: float | None, progress: _Progress) -> None:
+        """Add each setting's runs; each run that was not made is counted, and a line says why."""
+        for setting in settings:
+            name = f"{setting.protocol} by {setting.retriever}"
+            runner = self._runner_of[setting]
+            coming = runner.runs_of(setting, reuse=True)
+            for of_size in self._in_turn:
+                if deadline is not None and any(self.runs.values()) and progress.clock() >= deadline:
+                    labels = ", ".join(candidate.label for candidate in of_size)
+                    self._skipped.append(f"{name}, {labels}: the time was up")
+                    continue
+                for candidate in of_size:
+                    if (run := next(coming)) is not None:
+                        self.runs[setting].append((candidate, run))
+                        continue
+                    reasons = runner.failed_of(setting) | runner.skipped
+                    reason = reasons.get(candidate.spec, "it failed")
+                    self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
+                    self._failed += 1
+                progress.log(setting, of_size)
+
+    def so_far(self, setting: RunRequest) -> str | None:
+        """Return the label of the choice by the runs of one setting alone."""
+        return provisional_choice(setting, self.runs[setting], self._facts.language, self._reference_sets)
+
+    def answer(self) -> Recommendation:
+        """Return the recommendation by the runs so far, all retrievers of a protocol beside each other."""
+        order = [*self._candidates]
+        protocols = [*dict.fromkeys(setting.protocol for setting in self.runs)]
+        measured = [
+            evidence_of(
+                setting,
+                sorted(self.runs[setting], key=lambda run: order.index(run[0].label)),
+                self._ratio,
+                self._facts.language,
+                self._reference_sets,
+            )
+            for setting in sorted(self.runs, key=lambda setting: protocols.index(setting.protocol))
+            if len(self.runs[setting]) > 1
+        ]
+        return conclude(
+            measured,
+            reference_sets=self._reference_sets,
+            candidates=self._candidates,
+            **self._facts.fields,
+            **self._also,
+            skipped=tuple(self._skipped),
+            n_failed=self._failed,
+            runs=tuple(run.run_id for of_setting in self.runs.values() for _, run in of_setting),
+        )
+
+
+def _say_first(first: Recommendation, to_come: int) -> None:
+    """Print the answer of the runs without vectors, before the first text is embedded."""
+    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" by ")[2] for one in first.evidence))
+    lines = [f"The answer by {by} alone; {count(to_come, 'run')} by the embedding model follow:"]
+    for line in [*lines, *answer_lines(first), *setup_lines(first)]:
+        NOTICES.info(line)
+
+
+def remember(recommendation: Recommendation, out: Path) -> Recommendation:
+    """Store a recommendation beside its runs, for `report`; return it. Without evidence nothing is stored."""
+    if recommendation.evidence:
+        deciding = [RunView.open(out / run_id) for run_id in recommendation.evidence[0].runs.values()]
+        with suppress(OSError):  # which `remember_compared` reports
+            write_atomic(out / RECOMMENDED, pretty(recommendation))
+        remember_compared(deciding, out, recommended=True)
+    return recommendation
+
+
+def recommended(out: Path) -> Recommendation | None:
+    """Return the recommendation that `report` shows: the last one, unless runs were compared since, or are gone."""
+    path = out / RECOMMENDED
+    if not (is_recommended(out) and path.is_file()):
+        return None
+    try:
+        with faults_as(ResultError, path, "run recommend again"):
+            recommendation = parse(read_document(path), Recommendation)
+    except ResultError as error:
+        NOTICES.info(f"note: {error}; the page compares its runs instead")
+        return None
+    ids = {run_id for evidence in recommendation.evidence for run_id in evidence.runs.values()}
+    return recommendation if all((out / run_id / MANIFEST).is_file() for run_id in ids) else None
+
+
+class _Progress:
+    """Print how many runs are done, and after the first size the choice by them alone (`choose`).
+
+    The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
+    retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
+    long as its setting has `work`. The first runs of a setting by vectors are not timed, because
+    they wait for the model.
+    """
+
+    def __init__(
+        self,
+        work: Mapping[RunRequest, int],
+        n_candidates: int,
+        clock: Callable[[], float],
+        choose: Callable[[RunRequest], str | None],
+    ) -> None:
+        self._total, self.clock, self._choose = len(work) * n_candidates, clock, choose
+        self._work = work
+        self._more = Counter(dict.fromkeys(work, n_candidates))
+        self._to_embed = {setting for setting in work if setting.needs_vectors}
+        self._seconds: dict[str, float | None] = {}
+        self._before = clock()
+
+    def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
+        """Log that all candidates of a size are done, and after the first size the choice so far."""
+        retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
+        n_runs = len(of_size)
+        if setting in self._to_embed:
+            self._to_embed.discard(setting)
+            self._seconds.setdefault(retriever, None)
+        else:
+            self._seconds[retriever] = (now - self._before) / (n_runs * self._work[setting])
+        self._before = now
+        self._more[setting] -= n_runs
+        more = +self._more
+        times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
+        sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
+        where, left = f" at {sizes}" if sizes else "", ""
+        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
+            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
+        done = self._total - more.total()
+        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
+        if is_first and more and (label := self._choose(setting)):
+            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
+
+
+def _work(setting: RunRequest, runner: Runner) -> int:
+    """Return the work of a run: its tasks, three times those whose file is blanked and cut again for each."""
+    return len(runner.selected(setting).tasks) * (3 if setting.resolved_protocol().blanks else 1)
+
+
+def _undrawn(runner: Runner) -> list[str]:
+    """Return a line on each protocol of which only a sample of the tasks is used."""
+    lines = []
+    for protocol, part in {setting.protocol: runner.selected(setting) for setting in runner.settings}.items():
+        if (sample := part.sample) is None:
+            continue
+        used = len(part.tasks)
+        more = f"; --tasks {sample.of} uses more" if used == sample.most else ""
+        lines.append(
+            f"{sample.of - used:,} of {sample.of:,} tasks of {protocol}; the {used:,} that are used are spread over "
+            f"the files, at most {sample.per_file} of each{more}"
+        )
+    return lines
+
+
+def suitable(
+    benchmark: Benchmark, purpose: str, skipped: list[str], history: OwnHistory | None = None
+) -> tuple[str, ...]:
+    """Return the protocols that test a purpose, a key of `PURPOSES`, and have a query in this benchmark.
+
+    Questions from a file have protocol `questions` alone, and those of a pack of commits `commits`. A `history` with
+    enough questions asks instead of docstrings. A line in `skipped` names each protocol without a query.
+    """
+    for level, protocol in ((QUESTION, "questions"), (LEVEL, COMMITS)):
+        if benchmark.tasks and benchmark.tasks[0].level == level:
+            return (protocol,)
+    protocols = []
+    for name in PURPOSES[purpose]:
+        if name == "docstring" and history:
+            if history.benchmark:
+                protocols.append(COMMITS)
+                continue
+            skipped.append(history.too_few)
+        try:
+            select(benchmark, Protocol.parse(name))
+        except DatasetError as error:
+            skipped.append(f"{name}: {error}")
+        else:
+            protocols.append(name)
+    return tuple(protocols)
+
+
+def check_recommendation(
+    request: RecommendRequest, home: Path | None, problems: Problems, settings: Sequence[RunRequest] = ()
+) -> None:
+    """Collect the mistakes in a request that can be found without reading the data.
+
+    `settings` are its requests for loaded data. Without them the choice of data is checked too, except the source.
+    """
+    # Which protocols suit the data is not known yet; `body` takes the same options as all that may.
+    protocols = request.protocols or ("questions" if request.questions else "body",)
+    unread = request.model_copy(update={"source": RecommendRequest().source})
+    requests = (
+        setting.model_copy(update={"chunker": spec})
+        for setting in settings or unread.requests(protocols)
+        for spec in _tried(request)
+    )
+    check_requests([*dict.fromkeys(requests)], home, problems, loaded=bool(settings))
+    with problems.about("purpose"):
+        if request.purpose not in PURPOSES:
+            raise UsageError(nearest("purpose", request.purpose, PURPOSES))
+    with problems.about("chunkers"):
+        if len(_tried(request)) * len(request.sizes or SIZES) < 2:
+            raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
+    check_sizes(request.sizes or (), problems)
+
+
+def _tried(request: RecommendRequest) -> list[str]:
+    """Return the chunkers to try, without what is another one's default, or the current one, in other words."""
+    tried = [name for name in request.chunkers if not _sets_size(name)]
+    written = [name for name in request.chunkers if _sets_size(name)]
+    for group in (written, [request.current] if request.current else []):
+        known = {_full(name) for name in tried}
+        tried += [name for name in group if _full(name) not in known]
+    return tried
+
+
+def _full(name: str) -> str:
+    """Return the full spec of a chunker; a mistake, which is reported where specs are checked, stays as it is."""
+    with suppress(UsageError):
+        return make_chunker(name).spec
+    return name
+
+
+def _sets_size(name: str) -> bool:
+    """True where a spec sets the size of its chunks, so that it is tried as written."""
+    with suppress(UsageError):
+        return size_option(Spec.parse(name)) is not None
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The code that an answer is about: its name, files by language, and the shares of its languages.
+
+    `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
+    there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
+    `tests` and `test_files` are the benchmark's.
+    """
+
+    data: str
+    files: Mapping[str, int]
+    languages: Mapping[str, float]
+    unread: Mapping[str, int]
+    tests: str = "all"
+    test_files: int = 0
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Facts:
+        """Return the facts of a benchmark.
+
+        TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
+        """
+        files: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        for file in (file for of_repo in benchmark.files.values() for file in of_repo):
+            if language := language_of(file.path, file.text):
+                files[language.name] += 1
+                declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+                sizes[language.name] += 0 if declares else count_nws(file.text)
+        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
+        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
+
+    @classmethod
+    def of_sizes(
+        cls, data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]
+    ) -> Facts:
+        """Return the facts of code of which the languages' files and sizes are known, in lines or characters."""
+        total = sum(sizes.values()) or 1
+        first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
+        named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
+        shares = {name: sizes.get(name, total) / total for name in named}
+        return cls(data=data, files=files, languages=shares, unread=unread)
+
+    @property
+    def language(self) -> str:
+        """The language of most of the code."""
+        return next(iter(self.languages))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same as fields of a recommendation."""
+        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
+
+
+def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:
+    """Return the recommendation for code that has nothing to measure."""
+    return with_default(read_reference_sets(), **facts.fields, skipped=skipped)
+
+
+@cache
+def read_reference_sets(path: Path | None = None) -> ReferenceSets:
+    """Read the scores of other repositories: the file that ships, or one of scripts/estimate_prior.py."""
+    file = path or shipped(PRIORS)
+    if file is None:
+        raise DatasetError(f"{PRIORS} is missing from the installation; install repoeval-bench again")
+    with faults_as(DatasetError, file, "install repoeval-bench again"):
+        return parse(read_document(file), ReferenceSets)
+
+
+def sample_of(benchmark: Benchmark) -> list[SourceFile]:
+    """Return the files on which sizes are matched."""
+    return some_of([file for of_repo in benchmark.files.values() for file in of_repo])
+
+
+def sized(
+    benchmark: Benchmark,
+    chunkers: Sequence[str],
+    sizes: Sequence[int],
+    executor: Executor = IN_PROCESS,
+    *,
+    current: str | None = None,
+) -> tuple[list[list[SizedChunker]], list[str], list[str]]:
+    """Return (candidates by size, lines on those left out, lines on those that failed on a file).
+
+    A chunker without a size is in the first one, and so is one whose spec sets its size: it stays as written. The
+    `current` chunker is in the middle one, as it is. Sizes above the largest file become that file's size, with a line
+    for each. A chunker that does not know a language of the code is left out.
+    """
+    cutters = {name: make_chunker(name) for name in chunkers}
+    unknown = skipped_for_language(benchmark, cutters, skippable=False)
+    files = sample_of(benchmark)
+    largest = max([1, *(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo)])
+    by_size: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
+    skipped, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
+    baselines = [make_chunker(f"{BASELINE}:max_nws={size}") for size in by_size]
+    targets = [mean_nws(baseline, files) for baseline in baselines]
+    matches, failures = _matches([name for name in cutters if name not in unknown], cutters, targets, files, executor)
+    matched = {match.spec for of_chunker in matches.values() for match in of_chunker}
+    like = partial(_like, files=files, sizes=[*by_size], targets=targets)
+    for index, ((size, of_size), baseline, target) in enumerate(zip(by_size.items(), baselines, targets, strict=True)):
+        skipped += [
+            f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
+            f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
+            for more in dict.fromkeys(sizes)
+            if size == largest < more
+        ]
+        for name in [name for name in cutters if name not in unknown and name not in failures]:
+            spec, own_size, reason = cutters[name].spec, None, ""
+            if name == BASELINE:
+                spec, own_size = baseline.spec, size
+            elif name in matches:
+                match = matches[name][index]
+                spec, own_size, reason = match.spec, size, match.reason
+                NOTICES.info(str(match))
+            if spec in matched and name not in matches:
+                continue
+            if spec not in seen:
+                as_large = None if own_size else like(cutters[name])
+                of_size.append(SizedChunker(name=name, size=own_size, spec=spec, like=as_large))
+            elif reason:
+                skipped.append(f"{name} at {size:,}: {reason}")
+            seen.add(spec)
+    if current and (now := make_chunker(current)).spec not in seen:
+        middle = by_size[sorted(by_size)[len(by_size) // 2]]
+        middle.append(SizedChunker(name=current, size=None, spec=now.spec, like=like(now)))
+    reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
+    return [of_size for of_size in by_size.values() if of_size], skipped, reasons
+
+
+def _matches(
+    names: Sequence[str],
+    cutters: Mapping[str, Chunker],
+    targets: Sequence[float],
+    files: Sequence[SourceFile],
+    executor: Executor,
+) -> tuple[dict[str, list[SizeMatch]], dict[str, str]]:
+    """Return the matches of each chunker that has a size to set, and why the others failed.
+
+    A spec that sets its size is not matched.
+    """
+    searched = [
+        name
+        for name in names
+        if name != BASELINE and size_option(Spec.parse(cutters[name].spec)) and not _sets_size(name)
+    ]
+    # A chunker may have a process or a state of its own, unless its row says that it has none.
+    executor = executor if all(is_parallel(cutters[name].spec) for name in searched) else IN_PROCESS
+    jobs = [partial(match_targets, name, targets, files) for name in searched]
+    results = dict(zip(searched, executor.map(jobs), strict=True))
+    failures = {name: str(result) for name, result in results.items() if isinstance(result, ChunkError)}
+    return {name: result for name, result in results.items() if not isinstance(result, ChunkError)}, failures
+
+
+def _like(chunker: Chunker, files: Sequence[SourceFile], sizes: Sequence[int], targets: Sequence[float]) -> int | None:
+    """Return the size at which the chunks of `BASELINE` are as large as a chunker's; None for one without chunks."""
+    mean = mean_nws(chunker, files, skip_errors=True)
+    size, target = min(zip(sizes, targets, strict=True), key=lambda pair: abs(log(max(mean, 1) / max(pair[1], 1))))
+    return round(size * mean / target) or None if target else None

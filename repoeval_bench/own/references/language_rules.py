@@ -1,0 +1,243 @@
+"""The interface of a language: its rules of names, imports and types, which `by_name` follows.
+
+A language is a subclass of `LanguageRules` in a file of its own under `languages/`. It overrides the defaults, which
+are the rules of most languages. Languages whose files use each other's definitions, such as C and C++, are one family
+with one file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definitions import Definition
+    from repoeval_bench.own.references.binding_forms import BindingForms
+    from repoeval_bench.own.references.imports import Import, Imports
+    from repoeval_bench.own.references.resolved_name import Reason
+    from repoeval_bench.own.references.steps import Steps
+
+Located = tuple[str, "Definition"]
+"""A definition with the path of its file."""
+
+NOWHERE = LineSpan(0, 0)
+"""No lines: a name is looked up for a whole file."""
+
+
+class Names(Protocol):
+    """The names of a repository, as languages and types look them up; `visible_names` implements this."""
+
+    imports: Imports
+    steps: Steps
+
+    def rules(self, path: str) -> LanguageRules:
+        """Return the rules of a file's language."""
+
+    def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
+        """Return the definitions that a call with this number of arguments can mean; all of them if none fits."""
+
+    def text(self, path: str) -> str:
+        """Return the text of a file."""
+
+    def defined(self, path: str) -> Sequence[Definition]:
+        """Return the definitions of a file, in its order."""
+
+    def of_name(self, path: str, name: str) -> Sequence[Located]:
+        """Return all definitions of a name in the language family of a file."""
+
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
+
+    def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
+        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
+
+    def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
+        """Return the members of that name of a class that a file sees, or of its bases."""
+
+    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a qualified name with these `parts` means, or the reason for none."""
+
+    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
+
+    def of_type(self, path: str, type_name: str, name: str) -> Sequence[Located]:
+        """Return the members of that name of the class that `type_name` means in a file."""
+
+    def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
+        """Return the members of that name of the first class that has one."""
+
+    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
+        """Return whether all parts are namespaces in files of a file's language family."""
+
+    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
+        """Return the definitions that are in the namespace which these parts name in a file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeKinds:
+    """Kinds of syntax nodes of a language, by their role for names and types."""
+
+    dotted: Sequence[str] = ()
+    """They look a name up in a receiver."""
+    calls: Sequence[str] = ()
+    creations: Sequence[str] = ()
+    """They create a value of the type that they name."""
+    casts: Sequence[str] = ()
+    same: Sequence[str] = ()
+    """They have the type of the expression inside them; a pointer or reference has the type of its target."""
+    items: Sequence[str] = ()
+    literals: Sequence[str] = ()
+    collections: Sequence[str] = ()
+    classes: Sequence[str] = ()
+    generic: Sequence[str] = ()
+    wraps: Sequence[str] = ()
+    """Types that have the members of the type inside them: pointers and similar wrappers."""
+    untyped: Sequence[str] = ()
+    declarators: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    """Patterns that match what the pattern inside them matches."""
+    groups: Sequence[str] = ()
+    """Declarations around those that have the names."""
+    aliases: Sequence[str] = ()
+
+
+class LanguageRules:
+    """The rules of names of a language; the defaults are those of most languages."""
+
+    nodes: ClassVar[NodeKinds] = NodeKinds()
+    """Kinds of nodes of its grammars; none where `scripted`."""
+    forms: ClassVar[BindingForms]
+    """The forms in which it binds local names."""
+    self_names: ClassVar[frozenset[str]] = frozenset()
+    """Names of an object and of its class inside the class, such as `this`."""
+    super_names: ClassVar[frozenset[str]] = frozenset()
+    """Those of `self_names` that mean the bases alone."""
+    open_objects: ClassVar[frozenset[str]] = frozenset()
+    """Receivers that may have members that no class declares."""
+    standard: ClassVar[tuple[str, ...]] = ()
+    """Names of the standard library as the first part of a qualified name."""
+    pointers: ClassVar[frozenset[str]] = frozenset()
+    """Types that have the members of their type argument, such as smart pointers."""
+    makers: ClassVar[frozenset[str]] = frozenset()
+    """Built-in functions whose first argument decides the type of their result."""
+    only_called: ClassVar[frozenset[str]] = frozenset()
+    """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
+
+    by_python_names: ClassVar[bool] = False
+    """True where `python_names` resolves the names of its files."""
+    scripted: ClassVar[bool] = False
+    """True where `script_types` infers the types, which uses the type that the code around an expression expects."""
+    implicit_members: ClassVar[bool] = False
+    """True where code names members without a receiver, and each constructor has the name of its class."""
+    types_apart: ClassVar[bool] = False
+    """True where a type and a value may have one name."""
+    overloads: ClassVar[bool] = False
+    """True where a class has several methods of one name."""
+    inner_types: ClassVar[bool] = False
+    """True where an inner class is looked up in its outer class."""
+    namespaces: ClassVar[bool] = False
+    """True where namespaces qualify names and do not tell in which files these are."""
+    sees_all: ClassVar[bool] = False
+    """True where a file sees what all files define."""
+    include_depth: ClassVar[int] = 1
+    """Depth to which imports of all names of a file are followed."""
+    re_exports: ClassVar[bool] = True
+    """True where a file can export what it imports."""
+    pointer_items: ClassVar[bool] = False
+    """True where a subscript of a pointer has the type of the pointer's target."""
+    initializes_own: ClassVar[bool] = False
+    """True where an initializer of a field is in the constructor of its class."""
+    one_definition: ClassVar[bool] = False
+    """True where a receiver that is neither a local nor defined here may still be of the repository."""
+    outside_unless_found: ClassVar[bool] = False
+    """True where a type that no file defines is from outside the repository."""
+    embeds: ClassVar[bool] = False
+    """True where a type has the members of the types that it embeds."""
+
+    def space_of(self, node: Node) -> str:
+        """Return the space that a name is looked up in: that of a type, value or method, or any."""
+        return ("type" if node.type == "type_identifier" else "value") if self.types_apart else "any"
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name that a node may bind refers to a definition."""
+        return False
+
+    def hoists_enumerators(self, enumeration: str) -> bool:
+        """Return whether code can name the enumerators of an enumeration with this signature without it."""
+        return False
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the text of a receiver; a path that begins at the file's own place begins at the outermost one."""
+        return text_of(receiver)
+
+    def opens(self, scope: Node) -> bool:
+        """Return whether the bindings of a scope also hold after it."""
+        return False
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterable[Import]:
+        """Read the imports of a file; none by default."""
+        return ()
+
+    def beside(self, files: Imports, path: str) -> Sequence[str]:
+        """Return the files whose definitions a file sees without an import; none by default."""
+        return ()
+
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return the definitions that an import names inside a class; None if it names one at the top level."""
+        return None
+
+    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
+        """Return the definitions that an import means if no file has its name at the top level."""
+        return []
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of a type's name in a module; None to follow the imports of the file."""
+        return None
+
+    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
+        """Return the types that a path through modules means without an import."""
+        return ()
+
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
+        """Return whether the qualifier of a type's name may be in these files."""
+        return True
+
+    def looked_up(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
+        return None
+
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
+        """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
+        return matches
+
+    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
+        """Return whether a definition fits a call, or a use without a call if `arguments` is None."""
+        return True
+
+    def may_take(self, signature: str, arguments: int) -> bool:
+        """Return whether a signature takes this number of arguments though it has another number of parameters."""
+        return False
+
+    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+        """Choose from the definitions of one qualified name in one file; None if the name may mean any of them."""
+        return matches[0]
+
+
+def parameters_of(signature: str) -> Sequence[str]:
+    """Return the parameters of a signature, without what is in their brackets."""
+    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
+    text = inside[1].strip() if inside else ""
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
+        text = shorter
+    return [part.strip() for part in text.split(",")] if text and text != "void" else []

@@ -1,0 +1,196 @@
+"""C and C++: includes, namespaces, what a header declares and a source defines."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.own.references.binding_forms import binding_forms
+from repoeval_bench.own.references.imports import EVERY, Import, Imports
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.own.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.own.references.resolved_name import Reason
+
+_INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
+
+_SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
+
+
+class C(LanguageRules):
+    """C and C++."""
+
+    nodes: ClassVar = NodeKinds(
+        dotted=["field_expression", "qualified_identifier"],
+        calls=["call_expression"],
+        creations=["new_expression"],
+        casts=["cast_expression", "compound_literal_expression"],
+        same=["assignment_expression", "parenthesized_expression", "pointer_expression", "unary_expression"],
+        items=["subscript_expression"],
+        literals=["raw_string_literal", "string_literal", "true"],
+        collections=["variadic_parameter_declaration"],
+        classes=["class_specifier", "struct_specifier"],
+        generic=["template_function", "template_type"],
+        wraps=["type_descriptor"],
+        untyped=["placeholder_type_specifier"],
+        declarators=["array_declarator", "init_declarator", "pointer_declarator", "reference_declarator"],
+        aliases=["alias_declaration", "type_definition"],
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier type_identifier field_identifier namespace_identifier",
+        binds="""
+            declaration declarator around name any
+            type_definition declarator around name both
+            field_declaration|function_definition declarator around start
+            parameter_declaration|optional_parameter_declaration declarator around start
+            variadic_parameter_declaration declarator around start
+            for_range_loop declarator inside right
+            pointer_expression argument around end
+            lambda_capture_initializer left around start
+            template_declaration parameters inside start both
+            lambda_expression template_parameters inside start both
+            type_parameter_declaration|variadic_type_parameter_declaration ! around start both
+            optional_type_parameter_declaration name around start both
+            struct_specifier|union_specifier|enum_specifier|class_specifier name around name both if:body
+            alias_declaration|concept_definition|namespace_alias_definition|enumerator name around name both
+            field_designator|parameter_list ! label start
+            offsetof_expression member label start
+            initializer_pair designator label start
+        """,
+        scopes="""
+            compound_statement function_definition lambda_expression for_statement for_range_loop if_statement
+            while_statement switch_statement catch_clause template_parameter_list declaration field_declaration
+            parameter_declaration optional_parameter_declaration variadic_parameter_declaration type_definition
+            type_descriptor requires_expression
+        """,
+        outer="translation_unit field_declaration_list declaration_list",
+        within="""
+            init_declarator|function_declarator|array_declarator|pointer_declarator|pointer_type_declarator declarator
+            parameter_declaration|optional_parameter_declaration|variadic_parameter_declaration declarator
+            optional_type_parameter_declaration|qualified_identifier name
+            template_template_parameter_declaration !parameters
+            template_function|operator_name|operator_cast|destructor_name|bitfield_clause
+            attribute_declaration|attribute_specifier|ms_based_modifier|ms_call_modifier|type_qualifier
+        """,
+        passes="template_declaration",
+        refers="""
+            qualified_identifier.name template_function.name template_type.name template_method.name attribute.name
+            preproc_def.name preproc_function_def.name preproc_ifdef.name preproc_elifdef.name
+            parameter_pack_expansion.pattern struct_specifier.name union_specifier.name enum_specifier.name
+            class_specifier.name
+        """,
+    )
+    self_names: ClassVar = frozenset({"this"})
+    standard: ClassVar = ("std",)
+    pointers: ClassVar = frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"})
+    implicit_members = True
+    namespaces = True
+    include_depth = 4
+    re_exports = False  # `include_depth` covers what an included file includes
+    pointer_items = True
+    initializes_own = True
+
+    def hoists_enumerators(self, enumeration: str) -> bool:
+        """Return whether an enumeration has no scope, as `enum class` has."""
+        return _SCOPED.search(enumeration) is None
+
+    def space_of(self, node: Node) -> str:
+        """Return the space of a name: in `struct a` and `a::b` it means no value."""
+        if node.type == "namespace_identifier":
+            return "type"
+        tagged = node.parent is not None and node.parent.type.endswith("_specifier")
+        return "type" if tagged and node.type == "type_identifier" else "any"
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return a receiver with the scopes before it: `a::B` of `c` in `a::B::c`."""
+        parts, holder = [text_of(receiver)], receiver.parent
+        while holder is not None and holder.parent is not None and holder.parent.type == "qualified_identifier":
+            holder = holder.parent
+            parts.insert(0, text_of(holder.child_by_field_name("scope")))
+        return "::".join(filter(None, parts)) if receiver.type == "namespace_identifier" else parts[-1]
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a declaration in a function is of something outside of it."""
+        if node.type == "pointer_expression":  # the grammar reads `int (&a)[2] = b;` as an assignment
+            return not _is_array_reference(node)
+        if node.type != "declaration":
+            return False
+        if any(child.type == "storage_class_specifier" and child.text == b"extern" for child in node.children):
+            return True
+        declarator = name.parent
+        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
+        if declarator is None or declarator.type != "function_declarator" or parameters is None:
+            return False
+        # `T a(b);` declares a variable if `b` is a value; with the name of a parameter, or a built-in type, a function.
+        inside = parameters.named_children
+        return not inside or any(
+            (typed := part.child_by_field_name("type")) is None
+            or typed.type != "type_identifier"
+            or part.child_by_field_name("declarator") is not None
+            for part in inside
+        )
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read the includes, each header with the source file of its name."""
+        for match in _INCLUDE.finditer(text):
+            included = match["path"]
+            near = posixpath.normpath(posixpath.join(posixpath.dirname(path), included))
+            name = posixpath.basename(included)
+            paths = [near] if near in files.files else []
+            paths = paths or [known for known in files.tails[name] if f"/{known}".endswith(f"/{included}")][:1]
+            # The source file of its name defines what a header declares.
+            stems = {source.rpartition(".")[0] for source in paths}
+            ends = (".c", ".cc", ".cpp", ".cxx")
+            sources = [file for stem in stems for end in ends for file in _source(files, stem, end)]
+            if paths:
+                yield Import(EVERY, EVERY, (*paths, *sources))
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of a name in a namespace."""
+        if not names.of_namespaces(path, parts):
+            return None
+        matches, reason = names.bare(path, NOWHERE, name)
+        return names.in_namespaces(matches, path, parts), reason or "unresolved"
+
+    def looked_up(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the members of that name of a class in a namespace."""
+        if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
+            return None
+        members = names.members(path, names.types(path, parts)[0], name)
+        return members, None if members else "dynamic"
+
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
+        """Return the members; those that a header only declares with their definitions in other files."""
+        if not matches or not all(definition.declaration for _, definition in matches):
+            return matches
+        named = names.of_name(path, qualified.rpartition(".")[2])
+        return matches + [
+            located for located in named if located[1].qualified == qualified and located[1].kind != "variable"
+        ]
+
+
+def _is_array_reference(node: Node) -> bool:
+    """Return whether `&a` is in `T (&a)[2] = b`."""
+    for kind in ("argument_list", "call_expression", "subscript_expression", "assignment_expression"):
+        above = node.parent
+        if above is None or above.type != kind:
+            return False
+        inner, node = node, above
+    return node.child_by_field_name("left") == inner
+
+
+def _source(files: Imports, stem: str, end: str) -> Sequence[str]:
+    """Return the source file of a header: the one beside it, else the first of its name."""
+    beside = stem + end
+    if beside in files.files:
+        return [beside]
+    return files.tails[posixpath.basename(beside)][:1]

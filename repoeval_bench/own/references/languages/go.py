@@ -1,0 +1,163 @@
+"""Go: packages are folders; a type has the members of what it embeds."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.own.references.binding_forms import binding_forms
+from repoeval_bench.own.references.imports import Import, Imports
+from repoeval_bench.own.references.language_rules import LanguageRules, Names, NodeKinds
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
+_IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
+_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.\.?/\S*)", re.MULTILINE)
+_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
+
+
+class Go(LanguageRules):
+    """Go."""
+
+    nodes: ClassVar = NodeKinds(
+        dotted=["selector_expression"],
+        calls=["call_expression"],
+        creations=["composite_literal"],
+        casts=["type_assertion_expression", "type_conversion_expression"],
+        same=[
+            "literal_element",
+            "parenthesized_expression",
+            "slice_expression",
+            "type_instantiation_expression",
+            "unary_expression",
+        ],
+        items=["index_expression"],
+        literals=["int_literal", "interpreted_string_literal", "raw_string_literal", "true"],
+        collections=["array_type", "channel_type", "map_type", "slice_type", "variadic_parameter_declaration"],
+        generic=["generic_type"],
+        wraps=["parenthesized_type", "pointer_type", "type_constraint", "type_elem"],
+        groups=["const_declaration", "type_declaration", "var_declaration"],
+        aliases=["type_alias", "type_spec"],
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier type_identifier field_identifier",
+        binds="""
+            short_var_declaration left around end
+            var_spec|const_spec name around end
+            type_spec name around name both
+            type_alias name around end both
+            type_parameter_declaration name around start both
+            parameter_declaration|variadic_parameter_declaration name around start
+            range_clause left around end if::=
+            receive_statement left around end if::=
+            type_switch_statement alias inside value
+            function_declaration|method_declaration|field_declaration|method_elem name around start
+            generic_type type_arguments around start both
+        """,
+        scopes="""
+            block function_declaration method_declaration func_literal if_statement for_statement
+            expression_switch_statement type_switch_statement expression_case default_case type_case
+            communication_case function_type method_elem type_spec type_alias
+        """,
+        outer="source_file struct_type interface_type",
+        refers="map_type.key qualified_type.name",
+    )
+    makers: ClassVar = frozenset({"new", "make", "append"})
+    outside_unless_found = True
+    embeds = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether type arguments name types: those of a method's receiver bind the names."""
+        while node.parent is not None and node.parent.type in ("pointer_type", "parenthesized_type"):
+            node = node.parent
+        holder = node.parent.parent if node.parent is not None else None
+        method = holder.parent if holder is not None else None
+        return (
+            name.type == "type_identifier"
+            and not (
+                method is not None
+                and method.type == "method_declaration"
+                and method.child_by_field_name("receiver") == holder
+            )
+            and node.type in ("generic_type", "pointer_type", "parenthesized_type")
+        )
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read the packages that are imported, each a folder."""
+        modules = _modules(files)
+        in_module = any(_is_in(path, folder) for _, folder in modules)
+        for block in _IMPORT_BLOCK.finditer(text):
+            for match in _IMPORT.finditer(block["many"] or block["one"]):
+                parts = match["module"].split("/")
+                own = re.sub(r"^v\d+$", parts[-2] if parts[1:] else "", parts[-1])
+                own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
+                here = match["module"]
+                folder = _of_module(modules, here) if in_module else _of_name(files, path, parts, own)
+                package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
+                alias = (match["alias"] or "").strip()
+                yield Import(alias or own, None, package if folder is not None else ())
+
+    def beside(self, files: Imports, path: str) -> Sequence[str]:
+        """Return the files of the package: those of the folder."""
+        return files.folders[posixpath.dirname(path)]
+
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
+        """Return False: a package of the repository is resolved by its import."""
+        return False
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")
+
+
+def _modules(files: Imports) -> Sequence[tuple[str, str]]:
+    """Return (module, folder) of each go.mod, and of each local folder that one replaces a module by, longest first."""
+
+    def read() -> Sequence[tuple[str, str]]:
+        modules = []
+        for path, file in files.others.items():
+            folder, _, name = path.rpartition("/")
+            if name == "go.mod" and (module := _MODULE.search(file.text)):
+                modules.append((module[1], folder))
+                replaced = _REPLACED.findall(file.text)
+                modules += [(old, posixpath.normpath(posixpath.join(folder, new)).lstrip(".")) for old, new in replaced]
+        return sorted(modules, key=lambda pair: len(pair[0]), reverse=True)
+
+    return files.once("go: modules", read)
+
+
+def _of_module(modules: Sequence[tuple[str, str]], imported: str) -> str | None:
+    """Return the folder of a package by the module that it is in; None if it is in none of these."""
+    for module, folder in modules:
+        if imported == module or imported.startswith(f"{module}/"):
+            return posixpath.join(folder, imported[len(module) + 1 :]).rstrip("/")
+    return None
+
+
+def _of_name(files: Imports, path: str, parts: Sequence[str], own: str) -> str | None:
+    """Return the folder that an import without a go.mod ends in; the outermost folder by the name of its package."""
+    folders = ("/".join(parts[index:]) for index in range(len(parts)))
+    folder = next((known for known in folders if known in files.folders), None)
+    # A package does not import itself: in the outermost folder its name is that of another.
+    in_outermost = "/" not in path and not path.endswith("_test.go")
+    if folder is None and "." in parts[0] and own == _outermost(files) and not in_outermost:
+        return ""
+    return folder
+
+
+def _outermost(files: Imports) -> str:
+    """Return the name of the package in the outermost folder, which others import by the name of the module."""
+
+    def read() -> str:
+        paths = (
+            folder for folder in files.folders.get("", ()) if folder.endswith(".go") and not folder.endswith("_test.go")
+        )
+        matches = (_PACKAGE.search(files.files[path].text) for path in paths)
+        return next((match[1] for match in matches if match), "")
+
+    return files.once("go: package of the outermost folder", read)

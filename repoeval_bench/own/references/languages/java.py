@@ -1,0 +1,159 @@
+"""Java: packages are folders, imports name classes; a class has overloads and inner classes."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.own.references.binding_forms import binding_forms
+from repoeval_bench.own.references.imports import EVERY, Import, Imports
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definitions import Definition
+    from repoeval_bench.own.references.resolved_name import Reason
+
+_IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_JUMPS = ("return_statement", "throw_statement", "continue_statement", "break_statement")
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+
+
+class Java(LanguageRules):
+    """Java."""
+
+    nodes: ClassVar = NodeKinds(
+        dotted=["field_access", "scoped_identifier", "scoped_type_identifier"],
+        calls=["method_invocation"],
+        creations=["object_creation_expression"],
+        casts=["cast_expression"],
+        same=["assignment_expression", "parenthesized_expression", "unary_expression"],
+        items=["array_access"],
+        literals=["string_literal", "true"],
+        collections=["array_type"],
+        classes=["class_declaration", "enum_declaration", "interface_declaration", "record_declaration"],
+        generic=["generic_type"],
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier type_identifier",
+        binds="""
+            variable_declarator name around name
+            formal_parameter|catch_formal_parameter name around start
+            resource name around name
+            enhanced_for_statement name inside value
+            lambda_expression parameters inside start
+            instanceof_expression name around name
+            type_pattern|record_pattern_component ! around name
+            type_parameter ! around start type
+            class_declaration|interface_declaration|enum_declaration|record_declaration name around start both
+            method_declaration|constructor_declaration|compact_constructor_declaration name around start method
+            annotation_type_element_declaration name around start method
+            enum_constant name around start
+            labeled_statement|break_statement|continue_statement ! label start
+            element_value_pair key label start
+        """,
+        scopes="""
+            block constructor_body method_declaration constructor_declaration compact_constructor_declaration
+            lambda_expression for_statement enhanced_for_statement try_with_resources_statement catch_clause
+            switch_block switch_rule if_statement while_statement do_statement class_declaration
+            interface_declaration enum_declaration record_declaration
+        """,
+        outer="program class_body interface_body enum_body enum_body_declarations annotation_type_body",
+        within="""
+            formal_parameters|type_bound|annotation|marker_annotation|generic_type|scoped_type_identifier
+            array_type|integral_type|floating_point_type|boolean_type|modifiers
+        """,
+        refers="scoped_identifier.name method_invocation.name annotation.name marker_annotation.name",
+        closed="""
+            if_statement.alternative try_with_resources_statement.catch_clause
+            try_with_resources_statement.finally_clause
+        """,
+    )
+    self_names: ClassVar = frozenset({"this", "super"})
+    super_names: ClassVar = frozenset({"super"})
+    implicit_members = True
+    types_apart = True
+    overloads = True
+    inner_types = True
+
+    def space_of(self, node: Node) -> str:
+        """Return the space of a name: a method may have the name of a local."""
+        call = node.parent if node.parent is not None and node.parent.type == "method_invocation" else None
+        is_method = call is not None and call.child_by_field_name("name") == node
+        return "method" if is_method else super().space_of(node)
+
+    def opens(self, scope: Node) -> bool:
+        """Return whether the code after an `if` has the variables of its patterns: its body ends by a jump."""
+        body = scope.child_by_field_name("consequence") if scope.type == "if_statement" else None
+        last = body.named_children[-1] if body is not None and body.type == "block" and body.named_children else body
+        return last is not None and last.type in _JUMPS
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read imports of classes, of members and of whole packages."""
+        for match in _IMPORT.finditer(text):
+            parts = match["path"].split(".")
+            if match["every"]:
+                tail = "/".join(parts)
+                inside = [
+                    file
+                    for folder, files_in in files.folders.items()
+                    if f"/{folder}".endswith(f"/{tail}")
+                    for file in files_in
+                ]
+                yield Import(EVERY, EVERY, tuple(inside))
+                continue
+            # `a.b.C`, or a member or an inner class of it: `a.b.C.d`.
+            index, paths = len(parts), tuple[str, ...]()
+            for index in range(len(parts), max(0, len(parts) - 3), -1):
+                if paths := _class(files, parts[:index]):
+                    break
+            yield Import(parts[-1], ".".join(parts[index - 1 :]) if paths else parts[-1], paths)
+
+    def beside(self, files: Imports, path: str) -> Sequence[str]:
+        """Return the files of the package, which may have a folder in each source tree."""
+        folder = posixpath.dirname(path)
+        package = _PACKAGE.search(files.files[path].text)
+        inside = package[1].replace(".", "/") if package else ""
+        if not inside or not f"/{folder}".endswith(f"/{inside}"):
+            return files.folders[folder]
+        others = (other for other in files.folders if other != folder and f"/{other}".endswith(f"/{inside}"))
+        return [file for near in (folder, *others) for file in files.folders[near]]
+
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return the member or inner class that an import names."""
+        owner, dot, own = (imported.original or "").rpartition(".")
+        if not dot:
+            return None
+        return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the class of that name in the package `parts`."""
+        files = _class(names.imports, [*parts, name])
+        return (names.in_files(path, files, name), None) if files else None
+
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
+        """Return whether the outer class of a type, or one of its packages, is in these files."""
+        outer = names.bare(path, NOWHERE, parts[-2])[0]
+        return bool(outer) or any(_class(names.imports, parts[:index]) for index in range(2, len(parts) + 1))
+
+    def looked_up(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the class of that name if `parts` are a package."""
+        named = names.of_module(path, parts, name)[0]
+        return (named, None) if named else None
+
+    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
+        """Return whether a definition is a method exactly if it is called: a field may have the name of a method."""
+        return (parsed.kind == "method") == (arguments is not None)
+
+
+def _class(files: Imports, parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the files of a class with a qualified name such as `a.b.C`."""
+    tail = f"/{'/'.join(parts)}.java"
+    return tuple(path for path in files.tails.get(f"{parts[-1]}.java", ()) if f"/{path}".endswith(tail))

@@ -1,0 +1,275 @@
+"""Rust: `use` and module paths, `impl` in any file, macros; smart pointers have the members of their target."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.own.references.binding_forms import binding_forms
+from repoeval_bench.own.references.imports import EVERY, Import, Imports
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.own.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.own.references.resolved_name import Reason
+
+_USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+_DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
+_USE_PART = re.compile(r"([^{},]*)([{},]|$)")
+
+_PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
+
+
+class Rust(LanguageRules):
+    """Rust."""
+
+    nodes: ClassVar = NodeKinds(
+        dotted=["field_expression", "scoped_identifier", "scoped_type_identifier"],
+        calls=["call_expression"],
+        creations=["struct_expression"],
+        casts=["type_cast_expression"],
+        same=[
+            "assignment_expression",
+            "await_expression",
+            "generic_function",
+            "parenthesized_expression",
+            "reference_expression",
+            "unary_expression",
+        ],
+        items=["index_expression"],
+        literals=["raw_string_literal", "string_literal", "true"],
+        collections=["array_type"],
+        classes=["impl_item", "trait_item"],
+        generic=["generic_type"],
+        wraps=["abstract_type", "bounded_type", "bracketed_type", "dynamic_type", "pointer_type", "reference_type"],
+        patterns=["captured_pattern", "match_pattern", "mut_pattern", "ref_pattern", "reference_pattern"],
+        aliases=["type_item"],
+    )
+    forms: ClassVar = binding_forms(
+        names="identifier shorthand_field_identifier type_identifier",
+        binds="""
+            let_declaration|let_condition pattern around end
+            for_expression pattern inside value
+            match_arm pattern inside start
+            closure_parameters ! around start
+            parameter pattern around start
+            function_item|function_signature_item|const_item|static_item|macro_definition name around start
+            struct_item|enum_item|union_item|trait_item|type_item|associated_type name around start both
+            mod_item name around start both
+            type_parameter name around start both
+            const_parameter name around start
+            label|lifetime ! label start
+            field_declaration name label start
+        """,
+        scopes="""
+            block closure_expression for_expression while_expression if_expression match_arm function_item
+            function_signature_item function_type impl_item trait_item struct_item enum_item union_item type_item
+            field_declaration_list enum_variant_list
+        """,
+        outer="source_file declaration_list",
+        within="""
+            parameter|field_pattern pattern name
+            tuple_struct_pattern|struct_pattern !type
+            match_pattern !condition
+            range_pattern|scoped_identifier|const_block|generic_pattern|macro_invocation|negative_literal
+        """,
+        refers="""
+            scoped_identifier.name scoped_type_identifier.name struct_expression.name type_binding.name
+            extern_crate_declaration.name extern_crate_declaration.alias use_as_clause.alias qualified_type.alias
+        """,
+        sealed="function_item const_item static_item",
+        closed="if_expression.alternative",
+    )
+    self_names: ClassVar = frozenset({"self", "Self"})
+    standard: ClassVar = ("std", "core", "alloc")
+    pointers: ClassVar = frozenset(
+        {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
+    )
+    only_called: ClassVar = frozenset({"macro"})
+    one_definition = True
+    types_apart = True
+
+    def refers(self, node: Node, name: Node) -> bool:
+        """Return whether a name in a pattern is a constant or a variant, which begin with a capital."""
+        return not name.type.startswith("type") and node.type in _PATTERNS and text_of(name)[:1].isupper()
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read `use` declarations, those of other crates of the repository too."""
+        for match in _USE.finditer(text):
+            exported = match[0].lstrip().startswith("pub")
+            for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
+                if (parts[0], False) in _declared(files, path):  # a type of this file
+                    parts = ("self", *parts)  # noqa: PLW2901
+                outer, original = _module(files, path, parts[:-1]), parts[-1]
+                if original == "self":
+                    yield Import(name if name != "self" else parts[-2], None, outer, exported)
+                elif original == EVERY:
+                    yield Import(EVERY, EVERY, outer, exported)
+                else:
+                    module = _module(files, path, parts)
+                    yield Import(name, None if module and module != outer else original, module or outer, exported)
+
+    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
+        """Return the variant that is imported, as in `use Shape::Round`."""
+        definitions = ((path, definition) for path in imported.files for definition in names.defined(path))
+        return [
+            located
+            for located in definitions
+            if (located[1].form, located[1].name) == ("enumerator", imported.original or "")
+        ]
+
+    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
+        """Return the type that a path through modules names."""
+        return names.in_files(path, _module(names.imports, path, tuple(parts[:-1])), parts[-1])
+
+    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
+        """Return whether a path begins in these files: `serde_json::Error` does not."""
+        outer = names.bare(path, NOWHERE, parts[-2])[0]
+        known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
+        # A crate's name is lower case; any other may be a type parameter.
+        here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
+        return bool(here or (parts[0], True) in _declared(names.imports, path))
+
+    def qualifier(self, path: str, receiver: Node) -> str:
+        """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
+        text, after = text_of(receiver), receiver.next_sibling
+        before = receiver.prev_sibling
+        # The arguments of a macro are a flat row of tokens.
+        while receiver.parent is not None and receiver.parent.type == "token_tree" and before and before.type == "::":
+            start = before.prev_sibling
+            text, before = f"{text_of(start)}::{text}", start.prev_sibling if start is not None else None
+        first, *rest = text.split("::")
+        if first not in ("self", "super") or after is None or after.type != "::":
+            return text
+        around = receiver.parent
+        inner: list[str] = []
+        while around is not None:
+            if around.type == "mod_item":
+                inner.insert(0, text_of(around.child_by_field_name("name")))
+            around = around.parent
+        here = [*filter(None, _own(path).removeprefix(_root(path)).split("/")), *inner]
+        for part in (first, *rest):
+            if part not in ("self", "super"):
+                break
+            here = here[:-1] if part == "super" else here
+        return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
+
+    def of_module(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
+        start = path
+        if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
+            if imported.original is not None or not imported.files or not parts[1:]:
+                return None
+            start, parts = imported.files[0], ("self", *parts[1:])
+        files = _module(names.imports, start, tuple(parts), whole=True)
+        matches = names.in_files(path, files, name)
+        return (matches, None) if matches else None
+
+    def looked_up(
+        self, names: Names, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the definitions of that name in the module at a path, else the members of the type there."""
+        if (matched := self.of_module(names, path, parts, name)) is not None:
+            return matched
+        if not parts[1:]:
+            return None
+        classes, reason = names.types(path, parts)
+        members = names.members(path, classes, name)
+        return members, None if members else reason or "dynamic"
+
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
+        """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
+        if matches:
+            return matches
+        candidates = [
+            located
+            for located in names.of_name(path, qualified.rpartition(".")[2])
+            if located[1].qualified == qualified
+        ]
+        return candidates if len({index for index, _ in candidates}) == 1 else []
+
+    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+        """Return the method of the type's own `impl`; None if the name may mean any of several."""
+        own = [located for index, located in enumerate(matches) if index not in of_trait]
+        if len(own or matches) > 1 and matches[0][1].kind == "method":
+            return None
+        return (own or matches)[0]
+
+
+def _own(path: str) -> str:
+    """Return the path of a file's own module, which is the folder of the modules in it."""
+    return path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
+
+
+def _root(path: str) -> str:
+    """Return the folder of the crate's outermost module."""
+    return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
+
+
+def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = False) -> tuple[str, ...]:
+    """Return the file of a module path, or of the nearest module around the item that it names.
+
+    `whole`: all parts are modules, with files or inside the nearest file.
+    """
+    own = _own(path)
+    first = parts[0] if parts else ""
+    if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
+        parts, first = ("self", *parts), "self"
+    here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    if here is None and whole and (first, True) in _declared(files, path):
+        here, parts = own, ("self", *parts)
+    if here is None:
+        return ()
+    rest = list(parts[1:])
+    while rest and rest[0] == "super":
+        here, rest = posixpath.dirname(here), rest[1:]
+    for end in range(len(rest), -1, -1):
+        stem = "/".join([*filter(None, [here]), *rest[:end]])
+        tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
+        if source := next((file for file in tries if file in files.files), None):
+            inside = all((part, True) in _declared(files, source) for part in rest[end:])
+            return (source,) if inside or not whole else ()
+    return ()
+
+
+def _declared(files: Imports, path: str) -> frozenset[tuple[str, bool]]:
+    """Return (name, whether it is a module) of the modules and types that a file declares."""
+
+    def read() -> frozenset[tuple[str, bool]]:
+        return frozenset((name, word == "mod") for word, name in _DECLARED.findall(files.files[path].text))
+
+    return files.once(("rust: declared", path), read)
+
+
+def _crates(files: Imports) -> Mapping[str, str]:
+    """Return crate -> its source folder; a crate has the name of its own folder, with underscores."""
+
+    def read() -> Mapping[str, str]:
+        roots = [posixpath.dirname(path) for path in files.tails["lib.rs"] if path.count("/") > 1]
+        return {posixpath.basename(posixpath.dirname(root)).replace("-", "_"): root for root in roots}
+
+    return files.once("rust: crates", read)
+
+
+def _use_tree(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (path, name) of each name that a Rust use tree binds; in one pass, as trees nest without limit."""
+    before = ""  # the sign before
+    opened: list[tuple[str, ...]] = [()]  # the paths of the braces that are open
+    for part, sign in _USE_PART.findall(text) if text.count("{") == text.count("}") else ():
+        path, _, alias = part.strip().partition(" as ")
+        parts = (*opened[-1], *filter(None, (step.strip() for step in path.split("::"))))
+        if sign == "}" and len(opened) == 1:  # prose that begins with "use"
+            return
+        if sign == "{":
+            opened.append(parts)
+        elif part.strip() and parts and before != "}":
+            yield parts, alias.strip() or parts[-1]
+        if sign == "}":
+            opened.pop()
+        before = sign

@@ -1,0 +1,135 @@
+"""Attributes of values, looked up in a class, its bases and its metaclass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.own.references.python_values import Class, Instance, Items, Routine, Type
+
+if TYPE_CHECKING:
+    from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
+
+
+class Members:
+    """The attributes of values.
+
+    `infer` returns the types of an expression in a scope. `on_cycle` is called if bases are needed while their own
+    order is being computed, so that the result is incomplete.
+    """
+
+    def __init__(
+        self,
+        modules: Modules,
+        infer: Callable[[ast.expr, Scope], tuple[Type, ...]],
+        target_span: tuple[str, LineSpan] | None,
+        on_cycle: Callable[[], None],
+    ) -> None:
+        self._modules, self._infer, self._target_span, self._on_cycle = modules, infer, target_span, on_cycle
+        self._ordering: set[Scope] = set()
+        self._orders: dict[Scope, list[Scope | Outside]] = {}
+        self._named: dict[Scope, list[Scope | Outside]] = {}
+
+    def of(self, value: Type, name: str) -> Target | None:
+        """Return what an attribute of a value denotes; None if its type does not tell."""
+        match value:
+            case Outside():
+                return value
+            case Package():
+                return self._modules.attribute(value, name) or Outside("unresolved")
+            case Items() | Routine():
+                return Outside("builtin")
+            case Class() | Instance():
+                return self._of_class(value, name)
+
+    def _of_class(self, value: Class | Instance, name: str) -> Target | None:
+        order = self.bases(value.scope)
+        outside: Outside | None = None
+        in_target: Name | None = None
+        for cls in order[1:] if isinstance(value, Instance) and value.above else order:
+            self._modules.steps.take()
+            if isinstance(cls, Outside):
+                outside = outside or cls
+            elif sites := (*cls.names.get(name, ()), *(site for _, site in cls.members.get(name, ()))):
+                if imported := next((site.imported for site in sites if site.imported), None):
+                    return self._modules.follow(imported, cls)
+                if not all(self._in_target(cls, site) for site in sites):
+                    return Name(cls, name)
+                # It is bound in the target alone: a base may define it; if none does, this still tells its type.
+                in_target = in_target or Name(cls, name)
+            elif "__getattr__" in cls.names:
+                outside = outside or Outside("dynamic")
+        if in_target is None and isinstance(value, Class) and (member := self._of_metaclass(order, name)):
+            return member
+        known = name.startswith("__") and name.endswith("__")
+        return in_target or outside or Outside("builtin" if known else "unresolved")
+
+    def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
+        """Return what an attribute of a class denotes by its metaclass; None if no metaclass here has it."""
+        for node in order:
+            if isinstance(node, Outside) or not isinstance(node.node, ast.ClassDef) or node.parent is None:
+                continue
+            for word in node.node.keywords:
+                for meta in self._infer(word.value, node.parent) if word.arg == "metaclass" else ():
+                    member = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
+                    if isinstance(member, Name):
+                        return member
+        return None
+
+    def _in_target(self, scope: Scope, site: PythonBinding) -> bool:
+        target_span = self._target_span
+        return target_span is not None and scope.module.file.path == target_span[0] and site.inside(target_span[1])
+
+    def bases(self, scope: Scope) -> list[Scope | Outside]:
+        """Return a class and its bases, in the order in which attributes are looked up."""
+        if scope not in self._orders:
+            self._orders[scope] = [scope]  # what a class that inherits from itself sees of its bases
+            self._ordering.add(scope)
+            self._orders[scope] = self._order(scope)
+            self._ordering.discard(scope)
+        elif scope in self._ordering:
+            self._on_cycle()
+        return self._orders[scope]
+
+    def _order(self, scope: Scope) -> list[Scope | Outside]:
+        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies.
+
+        The order is built from its end, so that each class is visited once. It takes a stack, as a hierarchy may be
+        deeper than Python's recursion.
+        """
+        last: dict[Scope | Outside, None] = {}
+        opened = {scope}
+        stack = [(scope, iter(self._above(scope)[::-1]))]
+        while stack:
+            current, above = stack[-1]
+            self._modules.steps.take()
+            base = next(above, None)
+            if base is None:
+                stack.pop()
+                last.setdefault(current)
+            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
+                last.setdefault(base)
+            else:
+                opened.add(base)
+                stack.append((base, iter(self._above(base)[::-1])))
+        return [*last][::-1]
+
+    def _above(self, scope: Scope) -> list[Scope | Outside]:
+        """Return the direct bases of a class."""
+        if scope not in self._named:
+            self._named[scope] = [*self._bases_of(scope)]
+        return self._named[scope]
+
+    def _bases_of(self, scope: Scope) -> Iterator[Scope | Outside]:
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or scope.parent is None:
+            return
+        for base in node.bases:
+            for type_ in self._infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
+                if isinstance(type_, Class):
+                    yield type_.scope
+                elif isinstance(type_, Outside):
+                    yield type_

@@ -1,0 +1,404 @@
+"""Type inference in Python: from constructors, annotations, returned values and the classes around a method.
+
+Nothing is run. What does not follow from the source in a few steps has no type here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.python_bindings import decorators, own_name
+from repoeval_bench.own.references.python_members import Members
+from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.own.references.python_scopes import Function, PythonBinding, Scope, last_word, operands
+from repoeval_bench.own.references.python_tree import expression_of
+from repoeval_bench.own.references.python_values import (
+    GIVES_ITEM,
+    GIVES_ITEMS,
+    HOLDERS,
+    ONE_OF,
+    PROPERTIES,
+    SAME,
+    WRAPPERS,
+    Class,
+    Instance,
+    Items,
+    Routine,
+    Type,
+    class_around,
+    own_nodes,
+)
+
+_DEPTH = 12
+"""The most steps from one expression to the next; what needs more is not known."""
+_TOO_FAR = "farther"
+
+
+class Types:
+    """The types of expressions in the modules of one repository, cached; names bound in the target do not count."""
+
+    def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
+        self._modules = modules
+        self._members = Members(modules, self.infer, target_span, lambda: self._cut.add(_TOO_FAR))
+        self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
+        self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object]]] = {}
+        self._busy: set[object] = set()
+        self._cut: set[object] = set()
+
+    def targets(self, node: ast.expr | ast.alias, scope: Scope) -> tuple[Target, ...]:
+        """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
+        if isinstance(node, ast.alias):
+            return self._modules.lookup(node.asname or node.name, scope)
+        if isinstance(node, ast.Name):
+            return self._modules.lookup(node.id, scope)
+        if isinstance(node, ast.Attribute):
+            members = (self._members.of(owner, node.attr) for owner in self.infer(node.value, scope))
+            return tuple(dict.fromkeys(target for target in members if target is not None))
+        return ()
+
+    def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
+        """The types that an expression may have; none if nothing is known."""
+        key = (node, scope)
+        if key in self._known:
+            return self._known[key]
+        if self._is_busy(key) or self._is_unknown(key):
+            return ()
+        self._modules.steps.take()
+        around, self._cut = self._cut, set()
+        self._busy.add(key)
+        try:
+            types = tuple(dict.fromkeys(self._infer(node, scope)))
+        finally:
+            self._busy.discard(key)
+            cut = frozenset(query for query in self._cut if query is _TOO_FAR or query in self._busy)
+            self._cut = around | cut
+        if types:
+            self._unknown.clear()  # with this known, an inference that was cut short may get farther
+        if types or not self._busy or not cut:
+            self._known[key] = types
+        else:
+            self._unknown[key] = len(self._busy), cut
+        return types
+
+    def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
+        """Return whether the inference of an expression is too deep, or would be cut short as it was before."""
+        if len(self._busy) > _DEPTH:
+            self._cut.add(_TOO_FAR)
+            return True
+        if key not in self._unknown:
+            return False
+        depth, cut = self._unknown[key]
+        again = all(query in self._busy or (query is _TOO_FAR and depth <= len(self._busy)) for query in cut)
+        self._cut |= cut if again else set()
+        return again
+
+    def _is_busy(self, key: object) -> bool:
+        """Return whether this is being inferred already; the caller then does without it."""
+        self._cut |= {key} & self._busy
+        return key in self._busy
+
+    def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
+        match node:
+            case ast.Attribute(attr="__class__"):
+                yield from (
+                    Class(type_.scope) for type_ in self.infer(node.value, scope) if isinstance(type_, Instance)
+                )
+            case ast.Name() | ast.Attribute():
+                for target in self.targets(node, scope):
+                    types = self.types_of(target, self._object(node, scope))
+                    owners = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
+                    yield from self._got(target, owners, types)
+            case ast.Call():
+                yield from self._call(node, scope)
+            case ast.Subscript():
+                for type_ in self.infer(node.value, scope):
+                    if isinstance(type_, Items):
+                        yield Items(type_.of) if isinstance(node.slice, ast.Slice) else type_.of
+                    elif isinstance(type_, Instance):
+                        returned = tuple(self._returned(type_, "__getitem__"))
+                        yield from returned or (contained.of for contained in self._contents(type_))
+                    elif isinstance(type_, Class | Outside):
+                        yield type_
+            case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
+                yield from self.infer(inner, scope)
+            case ast.IfExp():
+                yield from (*self.infer(node.body, scope), *self.infer(node.orelse, scope))
+            case ast.BoolOp():
+                for value in node.values:
+                    yield from self.infer(value, scope)
+            case ast.List() | ast.Set() | ast.Tuple():
+                yield from (Items(item) for value in node.elts[:3] for item in self.infer(value, scope))
+                yield Outside("builtin")
+            case ast.Dict():
+                yield from (Items(element) for value in node.values[:3] for element in self.infer(value, scope))
+                yield Outside("builtin")
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                yield from map(Items, self.infer(node.elt, scope.module.scopes.get(node, scope)))
+                yield Outside("builtin")
+            case ast.DictComp():
+                yield from map(Items, self.infer(node.value, scope.module.scopes.get(node, scope)))
+                yield Outside("builtin")
+            case ast.BinOp():
+                yield from (
+                    operand for operand in self.infer(node.left, scope) if isinstance(operand, Instance | Outside)
+                )
+            case ast.Constant(value=None):
+                return  # other sites tell more of a name that is None at first
+            case ast.Constant() | ast.JoinedStr():
+                yield Outside("builtin")
+
+    def _object(self, node: ast.expr, scope: Scope) -> Scope | None:
+        """The class of the instance that an attribute is looked up in."""
+        if isinstance(node, ast.Attribute):
+            for type_ in self.infer(node.value, scope):
+                if isinstance(type_, Instance | Class):
+                    return type_.scope
+        return None
+
+    def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
+        """The types of a name, over all its sites."""
+        if isinstance(target, Package | Outside):
+            yield target
+            return
+        if self._is_busy(target):
+            return
+        self._busy.add(target)
+        try:
+            scope, name = target.scope, target.name
+            members = [site for _, site in scope.members.get(name, ())]
+            sites = [own for own in (*scope.names.get(name, ()), *members) if own.imported is None]
+            self._modules.steps.take(len(sites))
+            if scope.kind == "class":
+                yield from self._of_member(sites, scope, name, on)
+            else:
+                yield from chain.from_iterable(self._of_site(site_, scope, name, on) for site_ in sites)
+        finally:
+            self._busy.discard(target)
+
+    def _of_member(self, sites: Iterable[PythonBinding], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+        """The types of an attribute: as it is declared, else as it is assigned, else as a base has it.
+
+        A declaration of unknown type does not count.
+        """
+        by_site = {site: tuple(self._of_site(site, scope, name, on)) for site in sites}
+        declared = [type_ for site, types in by_site.items() if site.role == "type" for type_ in types]
+        if any(not isinstance(declaration, Outside) for declaration in declared):
+            yield from declared
+        elif any(by_site.values()):
+            yield from chain.from_iterable(by_site.values())
+        else:
+            for base in self._members.bases(scope)[1:]:
+                if not isinstance(base, Outside) and (name in base.names or name in base.members):
+                    yield from self.types_of(Name(base, name), on)
+                    return
+
+    def _got(self, target: Target, owners: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
+        """Yield the types of an attribute; for a descriptor read from an instance, those that `__get__` returns."""
+        read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
+        for type_ in types:
+            if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in owners)):
+                yield type_
+            elif isinstance(self._members.of(type_, "__get__"), Name):
+                itself = [
+                    Instance(scope) for scope in self._members.bases(type_.scope) if not isinstance(scope, Outside)
+                ]
+                yield from (got for got in self._returned(type_, "__get__") if got not in itself)
+            else:
+                yield type_
+
+    def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+        node = site.node
+        if isinstance(node, Function):
+            inner = scope.module.scopes[node]
+            if scope.kind == "class" and decorators(node) & PROPERTIES:
+                yield from self.returns(inner, on or scope)
+            else:
+                yield Routine(inner, on or (scope if scope.kind == "class" else None))
+        elif isinstance(node, ast.ClassDef):
+            yield Class(scope.module.scopes[node])
+        elif site.source is None:
+            if scope.kind == "function" and isinstance(node, ast.arg):
+                yield from self._own(scope, name)
+        elif site.role in ("type", "narrowed"):
+            yield from self.annotated(site.source, site.scope)
+        elif site.role == "value":
+            yield from self.infer(site.source, site.scope)
+        elif site.role == "item":
+            for type_ in self.infer(site.source, site.scope):
+                yield from self._iterated(type_)
+        elif site.role == "context":
+            for context in self.infer(site.source, site.scope):
+                entered = (
+                    self._first_returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
+                )
+                yield from entered or ((context.of,) if isinstance(context, Items) else (context,))
+
+    def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
+        return (type_.of for type_ in types if isinstance(type_, Items))
+
+    def _iterated(self, value: Type) -> Iterator[Type]:
+        """Yield the types of the items that a loop over a value takes."""
+        if not isinstance(value, Instance):
+            yield from self._items_of((value,))
+            return
+        iterators = self._first_returned(value, "__iter__", "__aiter__")
+        yield from self._items_of(iterators or self._contents(value))
+        for type_ in iterators:
+            if isinstance(type_, Instance):
+                yield from self._first_returned(type_, "__next__", "__anext__")
+
+    def _contents(self, value: Type) -> Iterator[Items]:
+        """Yield the items of a value that is a collection, or whose class inherits from one with a type argument."""
+        if isinstance(value, Items):
+            yield value
+        for scope in self._members.bases(value.scope) if isinstance(value, Instance) else ():
+            if isinstance(scope, Scope) and isinstance(scope.node, ast.ClassDef) and scope.parent is not None:
+                for base in scope.node.bases:
+                    if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
+                        types = self._subscripted(base, scope.parent, None)
+                        yield from (type_ for type_ in types if isinstance(type_, Items))
+
+    def _own(self, scope: Scope, name: str) -> Iterator[Type]:
+        """The instance or class that a method's first parameter is."""
+        node, around = scope.node, scope.parent
+        if isinstance(node, Function) and around is not None and around.kind == "class" and own_name(scope) == name:
+            is_class = "classmethod" in decorators(node) or node.name in ("__new__", "__init_subclass__")
+            yield Class(around) if is_class else Instance(around)
+
+    def _returned(self, value: Instance, method: str) -> Iterator[Type]:
+        target = self._members.of(value, method)
+        if isinstance(target, Name):
+            for type_ in self.types_of(target, value.scope):
+                if isinstance(type_, Routine):
+                    yield from self.returns(type_.scope, value.scope)
+
+    def _first_returned(self, value: Instance, *methods: str) -> tuple[Type, ...]:
+        """Return the types of the first method's result that is known: an object may have an `async` form too."""
+        return next(filter(None, (tuple(self._returned(value, method)) for method in methods)), ())
+
+    def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
+        node = scope.node
+        if not isinstance(node, Function) or self._is_busy((scope, "returns")):
+            return
+        self._busy.add((scope, "returns"))
+        try:
+            if node.returns is not None:
+                types = tuple(self.annotated(node.returns, scope.parent or scope, on))
+                yield from types
+                if types:
+                    return
+            for part in own_nodes(node):
+                if isinstance(part, ast.Return) and part.value is not None:
+                    if isinstance(part.value, ast.Name) and part.value.id == own_name(scope) and on is not None:
+                        yield Class(on) if "classmethod" in decorators(node) else Instance(on)
+                    else:
+                        yield from self.infer(part.value, scope)
+                elif isinstance(part, ast.Yield) and part.value is not None:
+                    yield from map(Items, self.infer(part.value, scope))
+        finally:
+            self._busy.discard((scope, "returns"))
+
+    def _call(self, node: ast.Call, scope: Scope) -> Iterator[Type]:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if isinstance(node.func, ast.Attribute):
+            owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
+            own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
+            if items := [*chain.from_iterable(map(self._contents, own))]:
+                yield from (type_.of if name in GIVES_ITEM else type_ for type_ in items)
+                return
+        if name == "__new__" and node.args:
+            yield from (Instance(type_.scope) for type_ in self.infer(node.args[0], scope) if isinstance(type_, Class))
+            return
+        for callee in self.infer(node.func, scope):
+            match callee:
+                case Class():
+                    yield Instance(callee.scope)
+                case Routine():
+                    yield from self.returns(callee.scope, callee.on)
+                case Instance():
+                    yield from self._returned(callee, "__call__")
+                case Outside():
+                    yield from self._call_outside(name, node, scope) or (callee,)
+
+    def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
+        """Return the types of the result of a well-known function; nothing for others."""
+        arguments = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
+        if name == "super":
+            around = class_around(scope)
+            return (Instance(around, above=True),) if around else ()
+        if not arguments:
+            return ()
+        if name == "cast":
+            return tuple(self.annotated(arguments[0], scope))
+        types = self.infer(arguments[-1 if name == "filter" else 0], scope)
+        if name in SAME:
+            return tuple(type_ for type_ in types if not isinstance(type_, Outside))
+        if name in ONE_OF:
+            return tuple(self._items_of(types))
+        if name == "type" and len(arguments) == 1:
+            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
+        if name == "partial":
+            return tuple(callee for callee in types if isinstance(callee, Class | Routine))
+        return ()
+
+    def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
+        """The types of values that an annotation allows; `on` is what `Self` means."""
+        self._modules.steps.take()
+        match node:
+            case ast.Constant(value=str() as text):
+                if (inner := expression_of(text.strip())) is not None:
+                    yield from self.annotated(inner, scope, on)
+            case ast.BinOp(op=ast.BitOr()):
+                for operand in operands(node, ast.BitOr):
+                    yield from self.annotated(operand, scope, on)
+            case ast.Tuple():
+                for element in node.elts:
+                    yield from self.annotated(element, scope, on)
+            case ast.Subscript():
+                yield from self._subscripted(node, scope, on)
+            case ast.Name() | ast.Attribute():
+                if last_word(node) == "Self" and (around := on or class_around(scope)):
+                    yield Instance(around)
+                    return
+                for target in self.targets(node, scope):
+                    yield from self._named_type(target)
+
+    def _subscripted(self, node: ast.Subscript, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        word = last_word(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if word in WRAPPERS:
+            for part in parts[:1] if word == "Annotated" else parts:
+                yield from self.annotated(part, scope, on)
+        elif word in ("Type", "type"):
+            types = (type_ for part in parts for type_ in self.annotated(part, scope, on))
+            yield from (Class(type_.scope) for type_ in types if isinstance(type_, Instance))
+        elif word in HOLDERS:
+            # The items of a generator are what it yields, those of a dictionary its values.
+            members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
+            for part in members:
+                yield from map(Items, self.annotated(part, scope, on))
+            yield Outside("builtin")
+        else:
+            yield from self.annotated(node.value, scope, on)
+
+    def _named_type(self, target: Target) -> Iterator[Type]:
+        for type_ in self.types_of(target):
+            if isinstance(type_, Class):
+                yield Instance(type_.scope)
+            elif isinstance(type_, Outside):
+                yield type_
+        if isinstance(target, Name) and not self._is_busy(target):
+            # An alias of a type, or a type variable with its bound.
+            self._busy.add(target)
+            for site in target.scope.names.get(target.name, ()):
+                if site.role == "value" and isinstance(site.source, ast.Subscript | ast.BinOp):
+                    yield from self.annotated(site.source, site.scope)
+                elif isinstance(site.source, ast.Call) and last_word(site.source.func) in ("TypeVar", "NewType"):
+                    bound = [k.value for k in site.source.keywords if k.arg == "bound"]
+                    for base in bound or site.source.args[1:]:
+                        yield from self.annotated(base, site.scope)
+            self._busy.discard(target)

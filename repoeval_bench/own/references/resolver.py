@@ -1,0 +1,104 @@
+"""The definitions of a repository that some of its lines use, and how sure each is.
+
+A name is looked up in a SCIP index first, then by scope, imports and inferred types.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
+from repoeval_bench.own.references.by_name import ByName
+from repoeval_bench.own.references.definitions import Definitions
+from repoeval_bench.own.references.python_names import PythonNames
+from repoeval_bench.own.references.scip import ScipNames
+from repoeval_bench.own.references.steps import Steps, TooManyStepsError
+
+if TYPE_CHECKING:
+    from repoeval_bench.own.references.resolved_name import ResolvedName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """Definitions that some lines use, ordered by place.
+
+    `names` counts the names on the lines; `resolved` those with a definition, by their surest tier; `without` those
+    without one, by the reason. The others are locals, parameters, modules, and what the lines themselves define.
+    """
+
+    used: tuple[UsedDefinition, ...]
+    names: int
+    resolved: Mapping[Tier, int] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)
+
+
+class Analysis(Protocol):
+    """A source of definitions that reads no names, such as a SCIP index."""
+
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
+        """The definitions that the name at a line and column (0-based) of a file means; empty if it knows none."""
+
+
+class Resolver(ExitStack):
+    """The resolvers of one repository, in order of trust. Use as a context.
+
+    `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
+    they return some of `definitions`. `syntax_errors`: each Python file read so far in which something could not be
+    parsed -> the line of the first such place.
+    """
+
+    def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
+        super().__init__()
+        sources = tuple(files)
+        self.steps = Steps()
+        python = PythonNames(sources, self.steps)
+        self.syntax_errors = python.syntax_errors
+        self.definitions = Definitions(python, ByName(sources, self.steps))
+        self.analyses: list[Analysis] = [ScipNames(scip, sources, self.definitions)] if scip else []
+
+    def uses(self, path: str, lines: LineSpan) -> Resolution | None:
+        """The definitions that these lines of a file use; None if the file cannot be read within the limit of steps.
+
+        The functions around the lines and what they define are left out, as they are being written.
+        """
+        self.steps.begin()
+        try:
+            return self._uses(path, lines)
+        except TooManyStepsError:
+            return None
+
+    def _uses(self, path: str, lines: LineSpan) -> Resolution | None:
+        reader = self.definitions.reader(path)
+        names = reader.names_in(path, lines) if reader else None
+        if reader is None or names is None:
+            return None
+        around = reader.around(path, lines)
+        tiers: dict[CodeDefinition, Tier] = {}
+        resolved: Counter[Tier] = Counter()
+        without: Counter[str] = Counter()
+        for name in names:
+            uses = [use for use in self._definitions_of(path, name, lines) if use[0] not in around]
+            for definition, tier in uses:
+                tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
+            if uses:
+                resolved[min((tier for _, tier in uses), key=TIERS.index)] += 1
+            elif name.reason:
+                without[name.reason] += 1
+        used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
+        return Resolution(used=used, names=len(names), resolved=resolved, without=without)
+
+    def _definitions_of(
+        self, path: str, name: ResolvedName, target_span: LineSpan
+    ) -> Iterator[tuple[CodeDefinition, Tier]]:
+        for analysis in self.analyses:
+            if definitions := analysis.resolve(path, name.line, name.column, target_span):
+                yield from ((definition, "resolved") for definition in definitions)
+                return
+        yield from ((definition, "imported") for definition in name.definitions)

@@ -1,0 +1,266 @@
+"""Cached syntax trees; in those of JavaScript and TypeScript, bindings, exports of modules, members of classes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import Parsed, parse
+from repoeval_bench.own.references.imports import EVERY, Imports
+from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
+from repoeval_bench.own.references.steps import Steps, TooManyStepsError
+from repoeval_bench.own.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.own.references.language_rules import LanguageRules
+
+FUNCTIONS = frozenset(
+    {
+        "function_declaration",
+        "function_expression",
+        "function_signature",
+        "generator_function",
+        "generator_function_declaration",
+        "arrow_function",
+        "method_definition",
+        "method_signature",
+        "abstract_method_signature",
+        "function_type",
+    }
+)
+"""Nodes that can be called: they may have parameters, a declared result and a body."""
+
+_MOST_CACHED = 4_000_000
+"""The most characters of files whose trees are cached."""
+_DEEPEST = 6
+"""The most modules through which a name is followed."""
+_MOST_FOLLOWED = 60
+"""The most modules in a row that import a name and export it again."""
+_BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
+
+
+def child(node: Node | None, *fields: str) -> Node | None:
+    """The child in the first of these fields that has one."""
+    children_ = (node.child_by_field_name(field) for field in fields) if node is not None else ()
+    return next((node_ for node_ in children_ if node_ is not None), None)
+
+
+def children(node: Node | None, kind: str) -> list[Node]:
+    """The children of a kind."""
+    return [child for child in node.children if child.type == kind] if node is not None else []
+
+
+class Trees:
+    """The trees of a repository's files, parsed on first use."""
+
+    def __init__(
+        self,
+        files: Mapping[str, SourceFile],
+        imports: Imports,
+        steps: Steps,
+        rules: Callable[[str], LanguageRules],
+    ) -> None:
+        self._files, self._imports, self.steps, self.rules = files, imports, steps, rules
+        self._cached: OrderedDict[str, Parsed] = OrderedDict()
+        self._parents: dict[Node, Node | None] = {}
+        self.scopes = LocalScopes(steps, self.parent)
+        self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._namespaces: dict[str, list[tuple[LineSpan, str]]] = {}
+        self._followed = 0
+        self._exported_nodes: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
+
+    def of(self, path: str) -> Parsed:
+        """The tree of a file."""
+        if path not in self._cached:
+            language = language_of(path, self._files[path].text)
+            assert language is not None
+            self._cached[path] = parse(self._files[path], language)
+            while len(self._cached) > 1 and sum(len(self._files[file].text) for file in self._cached) > _MOST_CACHED:
+                self._cached.popitem(last=False)
+                self._parents.clear()
+                self.scopes.clear()
+                self._assigned.clear()
+        self._cached.move_to_end(path)
+        return self._cached[path]
+
+    def begin(self) -> None:
+        """Forget the exports of modules: how far they were followed depends on the names before."""
+        self._exported_nodes.clear()
+        self._followed = 0
+
+    def parent(self, node: Node) -> Node | None:
+        """The parent of a node, searched for once: tree-sitter begins each search at the root of the tree."""
+        if node not in self._parents:
+            self._parents[node] = node.parent
+        return self._parents[node]
+
+    def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
+        """Return (file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
+        bindings = [(path, _declaring(bound.name)) for bound in self.locals_of(path, node, name)]
+        return bindings or self._imported(path, name)
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines, the outermost first."""
+        if path not in self._namespaces:
+            parsed = self.of(path)
+            nodes = (match["name"][0] for match in parsed.matches("(namespace_definition name: (_) @name)"))
+            self._namespaces[path] = [(parsed.span(name.parent or name), text_of(name)) for name in nodes]
+        around = (name for span, name in self._namespaces[path] if span.contains(lines))
+        return [part for name in around for part in name.replace(" ", "").split("::")]
+
+    def locals_of(self, path: str, node: Node, name: str) -> Sequence[Bound]:
+        """Return the nearest bindings of a name at a node of a file: of a local, or of a definition around the node."""
+        return self.scopes.of(self.rules(path), node, name)
+
+    def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
+        for import_ in self._imports.of(path):
+            if import_.name == name and not import_.exported:
+                if import_.original is None:
+                    return [(file, self.of(file).root) for file in import_.files]
+                return [
+                    exported
+                    for file in import_.files
+                    for exported in self.exported(file, self.of(file).root, import_.original)
+                ]
+        return []
+
+    def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
+        """Return (file, node) of what a module or a namespace in it exports under a name."""
+        key = path, module.start_byte, name
+        if self._exported_nodes.get(key, (depth + 1, []))[0] > depth:  # many imports may lead to one module
+            self.steps.take()
+            if self._followed == _MOST_FOLLOWED:
+                raise TooManyStepsError
+            self._followed += 1
+            self._exported_nodes[key] = depth, []
+            self._exported_nodes[key] = depth, self._exported(path, module, name, depth)
+            self._followed -= 1
+        return self._exported_nodes[key][1]
+
+    def _exported(self, path: str, module: Node, name: str, depth: int) -> list[tuple[str, Node]]:
+        block = module if module.type == "program" else child(module, "body")
+        if block is None or depth > _DEEPEST:
+            return []
+        if name == "default" and (result := self._default(path, block)):
+            return result
+        value = self._required(block, name) if module.type == "program" else None
+        if value is not None:
+            return self._value(path, value)
+        if declared := self.scopes.inside(self.rules(path), block, name):
+            return [(path, _declaring(bound.name)) for bound in declared]
+        for statement in children(block, "export_statement"):
+            for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
+                for inner in clause.named_children:
+                    if text_of(child(inner, "alias", "name")) == name:
+                        return self.bound(path, block, text_of(child(inner, "name")))
+        return self._re_exported(path, name, depth) if module.type == "program" else []
+
+    def _re_exported(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
+        """Return what a module exports from other modules under a name."""
+        exported_nodes: list[tuple[str, Node]] = []
+        for import_ in self._imports.of(path):
+            if not import_.exported or import_.name not in (name, EVERY):
+                continue
+            if import_.original is None:
+                return [(file, self.of(file).root) for file in import_.files]
+            inner = name if import_.original == EVERY else import_.original
+            for file in import_.files:
+                exported_nodes += self.exported(file, self.of(file).root, inner, depth + 1)
+        return exported_nodes
+
+    def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
+        for statement in children(block, "export_statement"):
+            value = child(statement, "declaration", "value")
+            if value is not None and any(node.type == "default" for node in statement.children):
+                return self._value(path, value)
+        value = self._required(block)
+        return self._value(path, value) if value is not None and value.type != "object" else []
+
+    def _value(self, path: str, value: Node) -> list[tuple[str, Node]]:
+        """Return the bindings of an expression that is a name, else the expression."""
+        return self.bound(path, value, text_of(value)) if value.type.endswith("identifier") else [(path, value)]
+
+    def _required(self, block: Node, name: str = "") -> Node | None:
+        """Return what a CommonJS module exports under a name; all that it exports if the name is empty."""
+        value: Node | None = None
+        if block not in self._assigned:
+            self._assigned[block] = [*_exports(block)]
+        for target, right in self._assigned[block]:
+            if target == "module.exports":
+                if not name:
+                    value = right
+                elif right.type == "object":
+                    value = next(self.members(right, name), value)
+            elif name and target in (f"exports.{name}", f"module.exports.{name}"):
+                value = right
+        return child(value, "value") if value is not None and value.type == "pair" else value
+
+    def members(self, node: Node, name: str) -> Iterator[Node]:
+        """Yield the own members of that name of a class, interface, enum, object type or object."""
+        body = node if node.type in (*_BODIES, "object") else child(node, "body")
+        for member in body.named_children if body is not None else ():
+            named = child(member, "name", "key") or member
+            if named.type.endswith("identifier") and text_of(named) == name:
+                yield member
+            elif member.type == "method_definition" and text_of(named) == "constructor":
+                for parameter in self.parameters(member):  # `constructor(private name: string)` declares a member
+                    if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
+                        yield from [parameter] if text_of(child(parameter, "pattern")) == name else []
+
+    def narrowed(self, node: Node, name: str) -> Node | None:
+        """The class that a name is an instance of at a node, by the nearest `instanceof` condition around it."""
+        current, parent = node, self.parent(node)
+        while parent is not None and parent.type not in FUNCTIONS:
+            self.steps.take()
+            condition = child(parent, "condition")
+            if condition is not None and current in (child(parent, "consequence"), child(parent, "body")):
+                test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
+                if text_of(child(test, "left")) == name and text_of(child(test, "operator")) == "instanceof":
+                    return child(test, "right")
+            current, parent = parent, self.parent(parent)
+        return None
+
+    def parameters(self, function: Node) -> list[Node]:
+        """The parameters of a function in order, `this` aside."""
+        alone, listed = child(function, "parameter"), child(function, "parameters")
+        nodes = [alone] if alone is not None else listed.named_children if listed is not None else []
+        return [node for node in nodes if node.type != "comment" and text_of(child(node, "pattern")) != "this"]
+
+    def own(self, function: Node) -> Node | None:
+        """The type that a function declares of `this`, as its first parameter."""
+        listed = child(function, "parameters") if function.type in FUNCTIONS else None
+        first = listed.named_children[0] if listed is not None and listed.named_children else None
+        return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
+
+    def returned(self, body: Node | None) -> Iterator[Node]:
+        """Yield what the return statements of a body return, those of inner functions aside."""
+        stack = [body] if body is not None and body.type == "statement_block" else []
+        while stack:
+            node = stack.pop()
+            if node.type == "return_statement":
+                yield from node.named_children[:1]
+            elif node.type not in FUNCTIONS and not node.type.startswith("class"):
+                stack += reversed(node.named_children)
+
+
+def _declaring(name: Node) -> Node:
+    """Return the declaration or the parameter with a name; the name itself if it is in a pattern."""
+    holder = name.parent
+    return holder if holder is not None and child(holder, "name", "pattern") == name else name
+
+
+def _exports(block: Node) -> Iterator[tuple[str, Node]]:
+    """Yield (target, value) of each statement of a CommonJS module that exports something."""
+    for statement in children(block, "expression_statement"):
+        assigned = statement.named_children[0] if statement.named_children else None
+        right = child(assigned, "right")
+        if assigned is not None and assigned.type == "assignment_expression" and right is not None:
+            target = text_of(child(assigned, "left"))
+            if target.startswith(("exports.", "module.exports")):
+                yield target, right

@@ -1,0 +1,380 @@
+"""Type inference in Go, Rust, Java, C, C++ and C#: declared types, and what follows from them in a few steps.
+
+A value is the node that writes its type. Type parameters are not bound, and overloads are distinguished by their number
+of arguments alone. `Names` resolves names without a receiver.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definitions import Definition, defining_nodes
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.languages import nodes_of
+from repoeval_bench.own.references.script_trees import Trees, child
+from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
+from repoeval_bench.own.references.static_nodes import (
+    CALLS,
+    CAST,
+    CLASSES,
+    COLLECTIONS,
+    CREATIONS,
+    DOTTED,
+    GENERIC,
+    ITEMS,
+    LITERALS,
+    SAME,
+    arguments_of,
+    bare_type,
+    callee_of,
+    head_of,
+    qualified_parts,
+)
+from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.own.references.language_rules import Names
+    from repoeval_bench.own.references.local_scopes import Bound
+
+_MOST_CACHED = 200
+"""The most files whose definitions are cached with their trees."""
+_DEPTH = 24
+"""The most steps from one value to another in a row."""
+
+# Types and methods of standard libraries that lead from one value to another.
+_INSIDE = frozenset({"Option", "Result", "Optional", "optional", "Mutex", "RwLock", "RefCell", "Cell", "Task"})
+_OPENS = frozenset({"unwrap", "expect", "unwrap_or_default", "unwrap_or_else", "unwrap_or", "lock", "borrow", "read"})
+_OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
+"""Methods that return the content of such a value."""
+_KEEPS = frozenset(
+    {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
+)
+_KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else", "map_err", "stream", "as_deref_mut"}
+_ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
+_ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
+_NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
+_NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
+_GROUPS = nodes_of(lambda nodes: nodes.groups)
+_ALIASES = nodes_of(lambda nodes: nodes.aliases)
+_RESULT = ("result", "return_type", "returns", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`node` is a type as a file writes it, or the definition of a function; None if it is from outside."""
+
+    path: str
+    node: Node | None
+
+
+_OUTSIDE = Value("", None)
+Members = Sequence[tuple[str, Definition]] | None
+"""(file, definition) of members; None if the receiver's type is known to be from outside the repository."""
+
+
+class StaticTypes(ABC):
+    """The types in the files of one repository, resolved on first use."""
+
+    def __init__(self, trees: Trees, names: Names) -> None:
+        self._trees, self._names = trees, names
+        self._known: dict[tuple[str, int, int, int], Value | None] = {}
+        self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
+        self._depth = 0
+
+    def begin(self) -> None:
+        """Forget values: how far inference gets depends on what is known, and a task's gold must not depend on others.
+
+        Values keep their trees in memory.
+        """
+        self._known.clear()
+        self._depth = 0
+        if len(self._nodes) > _MOST_CACHED:
+            self._nodes.clear()
+
+    @abstractmethod
+    def named(self, path: str, node: Node) -> tuple[bool, Members]:
+        """Return (whether a name has a receiver, written or implied, the receiver's members of that name)."""
+
+    def local(self, path: str, node: Node, name: str) -> Bound | None:
+        """Return the binding of a local at a node; None if the name is not local."""
+        bindings = self._trees.locals_of(path, node, name)
+        return bindings[-1] if bindings and not bindings[-1].outer else None
+
+    def of(self, path: str, node: Node | None) -> Value | None:
+        """Return the value of an expression; None if it is not known."""
+        if node is None or self._depth > _DEPTH:
+            return None
+        key = path, node.start_byte, node.end_byte, node.kind_id
+        if key not in self._known:
+            self._names.steps.take()
+            self._known[key] = None  # a value that depends on itself is not known
+            self._depth += 1
+            self._known[key] = self._of(path, node)
+            self._depth -= 1
+        return self._known[key]
+
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one branch a kind of expression
+        kind = node.type
+        if text_of(node) in self._names.rules(path).self_names:
+            return self.around(path, node)
+        if kind in ("bracketed_type", *GENERIC):
+            named = child(node, "name")
+            return self.of(path, named) if kind == "template_function" else self.typed(path, bare_type(node))
+        if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
+            return self._first(self.named(path, node)[1])
+        if kind in _NAMES:
+            return self._of_name(path, node)
+        if kind in DOTTED:
+            name = child(node, "field", "name")
+            if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
+                return self.of(path, name)
+            return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
+        if kind in CALLS:
+            return self._of_call(path, node)
+        if kind in CREATIONS:
+            return self.typed(path, child(node, "type", "name"))
+        if kind in CAST:
+            return self.typed(path, child(node, "type", "right"))
+        if kind == "try_expression":
+            return self.step(self.of(path, node.named_children[0]), "inside")
+        if kind in SAME and node.named_children:
+            inner = child(node, "operand", "function", "argument", "value", "condition", "right")
+            inside = self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
+            received = kind == "unary_expression" and text_of(node).startswith("<-")
+            return self.step(inside, "item") if received else inside
+        if kind in ITEMS and node.named_children:
+            return self.step(self.of(path, node.named_children[0]), "item")
+        if kind in ("func_literal", "closure_expression", "lambda_expression"):
+            return Value(path, node)
+        return _OUTSIDE if kind in LITERALS else None
+
+    def _of_name(self, path: str, node: Node) -> Value | None:
+        name = text_of(node)
+        local = self.local(path, node, name)
+        if local is None:
+            line = self._trees.of(path).span(node).start
+            matches, reason = self._names.bare(path, LineSpan(line, line + 1), name)
+            return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
+        bound = binding_of(local)
+        if local.node.type == "type_switch_statement" and (typed := case_of(local.node, node)) is not None:
+            return self.typed(path, typed)
+        value = self.typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
+        for step in bound.steps:
+            value = self.step(value, step)
+        return value
+
+    def _of_member(self, path: str, node: Node, name: Node) -> Value | None:
+        owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
+        text = self._names.rules(path).qualifier(path, owner) if owner is not None else ""
+        parts = text.replace("::", ".").split(".") if text else []
+        if name.type in GENERIC:
+            name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
+        if (
+            owner is not None
+            and all(map(str.isidentifier, parts))
+            and self.local(path, first_leaf(owner), parts[0]) is None
+        ):
+            matches, reason = self._names.of_module(path, parts, text_of(name))
+            if matches or reason == "third party":
+                return self._first(matches) if matches else _OUTSIDE
+        members = self.named(path, name)[1]
+        if members is None:
+            return _OUTSIDE
+        return self._first(members) or self._embedded_as(self.of(path, owner), text_of(name))
+
+    def _of_inner(self, path: str, node: Node) -> Value | None:
+        """The type of a class of Java in a class or in a package."""
+        return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
+
+    def _first(self, matches: Members) -> Value | None:
+        return self.of_definition(*matches[0]) if matches else None
+
+    def of_definition(self, path: str, parsed: Definition) -> Value | None:
+        """Return the value of a name by its definition."""
+        node = self._node(path, parsed)
+        if node is None:
+            return None
+        if parsed.kind == "class":
+            return Value(path, child(node, "name", "type") or node)
+        if parsed.kind in ("function", "method") and parsed.form != "property":
+            return Value(path, node)
+        if node.type in ("enum_variant", "enum_constant", "enum_member_declaration", "enumerator"):
+            around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
+            return self.of_definition(path, around) if around is not None else None
+        parts = (inner for inner in node.named_children if child(inner, "type", "value") is not None)
+        declaration = node if child(node, "type", "value") is not None else next(parts, None)
+        typed, value = child(declaration, "type"), child(declaration, "value")
+        if typed is None and value is not None and value.type == "expression_list":
+            names = [text_of(name_node) for name_node in node.children_by_field_name("name")]
+            index = names.index(parsed.name) if parsed.name in names else 0
+            value = value.named_children[index] if index < len(value.named_children) else None
+        return self.typed(path, typed) if typed is not None else self.of(path, value)
+
+    def _node(self, path: str, parsed: Definition) -> Node | None:
+        """The syntax node of a definition; its own if one declaration has several."""
+        if path not in self._nodes:
+            bindings = defining_nodes(self._trees.of(path))
+            self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
+        node = self._nodes[path].get((parsed.named, parsed.name))
+        if node is not None and node.type in _GROUPS:
+            names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
+            return next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
+        return node
+
+    def around(self, path: str, node: Node) -> Value | None:
+        """Return the type of `this`."""
+        current: Node | None = node
+        while current is not None and current.type not in CLASSES:
+            if current.type == "function_definition" and (scope := child(callee_of(current), "scope")) is not None:
+                return Value(path, scope)  # a method of C++ that is defined outside of its class
+            current = current.parent
+        name = child(current, "type") if current is not None and current.type == "impl_item" else child(current, "name")
+        return Value(path, name) if name is not None else None
+
+    def _of_call(self, path: str, node: Node) -> Value | None:
+        function = child(node, "function", "name")
+        if function is None:
+            return None
+        arguments = child(node, "arguments")
+        name = text_of(function)
+        if name in self._names.rules(path).makers and arguments is not None:
+            first = next(iter(arguments.named_children), None)
+            return self.of(path, first) if name == "append" else self.typed(path, first)
+        template = next(
+            (typed for typed in (function, child(function, "name")) if typed and typed.type in GENERIC), None
+        )
+        template_arguments = child(template, "arguments")
+        if template_arguments is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
+            return self.typed(path, template_arguments.named_children[0] if template_arguments.named_children else None)
+        alone = node.type != "method_invocation" or child(node, "object") is None
+        called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
+        method = child(function, "field", "name") if function.type in DOTTED else function
+        if called is None or called is _OUTSIDE:
+            owner = receiver_of(method) if method is not None else None
+            return self._known_method(self.of(path, owner), text_of(method)) if owner is not None else called
+        return self._result(called)
+
+    def _known_method(self, receiver: Value | None, name: str) -> Value | None:
+        """Return the results of well-known methods of collections and optional values."""
+        if receiver is None or receiver.node is None or name in _KEEPS:
+            return receiver
+        head = head_of(receiver.node)
+        if head in _INSIDE and name in _OPENS:
+            return self.step(receiver, "inside")
+        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in COLLECTIONS):
+            return self.step(receiver, "item")
+        return None
+
+    def _result(self, called: Value) -> Value | None:
+        """Return the result of a function; that of a class is its instance."""
+        node = called.node
+        if node is None:
+            return called
+        result = child(node, *_RESULT)
+        if node.type in ("constructor_declaration", "type_identifier", "identifier", "generic_type", "qualified_type"):
+            return called
+        if result is not None and result.type == "parameter_list" and result.named_child_count == 1:
+            return self.step(Value(called.path, result), 0)
+        return self.typed(called.path, result)
+
+    def typed(self, path: str, node: Node | None) -> Value | None:
+        """A value of the type that is written at a node."""
+        return Value(path, node) if node is not None else None
+
+    def step(self, value: Value | None, step: Step) -> Value | None:
+        """Return a part of a value, an item of it, or what it contains."""
+        node = bare_type(value.node) if value is not None and value.node is not None else None
+        if value is None or node is None:
+            return value
+        if isinstance(step, int):
+            parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
+            part = child(parts[step], "type") or parts[step] if step < len(parts) else None
+            return self.typed(value.path, part) if parts or step else value
+        if node.type in COLLECTIONS:
+            element = child(node, "element", "value", "type") or node.named_children[-1]
+            return Value(value.path, element)
+        arguments = arguments_of(node)
+        if step == "inside":
+            return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
+        if arguments:
+            return Value(value.path, arguments[-1])
+        for path, parsed in self._classes(value):  # a collection type of Go that has a name
+            spec = self._node(path, parsed)
+            written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
+            if written is not None and written.type in COLLECTIONS:
+                return self.step(Value(path, written), "item")
+        return value if self._names.rules(value.path).pointer_items else None
+
+    def _classes(self, value: Value) -> Sequence[tuple[str, Definition]]:
+        node = bare_type(value.node) if value.node is not None else None
+        if node is None:
+            return ()
+        return [type_ for type_ in self._names.types(value.path, qualified_parts(node))[0] if type_[1].kind == "class"]
+
+    def members(self, value: Value, name: str) -> Members:
+        """The members of that name of a value; None if its type is from outside the repository."""
+        return self._members(value, name, {})
+
+    def _members(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+        """The same; `tried` are the types so far, as type aliases may name one another."""
+        key = value.path, text_of(value.node)
+        if key not in tried:
+            self._names.steps.take()
+            tried[key] = ()  # a type that is an alias of itself has none
+            tried[key] = self._members_of(value, name, tried)
+        return tried[key]
+
+    def _members_of(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+        node = bare_type(value.node) if value.node is not None else None
+        if node is None:
+            return None
+        rules = self._names.rules(value.path)
+        while head_of(node) in rules.pointers and (arguments := arguments_of(node)):
+            node = bare_type(arguments[0])
+        if node.type in COLLECTIONS or node.type in ("primitive_type", "predefined_type", "integral_type"):
+            return None
+        if text_of(node) == "Self":
+            inner = self.around(value.path, node)
+            return self._members(inner, name, tried) if inner is not None else ()
+        if not (parts := qualified_parts(node)):
+            return ()
+        classes, reason = self._names.types(value.path, parts)
+        matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
+        if matches:
+            return matches
+        for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
+            spec = self._node(path, parsed)
+            if spec is not None and spec.type in _ALIASES:
+                written = child(spec, "type")
+                self._depth += 1
+                meant = self._members(Value(path, written), name, tried) if written is not None else ()
+                self._depth -= 1
+                if meant:
+                    return meant
+        is_pointer = self._names.members(value.path, classes, "operator->")
+        if is_pointer and (arguments := arguments_of(node)):
+            return self._members(Value(value.path, arguments[0]), name, tried)
+        return None if reason == "third party" or (not classes and rules.outside_unless_found) else ()
+
+    def _embedded_as(self, value: Value | None, name: str) -> Value | None:
+        """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
+        for path, parsed in self._classes(value) if value is not None and self._names.rules(value.path).embeds else ():
+            for parts in self.embedded(path, parsed):
+                if parts and parts[-1] == name and (matches := self._names.types(path, parts)[0]):
+                    return self.of_definition(*matches[0])
+        return None
+
+    def embedded(self, path: str, parsed: Definition) -> Iterable[Sequence[str]]:
+        """The names of the types that a struct or an interface of Go embeds."""
+        spec = self._node(path, parsed)
+        body = child(spec, "type")
+        for node in body.named_children if body is not None else ():
+            for field in node.named_children if node.type == "field_declaration_list" else (node,):
+                if field.type == "type_elem" or (field.type == "field_declaration" and not child(field, "name")):
+                    yield qualified_parts(bare_type(child(field, "type") or field.named_children[0]))

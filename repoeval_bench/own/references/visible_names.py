@@ -1,0 +1,346 @@
+"""Definitions that names mean in a repository's files, in languages other than Python: by scope, imports and bases."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.file_definitions import FileDefinitions
+from repoeval_bench.own.references.imports import EVERY, Import, Imports
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, parameters_of
+from repoeval_bench.own.references.namespaces import Namespaces
+from repoeval_bench.own.references.script_trees import Trees
+from repoeval_bench.own.references.static_places import StaticPlaces
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.definitions import Definition
+    from repoeval_bench.own.references.resolved_name import Reason
+    from repoeval_bench.own.references.steps import Steps
+
+_BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
+"""A name; of `Outer.Inner`, the last part."""
+
+_Tried = dict[tuple[str, str], int]
+"""(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
+
+
+class VisibleNames(FileDefinitions):
+    """The definitions of a name that a file sees, and those that a class has."""
+
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+        super().__init__(files)
+        self.steps = steps
+        self.imports = Imports(self._files, self._others, lambda path: self.rules(path).imports)
+        self._trees = Trees(self._files, self.imports, steps, self.rules)
+        self._static = StaticPlaces(self._trees, self)
+        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
+        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
+
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+        """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
+        rules = self.rules(path)
+        if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
+            return matches, None
+        outside = False
+        for import_ in self.imports.of(path):
+            if import_.name == name:
+                if not import_.files:
+                    outside = True
+                elif import_.original is None:
+                    return (), None  # a module
+                elif matches := self._imported(import_, name, rules, 0):
+                    return matches, None
+        if top := self._named_in(path).top.get(name):  # the import may be for a module inside the file
+            return [(path, definition) for definition in top], None
+        if outside:
+            return (), "third party"
+        for files in (self._tops.get((rules, name), ()),) if rules.sees_all else self._visible(path):
+            if matches := self._in_files(files, name, name, rules, 0):
+                return matches, None
+        return (), "unresolved"
+
+    def _visible(self, path: str) -> Sequence[Sequence[str]]:
+        """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
+        if path not in self._seen:
+            # Files of other languages may be beside it.
+            rules = self.rules(path)
+            reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
+            with self.steps.apart():
+                self._seen[path] = tuple(reached)
+        return self._seen[path]
+
+    @cached_property
+    def _tops(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
+        """Return (rules, name) -> the files with it at the top level, in languages where a file sees all files."""
+        return self._by_names(lambda path: self._named_in(path).top)
+
+    @cached_property
+    def _wholes(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
+        """Return (rules, qualified name) -> the files with a definition of it, in the same languages."""
+        return self._by_names(lambda path: self._named_in(path).whole)
+
+    def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
+        by_names: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
+        for path in self._files:
+            rules = self.rules(path)
+            for name in names_of(path) if rules.sees_all else ():
+                by_names[rules, name].append(path)
+        return by_names
+
+    def _reached(self, path: str, rules: LanguageRules) -> Iterator[Sequence[str]]:
+        yield rules.beside(self.imports, path)
+        seen = {path}
+        reach = [path]
+        # Files of which all names are included or imported; in C also the files that these include.
+        for _ in range(rules.include_depth):
+            reach = [
+                file
+                for reached in reach
+                for import_ in self.imports.of(reached)
+                if import_.original == EVERY
+                for file in import_.files
+                if file not in seen
+            ]
+            seen.update(reach)
+            if not reach:
+                return
+            yield reach
+
+    def _in_files(
+        self,
+        files: Sequence[str],
+        original: str,
+        name: str,
+        rules: LanguageRules,
+        depth: int,
+        tried: _Tried | None = None,
+    ) -> list[tuple[str, Definition]]:
+        """Return the definitions of a name at the top level of files, re-exports included."""
+        matches = []
+        tried = {} if tried is None else tried
+        self.steps.take(len(files))
+        for path in files:
+            if tried.get((path, original), depth + 1) <= depth:
+                continue
+            tried[path, original] = depth
+            top = self._named_in(path).top
+            if original == "default":
+                every = chain.from_iterable(top.values())
+                matches += [(path, definition) for definition in every if self._is_default(path, definition)]
+                matches = matches or [(path, definition) for definition in top.get(name, ())]
+            matches += [(path, definition) for definition in top.get(original, ())]
+            if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
+                continue
+            for import_ in self.imports.of(path):
+                exported = import_.exported or import_.original == EVERY
+                if exported and import_.original is not None and import_.name in (original, EVERY):
+                    if import_.original == EVERY:
+                        matches += self._in_files(import_.files, original, name, rules, depth + 1, tried)
+                    else:
+                        matches += self._imported(import_, name, rules, depth + 1, tried)
+        return matches
+
+    def _imported(
+        self, import_: Import, name: str, rules: LanguageRules, depth: int, tried: _Tried | None = None
+    ) -> list[tuple[str, Definition]]:
+        """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
+        members = rules.imported_member(self, import_)
+        if members is not None:
+            return members
+        matches = self._in_files(import_.files, import_.original or "", name, rules, depth, tried)
+        return matches or rules.imported_otherwise(self, import_)
+
+    def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Definition]]:
+        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
+        return self._in_files(files, name, name, self.rules(path), 0)
+
+    def _is_default(self, path: str, parsed: Definition) -> bool:
+        start = parsed.header.start
+        begins = self._files[path].line_text(LineSpan(start, start + 1)).strip()
+        return begins.startswith(("export default", "module.exports ="))
+
+    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
+        """Return whether all parts are namespaces in files of a file's language family."""
+        return self.rules(path).namespaces and self._namespaces(self.rules(path)).known.issuperset(parts)
+
+    def _namespaces(self, rules: LanguageRules) -> Namespaces:
+        texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
+        return self.imports.once(("namespaces", rules), lambda: Namespaces(texts))
+
+    def in_namespaces(
+        self, matches: Sequence[tuple[str, Definition]], path: str, parts: Sequence[str]
+    ) -> list[tuple[str, Definition]]:
+        """Return the definitions that are in the namespace which these parts name in a file."""
+        namespaces = self._namespaces(self.rules(path))
+        namespace = namespaces.plain(parts)
+
+        def is_inside(file: str, parsed: Definition) -> bool:
+            if namespaces.plain(self._trees.namespaces(file, parsed.lines))[-len(namespace) :] == namespace:
+                return True
+            # The tree of a file with an error may lack its namespaces.
+            opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{namespace[-1]}\b"
+            return self._trees.of(file).root.has_error and re.search(opened, self.text(file)) is not None
+
+        return [located for located in matches if not namespace or is_inside(*located)]
+
+    def of_module(
+        self, path: str, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+        """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
+        rules = self.rules(path)
+        if (special := rules.of_module(self, path, parts, name)) is not None:
+            return special
+        for import_ in self.imports.of(path):
+            if [import_.name] == [*parts] and (import_.original is None or not import_.files):
+                matches = self.in_files(path, import_.files, name)
+                return matches, None if matches else "third party"
+        return (), None
+
+    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+        """Return the types that a qualified name with these `parts` means, or the reason for none."""
+        rules = self.rules(path)
+        if not parts or parts[0] in rules.standard:
+            return (), "third party" if parts else None
+        if parts[1:]:
+            matches, reason = self.of_module(path, parts[:-1], parts[-1])
+            if not (matches or reason):
+                matches = rules.in_path(self, path, parts)
+            if matches or reason:
+                return matches, reason
+            if not rules.is_here(self, path, parts):
+                return (), "third party"
+            if rules.inner_types and (outer := self.types(path, parts[:-1])[0]):
+                matches = self.members(path, outer, parts[-1])
+                return matches, None if matches else "unresolved"
+        return self.bare(path, NOWHERE, parts[-1])
+
+    def members(
+        self, path: str, classes: Iterable[tuple[str, Definition]], name: str
+    ) -> Sequence[tuple[str, Definition]]:
+        """The members of that name of the first class that has one."""
+        rules = self.rules(path)
+        matches = (self._members(file, cls.qualified, name, rules) for file, cls in classes if cls.kind == "class")
+        return next(filter(None, matches), ())
+
+    def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Definition]]:
+        """Return the members of that name of the class that `type_name` means in a file."""
+        return self.members(path, self.bare(path, NOWHERE, type_name)[0], name)
+
+    def members_of(self, path: str, qualified: str, name: str) -> list[tuple[str, Definition]]:
+        """Return the members of that name of a class that a file sees, or of its bases."""
+        return self._members(path, qualified, name, self.rules(path))
+
+    def fitting(
+        self, matches: Sequence[tuple[str, Definition]], arguments: int | None
+    ) -> Sequence[tuple[str, Definition]]:
+        """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.
+
+        In Java and C# a class also has the methods of that name of its bases. In C# its own come first if the call fits
+        by default values or `params`.
+        """
+        candidates = matches
+        for _ in range(4):
+            if not candidates:
+                break
+            path, method = candidates[0]
+            rules = self.rules(path)
+            candidates = [located for located in candidates if rules.is_fit(located[1], arguments)]
+            if fitting := [
+                located for located in candidates if arguments in (None, len(parameters_of(located[1].signature)))
+            ]:
+                return fitting
+            if not rules.overloads or arguments is None:
+                break
+            if fitting := [located for located in candidates if rules.may_take(located[1].signature, arguments)]:
+                return fitting
+            # One part of a partial class of C# may have the method, and another part the base.
+            owner = method.qualified.rpartition(".")[0]
+            parts = self._seen_from(path, rules, owner) if rules.sees_all else [path]
+            bases = [base for part in parts for base in self._bases(part, owner)]
+            members = (self._members(file, base, method.name, rules) for file, base in bases)
+            candidates = next(filter(None, members), [])
+        return matches
+
+    def _own(self, path: str, lines: LineSpan, name: str, *, bases_only: bool = False) -> list[tuple[str, Definition]]:
+        """The members of that name of the innermost class around the lines that has one, bases included.
+
+        `bases_only`: those of the bases of the innermost class.
+        """
+        rules, defined = self.rules(path), self.defined(path)
+        around = [definition for definition in defined if definition.lines.start <= lines.start < definition.lines.end]
+        classes = [definition.qualified for definition in around if definition.kind == "class"]
+        # A method may be defined outside of its class.
+        classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
+        for qualified in dict.fromkeys(filter(None, reversed(classes))):
+            if bases_only:
+                bases = self._bases(path, qualified)
+                return next(filter(None, (self._members(file, base, name, rules) for file, base in bases)), [])
+            if matches := self._members(path, qualified, name, rules):
+                return matches
+        return []
+
+    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[tuple[str, Definition]]:
+        """The members of this name of a class that a file sees; else those of its bases, up to four levels up.
+
+        A constructor is no member if it has the name of the class.
+        """
+        tried: _Tried = {}
+        stack = [(path, qualified, 0)]
+        while stack:
+            path, qualified, depth = stack.pop()
+            if tried.get((path, qualified), depth + 1) <= depth:
+                continue
+            tried[path, qualified] = depth
+            if name == qualified.rpartition(".")[2] and rules.implicit_members:
+                continue
+            full_name = f"{qualified}.{name}"
+            # A class in a farther file may be another one of that name.
+            files = self._seen_from(path, rules, full_name)
+            self.steps.take(len(files))
+            in_files = ((file, self._named_in(file).whole.get(full_name, ())) for file in files)
+            matches = next(([(file, member) for member in members] for file, members in in_files if members), [])
+            if matches := rules.members(self, path, full_name, matches):
+                return [located for located in matches if not self._is_of_trait(*located)] or matches
+            if depth <= 3:
+                seen = self._seen_from(path, rules, qualified)
+                bases = [base for file in seen for base in self._bases(file, qualified)]
+                stack += [(file, base, depth + 1) for file, base in reversed(bases)]
+        return []
+
+    def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
+        """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
+        if rules.sees_all:
+            return dict.fromkeys([path, *self._wholes.get((rules, qualified), ())])
+        return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
+
+    def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
+        """Return (file, qualified name) of the classes that a class names in its header after its own name."""
+        if (file, qualified) not in self._above:
+            with self.steps.apart():
+                self._above[file, qualified] = self._read_bases(file, qualified)
+        return self._above[file, qualified]
+
+    def _read_bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
+        classes = [cls for cls in self._named_in(file).whole.get(qualified, ()) if cls.kind == "class"]
+        if self.rules(file).embeds:
+            embedded = (parts for struct in classes for parts in self._static.embedded(file, struct))
+            named = [base for parts in embedded for base in self.types(file, parts)[0]]
+        else:
+            headers = (_without_arguments(cls.signature.partition(cls.name)[2]) for cls in classes)
+            words = (word for header in headers for word in _BASE.findall(header))
+            named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
+        above = ((file, base.qualified) for file, base in named if base.kind == "class" and base.qualified != qualified)
+        return tuple(dict.fromkeys(above))
+
+
+def _without_arguments(text: str) -> str:
+    """Remove type arguments: `Order` in `List<Order>` is not a base."""
+    while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
+        text = shorter
+    return text

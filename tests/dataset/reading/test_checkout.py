@@ -1,0 +1,391 @@
+"""Checkouts that are not one's own: nothing in them runs, is fetched or is waited for; and what git says stays true."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import zlib
+from pathlib import Path
+
+import pytest
+from dulwich.ignore import translate
+from dulwich.wildmatch import MalformedPattern
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.dataset.reading.checkout import _without_retries
+from repoeval_bench.dataset.reading.code import Gathered, gather
+from repoeval_bench.dataset.reading.folders import open_folder
+from support.codebase import commit, git, write_code, write_files
+from support.command import succeed
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A program that leaves a file when it runs, as its path and a function that says whether it did."""
+    ran = tmp_path / "ran"
+    program = tmp_path / "program.sh"
+    program.write_text(f"#!/bin/sh\n: > '{ran}'\nexit 1\n")
+    program.chmod(0o755)
+    return program, ran.exists
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    folder = write_code(tmp_path_factory.mktemp("committed") / "checkout", aside=False)
+    (folder / ".gitattributes").write_text("*.py filter=planted diff=planted merge=planted text\n*.go ident eol=crlf\n")
+    (folder / ".gitmodules").write_text('[submodule "x"]\n\tpath = x\n\turl = ext::true\n\tupdate = !true\n')
+    commit(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(committed, tmp_path):
+    """A copy of the checkout, to be spoilt."""
+    return Path(shutil.copytree(committed, tmp_path / "checkout"))
+
+
+def read(folder: Path) -> tuple[dict[str, object], list[str], dict[str, int]]:
+    """The facts, the files that are read to their ends, and what is left out."""
+    origin = open_folder(folder)
+    result = Gathered()
+    files = [file.path for file in gather(origin, (), result) if file.file]
+    return dict(origin.facts), sorted(files), result.counts
+
+
+def configured(folder: Path, settings: dict[str, str], program: object = "") -> None:
+    """Add settings to a checkout's own; {} is the program."""
+    for key, value in settings.items():
+        git(folder, "config", "--add", key, value.format(program))
+
+
+def lose_tree(folder: Path) -> None:
+    """Take a tree out of the objects, as it is in a partial clone."""
+    tree = git(folder, "rev-parse", "HEAD:ledger").strip()
+    (folder / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    origin = {"promisor": "true", "partialCloneFilter": "tree:0", "fetch": "+refs/heads/*:refs/remotes/origin/*"}
+    configured(folder, {"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin"})
+    configured(folder, {f"remote.origin.{key}": value for key, value in origin.items()})
+
+
+SETTINGS = {
+    "ssh": {"core.sshCommand": "{}", "remote.origin.url": "ssh://nowhere.invalid/x"},
+    "uploadpack": {"remote.origin.uploadpack": "{}", "remote.origin.url": "."},
+    "ext": {"remote.origin.url": "ext::{} %S", "protocol.ext.allow": "always"},
+    "fsmonitor": {"core.fsmonitor": "{}", "core.untrackedCache": "true"},
+    "filter": {"filter.planted.clean": "{}", "filter.planted.smudge": "{}", "filter.planted.required": "true"},
+    "process": {"filter.planted.process": "{}", "filter.planted.required": "true"},
+    "textconv": {"diff.planted.textconv": "{}", "diff.planted.command": "{}", "diff.external": "{}"},
+    "alias": {"alias.ls-tree": "!{}", "alias.ls-files": "!{}", "alias.rev-parse": "!{}"},
+    "excludes": {"core.excludesFile": "/dev/zero", "core.attributesFile": "/dev/zero"},
+    "elsewhere": {"core.worktree": "/", "core.hooksPath": "{}"},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_no_setting_runs_a_program(folder, planted, tmp_path, name):
+    """Neither in a whole checkout nor in a partial clone."""
+    program, ran = planted
+    whole = read(folder)
+    partial = Path(shutil.copytree(folder, tmp_path / "partial" / "checkout"))
+    lose_tree(partial)
+    for checkout, facts in ((folder, whole[0]), (partial, {"kind": "folder", "checkout": "not read"})):
+        configured(checkout, SETTINGS[name], program)
+        assert read(checkout)[:2] == (facts, whole[1])
+        assert not ran()
+
+
+def test_an_included_file_of_settings_is_not_opened(folder, planted, tmp_path):
+    program, ran = planted
+    whole = read(folder)
+    (tmp_path / "more").write_text(f"[core]\n\tfsmonitor = {program}\n\tsshCommand = {program}\n")
+    os.mkfifo(tmp_path / "pipe")  # it would be waited for
+    with (folder / ".git" / "config").open("a") as stream:
+        stream.write(f"[include]\n\tpath = {tmp_path / 'more'}\n\tpath = {tmp_path / 'pipe'}\n")
+        stream.write(f'[includeIf "gitdir:**"]\n\tpath = {tmp_path / "pipe"}\n')
+    assert read(folder) == whole
+    assert not ran()
+
+
+def test_no_hook_is_run(folder, planted):
+    program, ran = planted
+    whole = read(folder)
+    for hook in ("post-index-change", "reference-transaction", "post-checkout", "pre-auto-gc", "fsmonitor-watchman"):
+        shutil.copy(program, folder / ".git" / "hooks" / hook)
+    assert read(folder) == whole
+    assert not ran()
+
+
+def test_submodules_and_repositories_inside_are_not_read_with_it(folder, planted):
+    program, ran = planted
+    for name in ("x", "untracked"):
+        inner = folder / name
+        inner.mkdir()
+        (inner / "inner.py").write_text("x = 1\n")
+        commit(inner)
+        lose = git(inner, "rev-parse", "HEAD^{tree}").strip()
+        (inner / ".git" / "objects" / lose[:2] / lose[2:]).unlink()
+        git(inner, "config", "core.fsmonitor", str(program))
+    git(folder, "update-index", "--add", "--cacheinfo", f"160000,{git(folder / 'x', 'rev-parse', 'HEAD').strip()},x")
+    facts, files, skipped = read(folder)
+    assert not ran()
+    assert (facts["kind"], skipped["ignored by git"]) == ("git", 2)
+    assert not [path for path in files if path.startswith(("x/", "untracked/"))]
+
+
+def test_a_linked_worktree_and_a_submodule_are_checkouts(folder, tmp_path):
+    """A `.git` file is followed: that reads names and ids there, and no setting."""
+    git(folder, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    git(folder, "config", "core.fsmonitor", "/nowhere/program")
+    assert read(tmp_path / "linked") == read(folder)
+    facts = read(folder)[0]
+    git(folder, "init", "-q", "--separate-git-dir", str(tmp_path / "apart"))
+    assert read(folder)[0] == facts
+
+
+@pytest.mark.parametrize("text", ["gitdir: /nowhere/at/all", "gitdir: /dev", "x" * 2_000_000, "gitdir: .", "", "\0"])
+def test_a_git_file_that_leads_nowhere_is_said(folder, text):
+    whole = read(folder)
+    shutil.rmtree(folder / ".git")
+    (folder / ".git").write_text(text)
+    assert read(folder)[:2] == ({"kind": "folder", "checkout": "not read"}, whole[1])
+    (note,) = open_folder(folder).notes
+    assert str(folder) in note
+
+
+def test_objects_of_another_repository_are_read(folder, tmp_path):
+    git(tmp_path, "clone", "-q", "--shared", str(folder), "clone")
+    assert read(tmp_path / "clone")[:2] == read(folder)[:2]
+
+
+def test_objects_that_lead_in_a_circle_end(folder):
+    lose_tree(folder)
+    (folder / ".git" / "objects" / "info" / "alternates").write_text("../objects\n.\n")
+    assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
+
+
+def test_a_pipe_or_device_is_not_waited_for(folder, tmp_path):
+    (folder / "untracked.py").write_text("x = 1\n")  # rules are read for such files
+    whole = read(folder)
+    store = tmp_path / "store"
+    (store / "pack").mkdir(parents=True)
+    os.mkfifo(store / "pack" / "pack-x.idx")
+    inside = ("HEAD", "index", "packed-refs", "info/exclude", "objects/pack/x.idx")
+    for place in (*(f".git/{name}" for name in inside), ".gitignore"):
+        for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+            if place == ".gitignore" and make is not os.mkfifo:
+                continue  # git does not read a link there, and neither do we
+            path = folder / place
+            kept = path.read_bytes() if path.exists() else None
+            path.unlink(missing_ok=True)
+            make(path)
+            assert read(folder)[:2] == ({"kind": "folder", "checkout": "not read"}, whole[1])
+            path.unlink()
+            if kept is not None:
+                path.write_bytes(kept)
+    (folder / ".git" / "objects" / "info" / "alternates").write_text(f"{store}\n")
+    assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
+
+
+def made_tree(folder, *trees, length=1):
+    """Store a tree that holds these trees, "" for none, by long names."""
+    rows = "".join(f"040000 tree {tree}\t{chr(97 + i) * length}\n" for i, tree in enumerate(trees) if tree)
+    words = ["git", "-C", str(folder), "mktree"]
+    return subprocess.run(words, input=rows, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("bomb", ["object", "files", "folders", "deep", "text"])
+def test_what_unpacks_without_end_is_refused(folder, bomb, monkeypatch):
+    objects = folder / ".git" / "objects"
+    tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
+    if bomb == "object":
+        path = objects / tree[:2] / tree[2:]
+        path.chmod(0o644)
+        packer = zlib.compressobj()
+        size = 100 << 20
+        path.write_bytes(packer.compress(f"tree {size}\0".encode() + bytes(size)) + packer.flush())
+    elif bomb == "text":
+        (folder / ".gitignore").write_text("x\n" * 1_000_000)
+        (folder / "untracked.txt").write_text("")
+    else:
+        monkeypatch.setattr("repoeval_bench.dataset.reading.checkout.MAX_PATHS", 1_000_000)
+        inner = git(folder, "write-tree").strip() if bomb == "files" else made_tree(folder, "")
+        for _ in range(20):  # 5 ^ 20 folders, or 20 of them with a path that is too long
+            inner = made_tree(folder, *(inner,) * 5) if bomb != "deep" else made_tree(folder, inner, length=50_000)
+        git(folder, "update-ref", "HEAD", git(folder, "commit-tree", "-m", "x", inner).strip())
+    assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
+
+
+def test_a_damaged_checkout_is_a_folder(folder):
+    whole = read(folder)
+    for name in ("HEAD", "index"):
+        path = folder / ".git" / name
+        kept = path.read_bytes()
+        refs = (b"ref: ../../../etc/passwd\n", b"ref: refs/heads/x\0\n")
+        for wrong in (b"", b"\0" * 90, *refs, kept[:40], b"\xff" * 41):
+            path.write_bytes(wrong)
+            facts, files, _ = read(folder)
+            assert files == whole[1]
+            assert facts["kind"] == "folder" or facts["commit"] in {"", whole[0]["commit"]}
+        path.write_bytes(kept)
+    (folder / ".git" / "reftable").mkdir()
+    assert read(folder)[0] == {"kind": "folder", "checkout": "not read"}
+    assert (folder / ".git" / "refs" / "heads").is_dir()  # nothing is written
+
+
+def test_an_index_in_parts_is_named_with_what_makes_it_whole(folder):
+    whole = read(folder)
+    git(folder, "update-index", "--split-index")
+    assert "its index is split; `git update-index --no-split-index`" in open_folder(folder).notes[0]
+    git(folder, "update-index", "--no-split-index")
+    assert read(folder) == whole
+    git(folder, "sparse-checkout", "set", "--cone", "--sparse-index", "ledger")
+    assert "its index is sparse; `git sparse-checkout reapply --no-sparse-index`" in open_folder(folder).notes[0]
+    git(folder, "sparse-checkout", "reapply", "--no-sparse-index")
+    assert read(folder)[0]["kind"] == "git"
+    git(folder, "sparse-checkout", "disable")
+    assert read(folder) == whole
+
+
+STARS = {
+    "name": ("*a*a*a*a*a*b\n", "a" * 250 + ".py"),
+    "classes": ("*[a]*?*[!b]*a?*b\n", "a" * 250 + ".py"),
+    "folders": ("**/a/**/a/**/a/**/a/**/b\n", "a/" * 150 + "a.py"),
+    "both": ("**/*a*a/**/*a*a/**/*a*a/**/*b\n", "aaaa/" * 100 + "a.py"),
+}
+
+
+@pytest.mark.parametrize("name", STARS)
+def test_many_stars_take_no_time(tmp_path, name):
+    pattern, path = STARS[name]
+    git(tmp_path, "init", "-q")
+    write_files(tmp_path, {".gitignore": pattern * 1000, path: "x = 1\n"})
+    assert path in open_folder(tmp_path).paths
+
+
+@given(
+    pattern=st.lists(st.sampled_from(["*", "**/", "/**", "/", "a", "b", "?", "[ab]", "[!a]", "\\*"]), min_size=1),
+    names=st.lists(st.text("ab*/", min_size=1), min_size=1),
+)
+def test_rules_match_what_they_did_before_their_stars_were_made_fast(pattern, names):
+    """dulwich's own expression, which may take any time, decides the same on short names."""
+    line = "".join(pattern).encode()
+    paths = ["/".join(filter(None, name.split("/"))) for name in names if name.strip("/")]
+    try:
+        slow, fast = translate(line), _without_retries(translate(line))
+    except MalformedPattern:
+        return
+    for path in paths:
+        assert bool(re.fullmatch(slow, path.encode())) == bool(re.fullmatch(fast, path.encode())), (line, path)
+
+
+def test_git_is_not_needed(folder, monkeypatch, tmp_path):
+    whole = read(folder)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert read(folder) == whole
+    assert whole[0]["kind"] == "git"
+
+
+def test_a_repository_of_sha256(tmp_path):
+    folder = write_code(tmp_path / "sha256", aside=False)
+    git(folder, "init", "-q", "--object-format=sha256")
+    head = commit(folder)
+    assert len(head) == 64
+    assert read(folder)[0] == {"kind": "git", "commit": head, "changed_files": 0}
+    git(folder, "repack", "-adq")
+    assert read(folder)[0] == {"kind": "git", "commit": head, "changed_files": 0}
+
+
+def test_packs_indexes_and_branches_of_each_kind(folder):
+    whole = read(folder)
+    git(folder, "gc", "-q")
+    git(folder, "multi-pack-index", "write")
+    git(folder, "update-index", "--index-version", "4")
+    git(folder, "config", "core.untrackedCache", "true")
+    git(folder, "status")
+    assert read(folder) == whole
+    for name in ("ledger", "web/src"):
+        assert read(folder / name)[0] == whole[0]
+    git(folder, "checkout", "-q", "--orphan", "new")
+    assert read(folder)[0] == {"kind": "git", "commit": "", "changed_files": len(whole[1])}
+
+
+RULES = {
+    ".gitignore": (
+        "\ufeff# comment\n*.log.py\nout/\n/top.py\n!keep.log.py\ndocs/**/gen.py\n**/deep\na/*/c.py\ntrailing.py   \n"
+        "esc\\ .py\n\\!bang.py\n\\#hash.py\n[a-c]x.py\n[!a-c]y.py\n[[:digit:]]z.py\nq?.py\nall/*\n!all/kept.py\n[broken.py\n"
+        "abc/**\ncr.py\r\n!\n/\n"
+    ),
+    "sub/.gitignore": "!out/\n*.py\n!in.py\n/top2.py\n",
+    "out/.gitignore": "!*\n",
+    ".git/info/exclude": "excluded.py\n!top.py\n",
+}
+PATHS = [
+    *("a.log.py", "keep.log.py", "out/x.py", "sub/out/x.py", "sub/in.py", "sub/x/in.py", "sub/top2.py"),
+    *("top.py", "sub/top.py", "docs/gen.py", "docs/a/gen.py", "docs/a/b/gen.py", "deep/x.py"),
+    *("x/deep/x.py", "a/b/c.py", "a/b/d/c.py", "trailing.py", "!bang.py", "#hash.py", "ax.py", "dx.py"),
+    *("ay.py", "dy.py", "1z.py", "az.py", "qq.py", "qqq.py", "all/x.py", "all/kept.py", "all/d/kept.py"),
+    *("[broken.py", "abc/x.py", "abc/d/x.py", "abc", "cr.py", "excluded.py", "sub/excluded.py", "n/out"),
+    *("n/x.py", "tracked/out/x.py"),
+]
+
+
+def test_what_is_ignored_is_what_git_ignores(tmp_path):
+    """Every rule of the file formats, against git itself."""
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    write_files(folder, RULES | dict.fromkeys([*(path for path in PATHS if path != "abc"), "esc .py"], "x = 1\n"))
+    git(folder, "add", "-f", "tracked", "out/x.py")
+    listed = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    assert set(open_folder(folder).paths) == set(filter(None, listed))
+    inner = git(folder / "sub", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    assert set(open_folder(folder / "sub").paths) == set(filter(None, inner))
+    assert open_folder(folder / "all" / "d").facts == {"kind": "folder"}
+    assert open_folder(folder / "out").facts["kind"] == "git"  # git ignores it, and tracks a file in it
+
+
+def test_each_checkout_in_a_folder_is_read_by_its_own_rules(tmp_path, folder):
+    """A linked worktree beside its repository has the same files again."""
+    for name in ("one", "two"):
+        write_files(tmp_path / name, {".gitignore": "out/\n", "a.py": "x = 1\n", "out/b.py": "x = 2\n"})
+        commit(tmp_path / name)
+    write_files(tmp_path / "plain", {"out/c.py": "x = 3\n"})
+    git(tmp_path / "one", "worktree", "add", "-q", str(tmp_path / "again"))
+    shutil.rmtree(folder)
+    origin = open_folder(tmp_path)
+    assert {path for path in origin.paths if path.endswith(".py")} == {"one/a.py", "two/a.py", "plain/out/c.py"}
+    assert origin.facts == {"kind": "folder"}
+    assert origin.skipped["ignored by git"] == 3
+    (note,) = origin.notes
+    assert note == f"{tmp_path / 'again'} is a worktree of the repository in {tmp_path / 'one'}; it is not read"
+
+
+def test_a_checkout_in_a_folder_that_cannot_be_read_is_named(tmp_path, folder):
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n\0")
+    (folder / ".git" / "index").write_bytes(b"no index")
+    origin = open_folder(tmp_path)
+    assert origin.paths
+    assert [note.partition(":")[0] for note in origin.notes] == [f"{folder} is a git checkout that is not read"]
+
+
+def test_pipes_and_sockets_are_counted(folder):
+    os.mkfifo(folder / "pipe.py")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(folder / "socket"))
+        assert read(folder)[2]["special file"] == 2
+
+
+@pytest.mark.parametrize("name", ["ssh", "uploadpack", "ext"])
+def test_recommend_and_data_build_run_nothing_and_say_so(folder, planted, tmp_path, name):
+    program, ran = planted
+    lose_tree(folder)
+    configured(folder, SETTINGS[name], program)
+    build = ("data", "build", folder, "-o", tmp_path / "pack", "--resolve", "no")
+    recommend = ("recommend", folder, "--out", tmp_path / "results", "-c", "fixed", "--retriever", "bm25")
+    for arguments in (build, (*recommend, "--sizes", "500,1000", "--home", tmp_path / "home")):
+        done = succeed(*arguments)
+        assert "is not read" in " ".join(done.err.split())
+        assert not ran()
