@@ -87,9 +87,9 @@ def recommend_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say which chunker and size to use for the code in PATH: a folder, a bare repository, a package, an archive, or a pack.
+    """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
-    Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
+    A git checkout or bare repository is such a folder. Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
     budgets of text. A chunker with a size of its own is tried as written. The answer is one chunker with its size, its
     expected loss, what it costs, and lines to paste for chonkie, LangChain and LlamaIndex. In a git checkout the
     subjects of its commits ask for the lines that they changed. For small code bases the answer leans on the results

@@ -28,7 +28,8 @@ PACK = "pack.yaml"
 def open_folder(path: Path) -> Origin:
     """A folder with everything that is in it, without what git ignores in a checkout that it is in or that is in it.
 
-    A bare repository has the files of its HEAD. A checkout that cannot be read is a plain folder with a note. DatasetError: the folder cannot be read.
+    A bare repository has the files of its HEAD. A checkout that cannot be read is a plain folder with a note.
+    DatasetError: the folder or bare repository cannot be read.
     """
     root = path.resolve()
     if is_bare(root):
