@@ -25,6 +25,9 @@ from repoeval_bench.runs.request import EMBEDDER
 if TYPE_CHECKING:
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
+HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
+"""The content of the JSON and TOML of a recommendation, for those who pass them on."""
+
 _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
@@ -378,6 +381,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
     """Return every field as plain values: the choice, the losses, the setups to paste, and the evidence."""
     decision = recommendation.decision
     return {
+        "holds": HOLDS,
         "data": recommendation.data,
         "language": recommendation.language,
         "languages": dict(recommendation.languages),

@@ -1,5 +1,10 @@
 """A checkout with a history: its commits ask, the current chunker is compared as it is, and edits have a price."""
 
+import base64
+import gzip
+import html as markup
+import json
+import re
 import shlex
 
 import pytest
@@ -9,32 +14,12 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.costs import edited_share
 from repoeval_bench.own.recommend.recommendation import recommended
+from repoeval_bench.runs.naming import find_runs
 from support.command import json_of, succeed
-from support.history import Story, python_file
+from support.history import NAMES, checkout, python_file
 
-NAMES = [f"item{letter}" for letter in "abcdefgh"]
 CURRENT = "window:lines=20,step=10"
 NARROW = ["--for", "search", "--retriever", "bm25", "-c", "fixed:max_nws=300", "-c", "ast", "--sizes", "200,400"]
-
-
-def checkout(folder, commits):
-    """A checkout of six files, of which each commit edits one line."""
-    folder.mkdir()
-    story = Story(folder / ".git")
-    paths = [f"shop/part{number}.py" for number in range(6)]
-    first = {path: python_file([f"{name}{number}" for name in NAMES]) for number, path in enumerate(paths)}
-    story.commit("Start the shop", edit=first)
-    for number in range(commits):
-        path = paths[number % 6]
-        lines = story.files[path].splitlines(keepends=True)
-        at = [at for at, line in enumerate(lines) if "=" in line][number // 6 * 2]
-        name = lines[at].split("=")[0].strip()
-        lines[at] = lines[at].split("=")[0] + f"= written{number}\n"
-        story.commit(f"Show {name} of every order", edit={path: "".join(lines)})
-    for path, text in story.files.items():
-        (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +51,56 @@ def test_a_bare_repository_is_answered_like_its_checkout(answered, tmp_path):
         "recommend", code / ".git", *NARROW, "--current", CURRENT, "--out", tmp_path, home=out.parent / "home"
     )
     assert (bare["answer"], bare["costs"]) == (result["answer"], result["costs"])
+
+
+def test_tests_are_not_searched_in_older_trees_either(answered):
+    """As the answer says of the code: `--tests out` holds for every window."""
+    out, result, _ = answered
+    stored = recommended(out)
+    (view,) = find_runs([stored.evidence[0].runs[CURRENT]], out)
+    assert "6 files of tests: they ask nothing and are not searched" in " ".join(result["answer"])
+    assert not [name for name in view.inspection.sources if "test_" in name]
+
+
+def shown(out, *flags):
+    """(the page of the last recommendation, what it looks up about queries)."""
+    page = out.parent / "page.html"
+    succeed("report", "--out", out, "-o", page, *flags)
+    html = markup.unescape(page.read_text())
+    word = re.search(r'id="data">([^<]*)<', html)[1]
+    return html, json.loads(gzip.decompress(base64.b64decode(word)))
+
+
+def test_the_page_has_the_questions_with_what_was_found(answered):
+    out, result, _ = answered
+    html, data = shown(out)
+    assert 'id="asked-table"' in html
+    assert [run["short"] for run in data["runs"]] == [one["name"] for one in result["candidates"]]
+    subjects = [query["asked"] for query in data["queries"]]
+    assert len(subjects) == result["evidence"][0]["queries"]
+    for commit, date, subject in subjects:
+        assert re.fullmatch("[0-9a-f]{40}", commit)
+        assert date.startswith("2020-")
+        assert re.fullmatch(r"Show \w+ of every order", subject)
+    assert all(query["gold"] and len(query["top"]) == len(data["runs"]) for query in data["queries"])
+
+
+def test_without_text_nothing_that_was_written_leaves(answered):
+    """The page has no code and no subject; the JSON and the TOML never have any, and each says what it holds."""
+    out, result, code = answered
+    html, data = shown(out, "--no-text")
+    written = json.dumps(data) + html
+    assert "of every order" not in written
+    assert "order.item" not in written
+    assert "Ann" not in written
+    assert "and no code, no query, no subject of a commit and no author's name" in html
+    assert "subjects of commits, and no author's name" in shown(out)[0]
+    toml = out.parent / "chunking.toml"
+    succeed("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml, home=out.parent / "home")
+    for text in (json.dumps(result), toml.read_text()):
+        assert "no code, no subject of a commit and no author's name" in text
+        assert "of every order" not in text
+        assert "order.item" not in text
 
 
 def test_sizes_that_are_written_stay(answered):

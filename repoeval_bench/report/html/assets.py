@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -30,13 +31,22 @@ def environment(*more: Path) -> Environment:
     """Templates, also those of `more` folders, that escape everything they are given, and fail on a missing value."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader([TEMPLATES, *more]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         finalize=_shown,
     )
+    templates.filters["breakable"] = breakable
+    return templates
+
+
+def breakable(name: str) -> Markup:
+    """Return a text that a browser may break after `:`, `,`, `=` and `/`, so that it breaks no word of a long name."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[:,=/])(?=\w)", visible(name)))
 
 
 def _shown(value: object) -> object:

@@ -33,14 +33,29 @@ def compressed(content: Mapping[str, Any]) -> str:
     return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")
 
 
-def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: Sequence[str]) -> dict[str, Any]:
-    """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored."""
+def payload(
+    runs: Sequence[PageRun],
+    bm25: Sequence[PageRun | None],
+    measures: Sequence[str],
+    looks: Sequence[int] = (),
+    *,
+    text: bool = True,
+) -> dict[str, Any]:
+    """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored.
+
+    `looks` are the numbers of the runs' colours, by default their positions. Without `text` there is no code, no query
+    and no subject of a commit.
+    """
     inspections = [run.stored.inspection for run in runs]
-    files = _Files(next(filter(None, inspections), None))
+    files = _Files(next(filter(None, inspections), None) if text else None)
     columns = [[_column(run, name) for name in measures] for run in runs]
     queries = []
     for row, query_id in enumerate(runs[0].scores.query_ids):
         query = _query(query_id, runs, inspections, files)
+        if not text:
+            query.pop("text", None)
+            if commit := query.get("asked"):
+                query["asked"] = [*commit[:2], ""]
         query["repo"] = runs[0].scores.repos[row]
         query["scores"] = [[column and round(column[row], 4) for column in of_run] for of_run in columns]
         queries.append(query)
@@ -57,7 +72,10 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
         for inspection in inspections
     ]
     return {
-        "runs": [{"name": run.name, "short": run.short} for run in runs],
+        "runs": [
+            {"name": run.name, "short": run.short, "look": look}
+            for run, look in zip(runs, looks or range(len(runs)), strict=True)
+        ],
         "measures": list(measures),
         "queries": queries,
         "bm25": bm25_hits,

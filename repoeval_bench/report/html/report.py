@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.view import RunView
 
-SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
+SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
@@ -55,11 +55,13 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 
 
 # Longer than 60 lines: each name of the template has its line.
-def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendation | None = None) -> str:
+def report_page(
+    stored: Sequence[RunView], output: str, *, answer: Recommendation | None = None, text: bool = True
+) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     The head is a recommendation's `answer`, where the runs are those of its first evidence; else it says what the tests
-    say.
+    say. Single queries are shown for the best runs. Without `text` the page has no code and no subjects of commits.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
@@ -70,7 +72,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     measure = headline_measure(stored)
     worded = verdict(stored)
     metrics = runs[0].stored.metrics
-    bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code, digest = script(SCRIPTS)
     kind = "candidate" if answer else kind_of(runs)
@@ -80,6 +81,9 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
+    shown_at = order[:MOST_ROWS] if answer else sorted(order[:MOST_ROWS])
+    inspected = [runs[i] for i in shown_at]
+    bm25 = [_beside(run) for run in inspected]
     segment_table, warnings = segments(runs, measure, order)
 
     def rows_table(rows: Sequence[RankedRow]) -> Table:
@@ -129,15 +133,17 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             segments=page_table(segment_table, one_scale=True),
             warnings=warnings,
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
-            cannot_show=_cannot_show(runs),
-            no_bm25=_no_bm25(runs, bm25),
+            asks_commits=bool(answer) and answer.evidence[0].protocol == "commits",
+            holds=_holds(metrics.protocol, text=text),
+            cannot_show=_cannot_show(inspected),
+            no_bm25=_no_bm25(inspected, bm25),
             artefacts=artefacts(runs, _report_command(() if answer else stored, () if answer else bm25, output)),
             characters_note=CHARACTERS_NOTE.capitalize(),
             version=version("repoeval-bench"),
             style=style(_run_colours(stored)),
             script=code,
             script_hash=digest,
-            data=compressed(payload(runs, bm25, shown)),
+            data=compressed(payload(inspected, bm25, shown, shown_at, text=text)),
         )
     )
 
@@ -192,6 +198,17 @@ def _over(run: PageRun) -> str:
     if metrics.headline == "micro":
         return count(metrics.counts.queries, "query")
     return count(len(metrics.per_repo), "repository")
+
+
+def _holds(protocol: str, *, text: bool) -> str:
+    """Say what a page holds that its reader may not be meant to see."""
+    if not text:
+        return (
+            "The page holds scores, paths and ids, and no code, no query, no subject of a commit and no author's name."
+        )
+    holds = "The page holds source code of the benchmark's repositories, each under its own licence."
+    subjects = " It holds subjects of commits, and no author's name. --no-text leaves code and subjects out."
+    return holds + (subjects if protocol.startswith("commits") else "")
 
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:

@@ -50,7 +50,7 @@ function queryView(data) {
     count.textContent = `${found.length} of ${data.queries.length} queries`;
     list.replaceChildren(...found.map((query) => {
       const file = query.file === undefined ? "" : data.files[query.file].name.replace(/^[^/]*\//, "");
-      const scores = data.runs.map((run, at) => make("span", { class: `run${at}`, title: run.name }, make("span", { class: "key" }),
+      const scores = data.runs.map((run, at) => make("span", { class: `run${run.look}`, title: run.name }, make("span", { class: "key" }),
         number(query, at) === null ? "–" : number(query, at).toFixed(2)));
       const button = make("button", { type: "button", tabindex: -1, "data-query": query.id, "aria-current": query === current && "true" },
         query.id, make("span", { class: "mini" }, file), make("span", { class: "mini" }, ...scores));
@@ -122,7 +122,7 @@ function inspection(data, query) {
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
   if (query.asked) {
     const [commit, date, subject] = query.asked;
-    nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}: ${subject}`));
+    nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}${subject ? `: ${subject}` : ""}`));
   }
   nodes.push(...definitionTable(data, query));
   if (file && file.text !== undefined) nodes.push(...source(data, query, file));
@@ -189,7 +189,7 @@ function lane(data, query, at, height) {
   const ends = (query.own && query.own[at]) || (data.chunks[at] && data.chunks[at][query.file]);
   const ranks = query.ranks && query.ranks[at];
   if (!ends) return null;
-  const box = make("div", { class: `lane run${at}`, style: `height:${height * LINE}px` });
+  const box = make("div", { class: `lane run${data.runs[at].look}`, style: `height:${height * LINE}px` });
   for (let i = 0; 2 * i < ends.length; i++) {
     const [start, end] = [ends[2 * i], ends[2 * i + 1]];
     const rank = ranks ? ranks[i] >> 1 : 0;
