@@ -66,7 +66,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
     size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
-        _current(recommendation, size) if recommendation.current else f"Use {_named(recommendation, size)}.",
+        *(_current(recommendation, size) if recommendation.current else [f"Use {_named(recommendation, size)}."]),
         f"{_measured(recommendation, first.name)} {_risk(first)}",
         _based(recommendation),
         *_covers(recommendation),
@@ -78,6 +78,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         finds = "about as much" if less == _NONE else f"{less} less"
         lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
     lines += _own_best(recommendation)
+    lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
@@ -91,25 +92,28 @@ def _named(recommendation: Recommendation, size: str = "") -> str:
     return f"{described(recommendation.choice)}{size}"
 
 
-def _current(recommendation: Recommendation, size: str) -> str:
+def _current(recommendation: Recommendation, size: str) -> list[str]:
     """Return if switching from the current chunker is worth it: by what is found, read, and embedded again."""
     current, choice = recommendation.current, recommendation.choice
     assert current is not None
     assert choice is not None
     if not current.gains:
-        return f"Stay with {current.label}: no other candidate is expected to find more."
+        return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
         f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}{_ends(gain.ci)}"
         for gain in current.gains
     )
-    compared = ", ".join([gains, *_compared_costs(recommendation, current.label, choice.label)])
+    costs = _compared_costs(recommendation, current.label, choice.label)
+    named = _named(recommendation, size)
     if current.is_worse:
-        return f"Switch from {current.label} to {_named(recommendation, size)}: {compared}."
+        return [f"Switch from {current.label} to {named}: {', '.join([gains, *costs])}."]
     worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
-    return (
-        f"Stay with {current.label}: no candidate {worth} on your code. {_named(recommendation, size)} is expected to "
-        f"be the best one: {compared}."
-    )
+    takes = f" It takes {' and '.join(costs)}." if costs else ""
+    return [
+        f"Stay with {current.label}: no candidate {worth} on your code.",
+        f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
+        f"{gains}.{takes}",
+    ]
 
 
 def _more(difference: float) -> str:
@@ -142,13 +146,28 @@ def _cost(recommendation: Recommendation) -> list[str]:
     tokens, cost = recommendation.tokens(label), recommendation.costs.get(label)
     if cost is None:
         return []
-    query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    edit = f"an edit embeds {_percent(cost.edited or 0.0)} of its file again (the last {recommendation.edits} edits)"
-    known = [edit] if cost.edited is not None else []
-    index = f"the index has {count(cost.chunks, 'chunk')}{vectors}"
-    missing = "" if known else " No history shows what an edit embeds again."
-    return [f"What it costs: {'; '.join([*query, index, *known])}.{missing}"]
+    edit = "no history shows what an edit embeds again"
+    if cost.edited is not None and cost.edit_tokens is not None:
+        mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
+        edit = f"an edit embeds {_percent(cost.edited)} of its file again, {mean}"
+    query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
+    first, *others = [*query, f"the index has {count(cost.chunks, 'chunk')}{vectors}", edit]
+    whose = "the choice" if recommendation.current and recommendation.current.gains else "it"
+    return [" ".join([f"What {whose} costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
+
+
+_COUNTED = {"exact": "by the changed lines alone", "definitions": "by whole definitions"}
+
+
+def _lead(recommendation: Recommendation) -> list[str]:
+    """Say so where another gold turns the lead of the choice over its rival, or the rival's."""
+    lead = recommendation.lead
+    if lead is None or not lead.turned:
+        return []
+    found = " and ".join(f"{_COUNTED[gold]} {_more(difference)}" for gold, difference in lead.turned.items())
+    whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
+    return [f"The {whose} rests on the lines around a change: the choice finds {found}."]
 
 
 def _retrievers(choice: RetrieverChoice) -> str:
@@ -337,6 +356,7 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
         fact("vector_bytes", cost("vector_bytes")),
         number("edited again", cost("edited"), ".0%", missing="", key="edited"),
+        number("tokens per edit", cost("edit_tokens"), ",.0f", missing="", key="edit_tokens"),
         *(weighed if details else []),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
@@ -393,6 +413,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "costs": {label: cost.as_json() for label, cost in recommendation.costs.items()},
         "edits": recommendation.edits,
         "since": recommendation.since,
+        "lead": recommendation.lead and recommendation.lead.as_json(),
         "retrievers": [choice.as_json() for choice in recommendation.retrievers],
         "default": recommendation.default and recommendation.default.as_json(),
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
@@ -459,7 +480,8 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         clusters = cluster_count(question.n_clusters, question.clustered_by)
         files[question.protocol] = count(question.n_files, "file") if is_group else clusters
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
-    read = "Averaged over the first 12,000 characters retrieved, it finds" if over else "It finds"
+    it = "the choice" if recommendation.current and recommendation.current.gains else "it"
+    read = f"Averaged over the first 12,000 characters retrieved, {it} finds" if over else f"{it.capitalize()} finds"
     return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
 
 

@@ -11,10 +11,13 @@ import pytest
 
 from repoeval_bench.analysis.evidence import Cost
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.source import count_nws
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.history import FileEdit
-from repoeval_bench.own.recommend.costs import edited_share
+from repoeval_bench.own.recommend.costs import new_chunks
 from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import find_runs
+from repoeval_bench.runs.runner import evaluate
 from support.command import json_of, succeed
 from support.history import NAMES, checkout, python_file
 
@@ -121,9 +124,10 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
     if current["gains"]:
         (gain,) = current["gains"]
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
-        assert "of the changed lines [" in first
-        assert "tokens a query" in first
-        assert "times the embedding per edit" in first
+        text = " ".join(result["answer"][:2])
+        assert "of the changed lines [" in text
+        assert "tokens a query" in text
+        assert "times the embedding per edit" in text
 
 
 def test_every_candidate_has_its_costs(answered):
@@ -134,9 +138,30 @@ def test_every_candidate_has_its_costs(answered):
         assert cost["chunks"] == candidate["chunks"] > 0
         assert cost["vector_bytes"] == 4 * 384 * cost["chunks"]
         assert 0 < cost["edited"] < 1.5
+        assert cost["edit_tokens"] == candidate["edit_tokens"] > 0
     stored = recommended(out)
     assert stored.costs == {name: Cost(**cost) for name, cost in result["costs"].items()}
     assert stored.edits == 70
+
+
+def test_the_lead_by_another_gold_is_that_of_runs_by_it(answered):
+    """From the rankings that are stored, to the last digit."""
+    out, result, _ = answered
+    lead, choice = result["lead"], result["choice"]
+    assert lead["rival"] == CURRENT if result["current"]["gains"] else True
+    specs = {candidate["name"]: candidate["spec"] for candidate in result["candidates"]}
+    for gold, difference in lead["differences"].items():
+        means = [
+            evaluate(
+                load_benchmark(result["source"], tests="out"),
+                spec,
+                protocol=f"commits+gold={gold}",
+                retriever="bm25",
+                out=out.parent / "golds",
+            ).metrics.micro["line_recall_auc"]
+            for spec in (choice["spec"], specs[lead["rival"]])
+        ]
+        assert difference == pytest.approx(means[0] - means[1], abs=1e-9)
 
 
 def test_details_show_what_was_weighed(answered):
@@ -185,5 +210,7 @@ def test_too_few_commits_leave_docstrings(tmp_path):
 def test_an_edit_costs_the_characters_of_its_new_chunks(spec, low, high):
     before = python_file(NAMES)
     edit = FileEdit("a.py", before, before.replace("order.itemc[2]", "order.itemc[9]"))
-    assert low <= edited_share(spec, [edit, edit]) <= high
-    assert edited_share(spec, [FileEdit("a.py", before, before)]) == 0
+    new = new_chunks(spec, [edit, edit])
+    assert low <= new.share <= high
+    assert new.nws == pytest.approx(new.share * count_nws(before), rel=0.1)
+    assert new_chunks(spec, [FileEdit("a.py", before, before)]) == (0, 0)
