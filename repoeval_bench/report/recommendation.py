@@ -356,7 +356,7 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
         fact("vector_bytes", cost("vector_bytes")),
         number("edited again", cost("edited"), ".0%", missing="", key="edited"),
-        number("tokens per edit", cost("edit_tokens"), ",.0f", missing="", key="edit_tokens"),
+        fact("edit_tokens", cost("edit_tokens")),
         *(weighed if details else []),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
