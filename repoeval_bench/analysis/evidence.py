@@ -31,7 +31,7 @@ from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import QueryScores, together
+from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
@@ -102,6 +102,11 @@ class Evidence(Record):
     own_weight: float
     better: frozenset[str] = frozenset()
     worse: frozenset[str] = frozenset()
+
+    @property
+    def n_sources(self) -> int:
+        """The files that ask, where one of several windows counts once."""
+        return self.n_files if self.clustered_by == GROUP else self.n_clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

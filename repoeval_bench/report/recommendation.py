@@ -202,8 +202,7 @@ def _based(recommendation: Recommendation) -> str:
         + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
         for one in recommendation.evidence
     }
-    # A file of several windows is one cluster.
-    files = max(one.n_files if one.clustered_by == GROUP else one.n_clusters for one in recommendation.evidence)
+    files = max(one.n_sources for one in recommendation.evidence)
     return f"This is based on {' and '.join(parts.values())}, and {count(files, 'file')} of yours."
 
 

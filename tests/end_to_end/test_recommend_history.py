@@ -100,6 +100,7 @@ def test_without_text_nothing_that_was_written_leaves(answered):
     assert "subjects of commits, and no author's name" in shown(out)[0]
     toml = out.parent / "chunking.toml"
     succeed("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml, home=out.parent / "home")
+    assert "files = 6\n" in toml.read_text()
     for text in (json.dumps(result), toml.read_text()):
         assert "no code, no subject of a commit and no author's name" in text
         assert "of every order" not in text

@@ -72,7 +72,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
                 retriever=one.retriever,
                 measure=one.measure,
                 questions=one.n_queries,
-                files=one.n_files,
+                files=one.n_sources,
                 mean=float(one.means[label]),
                 opponent_mean=None if opponent not in one.means else float(one.means[opponent]),
             )
