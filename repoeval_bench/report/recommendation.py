@@ -165,9 +165,9 @@ def _lead(recommendation: Recommendation) -> list[str]:
     lead = recommendation.lead
     if lead is None or not lead.turned:
         return []
-    found = " and ".join(f"{_COUNTED[gold]} {_more(difference)}" for gold, difference in lead.turned.items())
+    turned = " and ".join(f"{_COUNTED[gold]} {_more(difference)}" for gold, difference in lead.turned.items())
     whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
-    return [f"The {whose} rests on the lines around a change: the choice finds {found}."]
+    return [f"The {whose} rests on the lines around a change: the choice finds {turned}."]
 
 
 def _retrievers(choice: RetrieverChoice) -> str:
