@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from repoeval_bench.analysis.evidence import PURPOSES
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -33,6 +34,7 @@ from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.retrievers import BESIDE
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,
@@ -106,7 +108,13 @@ def recommend_command(
     if execution.executor is None:
         start_server(request.chunkers)
     try:
-        source = benchmark_of(request.source, out / PACKS, request.tasks, ask_tests=request.tests == "all")
+        source = benchmark_of(
+            request.source,
+            out / PACKS,
+            request.tasks,
+            ask_tests=request.tests == "all",
+            resolve="names" if _needs_names(request) else "no",
+        )
     except NoTaskError as error:
         unmeasured = _unmeasured(error)
         _show(unmeasured, request, out, details=details, as_json=as_json)
@@ -151,6 +159,11 @@ def _recommend(
     of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
     past = history.data if history and of_commits else None
     return recommendation, request.model_copy(update={"source": past.source if past else source})
+
+
+def _needs_names(request: RecommendRequest) -> bool:
+    """Return whether a protocol asks for the definitions that code uses; to resolve names takes seconds."""
+    return any(Protocol.parse(name).of_definitions for name in request.protocols or PURPOSES[request.purpose])
 
 
 def _check_finished(recommendation: Recommendation) -> None:

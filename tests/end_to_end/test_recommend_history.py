@@ -107,6 +107,13 @@ def test_without_text_nothing_that_was_written_leaves(answered):
         assert "order.item" not in text
 
 
+def test_names_are_resolved_for_the_questions_that_need_them_alone(answered):
+    """To look for what code uses takes seconds, and `--for search` asks nothing of it."""
+    out, _, _ = answered
+    (manifest,) = [path for path in (out / "packs").glob("*/pack.yaml") if "commits" not in path.parent.name]
+    assert "uses:" not in manifest.read_text().replace("uses: null", "")
+
+
 def test_sizes_that_are_written_stay(answered):
     """The current chunker is a candidate of its own, and so is a `-c` with a size; another one gets every size."""
     _, result, _ = answered
