@@ -72,7 +72,8 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         *_covers(recommendation),
         *_cost(recommendation),
     ]
-    if (cheaper := decision.cheaper) is not None:
+    kept = recommendation.current.label if recommendation.current else None  # the first lines compare it already
+    if (cheaper := decision.cheaper) is not None and cheaper.name != kept:
         spec = described(recommendation.candidates[cheaper.name])
         less = _points(first.score - cheaper.score)
         finds = "about as much" if less == _NONE else f"{less} less"
@@ -165,9 +166,9 @@ def _lead(recommendation: Recommendation) -> list[str]:
     lead = recommendation.lead
     if lead is None or not lead.turned:
         return []
-    turned = " and ".join(f"{_COUNTED[gold]} {_more(difference)}" for gold, difference in lead.turned.items())
+    turned = " and ".join(f"{_more(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
     whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
-    return [f"The {whose} rests on the lines around a change: the choice finds {turned}."]
+    return [f"The {whose} depends on what counts: the choice finds {turned}."]
 
 
 def _retrievers(choice: RetrieverChoice) -> str:
@@ -212,7 +213,8 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     choice = recommendation.decision.choice
     best = max(recommendation.decision.candidates, key=lambda one: one.own)
     lead = _points(best.own - choice.own)
-    if best.name == choice.name or lead == _NONE:
+    current = recommendation.current.label if recommendation.current else None
+    if best.name in {choice.name, current} or lead == _NONE:
         return []
     behind = choice.prior - best.prior
     why = f"other repositories put it {_points(behind)} behind"
