@@ -112,7 +112,7 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     """The default embedder is not there, and nothing asks for it."""
     succeed("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
     done = bench("report", "latest", "--out", tmp_path, "-o", tmp_path / "r.html")
-    assert done.err == (f"error: the page needs jinja2 and matplotlib and pygments; run {install_command('report')}\n")
+    assert done.err == (f"error: the page needs jinja2 and matplotlib; run {install_command('report')}\n")
 
 
 @pytest.mark.parametrize(
@@ -126,5 +126,5 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
 def test_pages_are_refused_before_anything_is_computed(base, monkeypatch, tmp_path, words, what):
     monkeypatch.chdir(tmp_path)
     done = bench(*words.split(), home=tmp_path / "home")
-    needed = f"error: {what} needs jinja2 and matplotlib and pygments; run {install_command('report')}\n"
+    needed = f"error: {what} needs jinja2 and matplotlib; run {install_command('report')}\n"
     assert (done.code, done.out, done.err) == (2, "", needed)
