@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 """Folder in which run folders are written by default."""
 
-PACKS, VERIFIED = "packs", "verified"
+PACKS = "packs"
 """Folders beside the runs: the packs that `recommend` makes of code, and records of verification."""
 
 OF_STORE = ".store"
