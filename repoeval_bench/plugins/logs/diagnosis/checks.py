@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from repoeval_bench.plugins.logs.diagnosis.evidence import (
-    DEEP,
-    LEAST_DEEP,
-    TOP,
-    DiagnosisEvidence,
-    never_retrieved,
-    newer_share,
-    quantiles,
-    repeats,
-)
+from repoeval_bench.plugins.logs.diagnosis.evidence import DEEP, LEAST_DEEP, TOP, DiagnosisEvidence, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import Gap, find_gaps
+from repoeval_bench.plugins.logs.pipeline.report import latency
+from repoeval_bench.plugins.logs.pipeline.stages import freshness
 
 if TYPE_CHECKING:
     Numbers = dict[str, float | int | None]
@@ -241,11 +234,12 @@ def _segments(evidence: DiagnosisEvidence) -> Found | Missing:
     fine="no result is newer than its query may know of",
 )
 def _freshness(evidence: DiagnosisEvidence) -> Found | Missing:
-    share, n_dated = newer_share(evidence.log.rows.values(), TOP)
-    if share is None:
-        return "no query has an as_of with dated results (doc_version)"
-    numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": n_dated}
-    return Found(share > LIMITS["newer"], numbers)
+    section = freshness(evidence.log, TOP)
+    if section.missing:
+        return section.missing
+    fresh = next(figure for figure in section.figures if figure.of == "chunks")
+    numbers: Numbers = {"share of the top 10 newer than as_of": 1 - fresh.value, "results with both dates": fresh.n}
+    return Found(1 - fresh.value > LIMITS["newer"], numbers)
 
 
 _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
@@ -253,23 +247,18 @@ _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a qu
 
 @check("latency", "Does one query in ten take too long?", "latency-ms", fine="nine queries in ten are quick enough")
 def _latency(evidence: DiagnosisEvidence) -> Found | Missing:
-    if not evidence.latency:
-        return "the run has no times of its queries"
     # Scores from the cache took no time, so they say nothing about the reranker's.
-    timed = [query for query in evidence.latency.values() if "rerank" in query or not evidence.reranked]
-    if not timed:
-        return "the scores of the reranker's pairs were in the cache, so its time is not known"
-    times = {step: [query[step] for query in timed if step in query] for step in _QUICKER}
-    slowest = max(times, key=lambda step: sum(times[step]))
-    columns = {step: column for step, column in sorted(times.items(), reverse=True) if column}
-    whole = columns if len(columns) == 1 else {**columns, "both": [sum(query.values()) for query in timed]}
-    numbers: Numbers = {
-        f"{step} {name}, ms": value for step, column in whole.items() for name, value in quantiles(column).items()
-    }
-    p90 = quantiles(sum(query.values()) for query in timed)["p90"]
+    times = {q: steps for q, steps in evidence.latency.items() if "rerank" in steps or not evidence.reranked}
+    if not times:
+        in_cache = "the scores of the reranker's pairs were in the cache, so its time is not known"
+        return in_cache if evidence.latency else "the run has no times of its queries"
+    numbers: Numbers = {f"{figure.name}, ms": figure.value for figure in latency(times, {}).figures}
+    p90 = max(value for name, value in numbers.items() if name.endswith("p90, ms") and value is not None)
     if p90 <= LIMITS["latency-ms"]:
         return Found(False, numbers)
-    share = sum(times[slowest]) / sum(map(sum, times.values()))
+    totals = {step: sum(steps.get(step, 0.0) for steps in times.values()) for step in _QUICKER}
+    slowest = max(totals, key=lambda step: totals[step])
+    share = totals[slowest] / sum(totals.values())
     says = f"one query in ten takes {p90:.0f} ms or more; {slowest} takes {share:.0%} of the time: {_QUICKER[slowest]}"
     return Found(True, numbers, says)
 
@@ -366,9 +355,9 @@ def _lost(evidence: DiagnosisEvidence) -> Found:
     fine="nearly every definition that completion needs is in a chunk that was ranked",
 )
 def _definitions(evidence: DiagnosisEvidence) -> Found | None:
-    if not evidence.needed:
+    groups = dict(evidence.never_retrieved)
+    if not groups:
         return None
-    groups = never_retrieved(evidence.needed)
     numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
     missed, of = groups.pop("all definitions")
     if missed / of <= LIMITS["never-retrieved"]:

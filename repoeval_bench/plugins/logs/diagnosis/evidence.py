@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
-from repoeval_bench.plugins.logs.pipeline.stages import is_newer
 from repoeval_bench.protocols.uses import distance
-from repoeval_bench.runs.log import LogRow, Retrieved, first_rank, moment
+from repoeval_bench.runs.log import Retrieved, first_rank
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
@@ -45,8 +44,8 @@ class DiagnosisEvidence:
     """The measure that segments and queries are compared by."""
     latency: Mapping[str, Mapping[str, float]]
     """query_id -> step -> milliseconds."""
-    needed: tuple[Needed, ...] = ()
-    """Definitions that queries need; none if the protocol does not ask for definitions."""
+    never_retrieved: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of the definitions that queries need; see the function of that name."""
 
     @classmethod
     def read(cls, run: RunView, scores: QueryScores, measure: str) -> Self:
@@ -58,7 +57,7 @@ class DiagnosisEvidence:
             metrics=run.metrics,
             measure=measure,
             latency=run.timings.queries,
-            needed=needed(run.inspection, {query_id: row.ranked for query_id, row in log.rows.items()}),
+            never_retrieved=never_retrieved(run.inspection, log),
         )
 
     @property
@@ -140,62 +139,19 @@ def repeats(entries: Sequence[Retrieved]) -> float:
     return total / len(entries) if entries else 0.0
 
 
-def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
-    """Return the share of the first k results that are newer than their query's as_of, and how many have both dates."""
-    dated = [
-        newer
-        for row in rows
-        if row.as_of is not None and (as_of := moment(row.as_of)) is not None
-        for entry in row.topk
-        if entry.rank <= k and (newer := is_newer(entry, as_of)) is not None
-    ]
-    return (float(np.mean(dated)) if dated else None), len(dated)
+def never_retrieved(inspection: Inspection | None, log: JudgedLog) -> dict[str, tuple[int, int]]:
+    """Return group of definitions that queries need -> (how many no result has a line of, how many there are).
 
-
-def quantiles(times: Iterable[float]) -> dict[str, float]:
-    """Median and p90."""
-    values = np.fromiter(times, dtype=np.float64)
-    return {"median": float(np.median(values)), "p90": float(np.quantile(values, 0.9))}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
-    """A definition that a query needs."""
-
-    query_id: str
-    name: str
-    kind: str
-    tier: str
-    distance: int
-    """0 in the query's own file, 1 in its folder, and 1 more for each folder up or down."""
-    rank: int | None
-    """That of the first result with one of its gold lines."""
-
-
-def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieved]]) -> tuple[Needed, ...]:
-    """Every definition that a query of the run needs; `ranked` is query_id -> its results, best first."""
-    queries = inspection.queries if inspection else {}
-    return tuple(
-        Needed(
-            query_id=query_id,
-            name=definition.name,
-            kind=definition.kind,
-            tier=definition.tier,
-            distance=distance(query.file, definition.gold[0][0]),
-            rank=first_rank(definition.places, ranked.get(query_id, ())),
-        )
-        for query_id, query in queries.items()
-        for definition in query.definitions
-    )
-
-
-def never_retrieved(needed: Sequence[Needed]) -> dict[str, tuple[int, int]]:
-    """Return group of definitions -> (how many were never retrieved, how many there are).
-
-    The groups are all definitions, and those of each kind, distance and tier.
+    The groups are all definitions, and those of each kind, distance and tier. The distance is 0 in the query's own
+    file, 1 in its folder, and 1 more for each folder up or down. Empty if the protocol does not ask for definitions.
     """
-    groups: dict[str, list[bool]] = {"all definitions": [definition.rank is None for definition in needed]}
-    for what in ("kind", "distance", "tier"):
-        for definition in sorted(needed, key=lambda one: getattr(one, what)):
-            groups.setdefault(f"{what} {getattr(definition, what)}", []).append(definition.rank is None)
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for query_id, query in inspection.queries.items() if inspection else ():
+        row = log.rows.get(query_id)
+        for definition in query.definitions:
+            is_missed = first_rank(definition.places, row.ranked if row else ()) is None
+            away = distance(query.file, definition.gold[0][0])
+            of = (f"kind {definition.kind}", f"distance {away}", f"tier {definition.tier}")
+            for group in ("all definitions", *of):
+                groups[group].append(is_missed)
     return {name: (sum(missed), len(missed)) for name, missed in groups.items()}
