@@ -14,7 +14,7 @@ CONTENT = bytes(range(256)) * 2000
 
 @pytest.fixture
 def site(monkeypatch):
-    monkeypatch.setattr("tenacity.nap.time.sleep", lambda _: None)
+    monkeypatch.setattr("repoeval_bench.dataset.sources.download.PAUSE", 0)
     with serve(Site(files={"a.zip": CONTENT})) as running:
         yield running
 

@@ -22,6 +22,9 @@ LARGEST = 256 * 1024 * 1024
 ATTEMPTS = 4
 """Attempts after a break or a silence in the middle."""
 
+PAUSE = 0.5
+"""Seconds before the second attempt at most, doubled with each further one."""
+
 TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 """Seconds to wait for the next bytes, and for a connection."""
 
@@ -38,7 +41,7 @@ def download(url: str, target: Path, most: int = LARGEST) -> Path:
     if target.is_file():
         return target
     broken = retry_if_exception_type((httpx.ReadError, httpx.ReadTimeout, httpx.RemoteProtocolError))
-    wait = wait_random_exponential(multiplier=0.5, max=30)
+    wait = wait_random_exponential(multiplier=PAUSE, max=30)
     try:
         with httpx.Client(timeout=TIMEOUT, follow_redirects=True, headers={"Accept-Encoding": "identity"}) as client:
             Retrying(stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=broken, reraise=True)(
