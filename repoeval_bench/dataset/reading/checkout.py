@@ -11,7 +11,8 @@ import io
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +58,47 @@ def is_repository(folder: Path) -> bool:
     """Return whether a folder is the top of a checkout, a linked worktree or a submodule."""
     git = folder / ".git"
     return git.is_file() or (git / "HEAD").exists()
+
+
+def is_bare(folder: Path) -> bool:
+    """Return whether a folder is a bare repository, or the `.git` of a checkout."""
+    return (folder / "HEAD").is_file() and all((folder / name).is_dir() for name in ("objects", "refs"))
+
+
+class CommittedFiles(NamedTuple):
+    """The commit of a bare repository's HEAD, "" before the first, and the regular files in it.
+
+    `blobs` maps paths to blob ids, and `missing` counts the files whose content a partial clone lacks. `read` yields
+    (path, content) of files that are here.
+    """
+
+    commit: str
+    blobs: Mapping[str, str]
+    missing: int
+    read: Callable[[], Iterator[tuple[str, bytes]]]
+
+
+def read_bare(root: Path) -> CommittedFiles:
+    """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
+    try:
+        control, common = control_folders(root)
+        commit = head_commit(control, common)
+        blobs = dict(sorted(_committed(common, commit, "")))
+        with closing(open_objects(common, commit)) as store:
+            here = {path: blob for path, blob in blobs.items() if blob.encode() in store}
+    except UnreadableCheckoutError:
+        raise
+    except OSError as error:
+        raise UnreadableCheckoutError(error.strerror or "a file of it") from error
+    except Exception as error:  # a broken file can fail anywhere in the library
+        raise UnreadableCheckoutError("its objects are broken or incomplete") from error
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        with closing(open_objects(common, commit)) as store:
+            for path, blob in here.items():
+                yield path, store.get_raw(blob.encode())[1]  # type: ignore[arg-type]
+
+    return CommittedFiles(commit, here, len(blobs) - len(here), read)
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:

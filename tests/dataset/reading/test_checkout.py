@@ -151,6 +151,20 @@ def test_objects_of_another_repository_are_read(folder, tmp_path):
     assert read(tmp_path / "clone")[:2] == read(folder)[:2]
 
 
+def test_a_bare_repository_has_the_files_of_its_head(folder, tmp_path):
+    """It needs no worktree; what a partial clone lacks is counted."""
+    facts, files, skipped = read(folder)
+    bare = tmp_path / "shop.git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(folder), str(bare))
+    assert read(bare) == ({**facts, "changed_files": 0}, files, skipped)
+    assert open_folder(bare).name == "shop"
+    assert read(folder / ".git")[1] == files
+    blob = git(folder, "rev-parse", f"HEAD:{files[0]}").strip()
+    (folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    _, left, missing = read(folder / ".git")
+    assert (left, missing["not here"]) == (files[1:], 1)
+
+
 def test_objects_that_lead_in_a_circle_end(folder):
     lose_tree(folder)
     (folder / ".git" / "objects" / "info" / "alternates").write_text("../objects\n.\n")
