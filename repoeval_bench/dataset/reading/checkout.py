@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.files import git_blob_id
 
@@ -85,7 +85,7 @@ def read_bare(root: Path) -> CommittedFiles:
         commit = head_commit(control, common)
         blobs = dict(sorted(_committed(common, commit, "")))
         with closing(open_objects(common, commit)) as store:
-            here = {path: blob for path, blob in blobs.items() if blob.encode() in store}
+            here = {path: blob for path, blob in blobs.items() if blob.encode() in store}  # type: ignore[operator]
     except UnreadableCheckoutError:
         raise
     except OSError as error:
