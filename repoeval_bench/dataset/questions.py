@@ -93,7 +93,7 @@ class Question(BaseModel):
         own = (self.file, self.start_line, self.end_line, self.quote)
         if bool(self.places) == any(value is not None for value in own):
             raise ValueError("either file, start_line and end_line were expected, or places")
-        if not self.places and None in own[:3]:
+        if not self.places and (self.file is None or (self.start_line is None) != (self.end_line is None)):
             raise ValueError("file, start_line and end_line were expected together")
         if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
             raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
