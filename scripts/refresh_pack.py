@@ -122,35 +122,35 @@ class LeftOutError(Exception):
     """The reason why a candidate was left out."""
 
 
-def refresh_pack(recipe: Recipe, edition: str, before: str, out: Path | str) -> PackFile:
+def refresh_pack(recipe: Recipe, version: str, before: str, out: Path | str) -> PackFile:
     """Write the facts of a new edition to the folder `out`, which must not exist yet or be empty; return its manifest.
 
-    An `edition` is a year and a month such as `2027-06`; releases before the day `before` (`2027-06-01`) are taken.
+    A `version` is a year and a month such as `2027-06`; releases before the day `before` (`2027-06-01`) are taken.
     The folder is a `--source`, like a shipped pack. A notice names each candidate that was looked up. DatasetError: a
     list has too few packages that meet the criteria. After an error nothing is written.
     """
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
-        chosen = list(choose_packages(recipe, edition, before, registry))
+        chosen = list(choose_packages(recipe, version, before, registry))
         sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in chosen)
     build = BuildRequest(
         sources=sources,
         tasks=recipe.tasks,
         languages=tuple(recipe.languages),
-        name=f"{recipe.name}@{edition}",
+        name=f"{recipe.name}@{version}",
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
         pack = build_pack(build, Path(work) / "pack")
         return ship(pack, folder, [release.facts for release in chosen])
 
 
-def choose_packages(recipe: Recipe, edition: str, before: str, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
+def choose_packages(recipe: Recipe, version: str, before: str, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
     """Yield the packages of an edition, in the order of the recipe; a DatasetError if a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
     for domain, names, number, since in lists:
         n_chosen = 0
-        for name in in_order(names, f"{recipe.name}@{edition}:"):
+        for name in in_order(names, f"{recipe.name}@{version}:"):
             if n_chosen == number:
                 break
             try:
@@ -256,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write an edition to a folder; return 2 for a mistake in the request, 1 if too few packages meet the criteria."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", help="the name of a shipped pack, or the file of a recipe")
-    parser.add_argument("--edition", required=True, metavar="YYYY-MM", help="the edition's name")
+    parser.add_argument("--edition", dest="version", required=True, metavar="YYYY-MM", help="the edition's name")
     parser.add_argument(
         "--before", required=True, type=date.fromisoformat, metavar="YYYY-MM-DD", help="take releases from before"
     )
@@ -265,8 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     show_notices(lambda line: print(line, file=sys.stderr))
     try:
         recipe = read_recipe(options.pack)
-        folder = options.out or Path("packs") / f"{recipe.name}@{options.edition}"
-        content = refresh_pack(recipe, options.edition, options.before.isoformat(), folder)
+        folder = options.out or Path("packs") / f"{recipe.name}@{options.version}"
+        content = refresh_pack(recipe, options.version, options.before.isoformat(), folder)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1

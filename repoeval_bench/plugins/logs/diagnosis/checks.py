@@ -85,14 +85,14 @@ def check(name: str, question: str, *limits: str, finding: str = "", fine: str) 
 
     def register(look: Look) -> Look:
         def answer(evidence: DiagnosisEvidence) -> Check | None:
-            if (found := look(evidence)) is None:
+            if (seen := look(evidence)) is None:
                 return None
             used = {limit: LIMITS[limit] for limit in limits}
-            if isinstance(found, str):
-                return Check(name=name, status="unknown", says=found, numbers={}, limits=used)
-            says = found.says or (finding if found.is_problem else fine)
-            status: Status = "finding" if found.is_problem else "fine"
-            return Check(name=name, status=status, says=says, numbers=found.numbers, limits=used, gaps=found.gaps)
+            if isinstance(seen, str):
+                return Check(name=name, status="unknown", says=seen, numbers={}, limits=used)
+            says = seen.says or (finding if seen.is_problem else fine)
+            status: Status = "finding" if seen.is_problem else "fine"
+            return Check(name=name, status=status, says=says, numbers=seen.numbers, limits=used, gaps=seen.gaps)
 
         CHECKS.append((question, answer))
         return look
