@@ -151,12 +151,12 @@ class _Row:
     latency_ms: dict[str, float]
 
     @classmethod
-    def of(cls, row: LogRow, cluster_by: str | None) -> Self:
+    def of(cls, row: LogRow, cluster_by: str | None, *, has_text: bool) -> Self:
         """Take it from a row."""
         return cls(
             names=names_of(row, cluster_by),
             facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
-            query=row.query,
+            query=row.query if has_text else None,
             as_of=row.as_of,
             latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else {},
         )
@@ -190,7 +190,7 @@ class _Log:
                 add_place(read.places, entry)
             for file, chunks in places_of([row]).items() if names_chunks else ():
                 read.shown.setdefault(file, {}).update(chunks)
-            read.rows[row.query_id] = _Row.of(row, cluster_by)
+            read.rows[row.query_id] = _Row.of(row, cluster_by, has_text=places_chunks)
         return read
 
     @property
