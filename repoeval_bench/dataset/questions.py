@@ -80,7 +80,7 @@ class Question(BaseModel):
 
     query: Annotated[str, Field(min_length=1, pattern=r"\S")]
     id: Annotated[str, Field(min_length=1, pattern=r"^\S+$")] | None = None
-    places: tuple[_Place, ...] = Field(strict=False, min_length=1)
+    places: tuple[_Place, ...] = Field((), strict=False)
     strict: bool = True
     """Whether a place that the source lacks is a mistake; otherwise it is counted and left out."""
 
@@ -91,7 +91,7 @@ class Question(BaseModel):
         if not isinstance(row, dict):
             return row
         own = {name: row[name] for name in _Place.model_fields if name in row}
-        if bool(own) == ("places" in row):
+        if bool(own) == bool(row.get("places")):
             raise ValueError("either file, start_line and end_line were expected, or places")
         return {**{name: row[name] for name in row if name not in own}, **({"places": [own]} if own else {})}
 
