@@ -98,7 +98,7 @@ def import_run(
         cluster_by=cluster_by,
         latencies=_latencies(timings),
         known=known,
-        digests=[path and _digest(path) for path in (log, gold, corpus, timings)],
+        digests=[_digest(path) if path else None for path in (log, gold, corpus, timings)],
     )
     # The log is read again for its rows: in memory they take many times their bytes.
     return imported.store(results, created, rows())
