@@ -1,1 +1,1 @@
-"""Settings of a file in which one chunker beats another, published tables measured again, and a ranking of stored runs."""
+"""Settings in which one chunker beats another, published tables measured again, and a ranking of stored runs."""

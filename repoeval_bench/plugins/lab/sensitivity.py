@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def counts_as(self) -> tuple[str, ...]:
-        """What makes a cell another one: a measure of lines is the same under every relevance rule."""
+        """Its key: two cells of one key count once, as a measure of lines is the same under every relevance rule."""
         setting, measure = self.setting, self.comparison.measure
         protocol = setting.resolved_protocol()
         if measure.startswith(_OF_LINES):

@@ -31,10 +31,8 @@ def test_every_setting_is_run_compared_and_counted(file, benchmark, tmp_path):
     assert [cell.comparison.measure for cell in counted].count("line_recall_auc") == 2 * 2
     assert {(cell.chunker, cell.against) for cell in counted} == {("ast:max_nws=400", "fixed:max_nws=400")}
     rows = sensitivity_table(counted).rows
-    assert [(row.cells[3], row.cells[4], sum(row.cells[5:])) for row in rows] == [
-        ("nDCG@10", 6, 6),
-        ("lines found", 4, 4),
-    ]
+    counts = {row.cells[3]: (row.cells[4], sum(row.cells[5:])) for row in rows}
+    assert counts == {"nDCG@10": (6, 6), "lines found": (4, 4)}
 
 
 def test_stored_runs_are_those_of_run(file, mirror, tmp_path):
@@ -52,6 +50,6 @@ def test_mistakes_are_one_sentence(file):
     assert "did you mean 'sensitivity'" in one_sentence(bench("lab", "sensitivity", "sensitivty"), 2)
 
 
-def test_the_shipped_file_has_eighteen_protocols_for_two_retrievers():
+def test_the_shipped_file_has_fifteen_protocols_for_two_retrievers():
     requests = read_benchmark(shipped("sensitivity"), {}).requests
-    assert len(requests) == 18 * 2 * 3
+    assert len(requests) == 15 * 2 * 3
