@@ -39,12 +39,8 @@ def test_parts_of_the_benchmarks_run():
 
 
 @pytest.mark.slow
-def test_trees_of_two_sizes_are_measured_and_projected(tmp_path):
-    """Each size has a row of time and one of memory; the projection names each stage."""
-    words = ["--tree", SCRIPTS.parent / "repoeval_bench", "--megabytes", "0.1,0.3", "--plot", tmp_path / "scale.svg"]
-    done = script("bench_scale.py", *words)
+def test_trees_of_two_sizes_are_measured():
+    """Each size has a row of time and one of memory."""
+    done = script("bench_scale.py", "--tree", SCRIPTS.parent / "repoeval_bench", "--megabytes", "0.1,0.3")
     assert done.code == 0, done.err
     assert done.out.count("their peak memory") == 2
-    stages = [line.split(" | ")[0] for line in done.out.splitlines() if line.startswith("| ")]
-    assert {"| data build", "| embed, with a model"} <= set(stages)
-    assert "<svg" in (tmp_path / "scale.svg").read_text("utf-8")
