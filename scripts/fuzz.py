@@ -234,8 +234,8 @@ class Inputs:
         known = {"name": "mine-function-2k-codex", "fingerprint": "0" * 12, "level": "function", "source": "mirror"}
         benchmark = Benchmark(tasks=tasks, files=files, whole_tasks=8, whole_repos=2, **known)
         run = evaluate(benchmark, "fixed:max_nws=100", retriever="bm25", k=10, allow_sparse_qrels=True, out=folder)
-        made = cls(folder, benchmark, (run.folder,))
-        imported = made.imported(_jsonl(LOG), _jsonl(GOLD))
+        alone = cls(folder, benchmark, (run.folder,))
+        imported = alone.imported(_jsonl(LOG), _jsonl(GOLD))
         return cls(folder, benchmark, (run.folder, imported.folder))
 
     def write(self, name: str, content: bytes) -> Path:

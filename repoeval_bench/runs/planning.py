@@ -208,8 +208,8 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if maker := MAKERS.get(protocol.tasks):
-        asked: Benchmark = load(maker)(selected, **{"named": True} if protocol.query == NAMED else {})
-        return asked
+        with_questions: Benchmark = load(maker)(selected, **{"named": True} if protocol.query == NAMED else {})
+        return with_questions
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(

@@ -39,8 +39,8 @@ def test_stored_runs_are_those_of_run(file, mirror, tmp_path):
     """The command makes what `run` makes, and goes on from it."""
     where = ("--source", mirror, "--out", tmp_path / "runs")
     result = json_of("lab", "sensitivity", file, *where, home=tmp_path / "home")
-    made = {path.parent for path in (tmp_path / "runs").glob("*/manifest.json")}
-    assert (len(result), len(made)) == (10, 12)
+    folders = {path.parent for path in (tmp_path / "runs").glob("*/manifest.json")}
+    assert (len(result), len(folders)) == (10, 12)
     assert {row["verdict"] for row in result} <= {"better", "worse", "not significant", "borderline"}
 
 
