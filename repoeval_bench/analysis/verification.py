@@ -116,7 +116,7 @@ def _gains(qrels: Qrels) -> dict[str, float]:
 
 
 def _scores(run: RunView, left_out: set[str]) -> dict[str, float]:
-    """Return name -> score of each query that is not left out; if none is, also the means and ceilings."""
+    """Return name -> score of each query that is not left out; if none is, also the means."""
     rows = (row for row in run.query_rows() if row.query_id not in left_out)
     scores = {f"{name} of {row.query_id}": value for row in rows for name, value in row.measures.items()}
     return scores if left_out else scores | _means(run.metrics)
