@@ -44,6 +44,13 @@ def test_stored_runs_are_those_of_run(file, mirror, tmp_path):
     assert {row["verdict"] for row in result} <= {"better", "worse", "not significant", "borderline"}
 
 
+def test_a_chunker_that_fails_is_left_out_and_listed(file, mirror, tmp_path):
+    """The others are counted all the same."""
+    file.write_text(file.read_text().replace("chunkers: [", "chunkers: [exec:false, "))
+    done = bench("lab", "sensitivity", file, "--source", mirror, "--out", tmp_path / "runs", home=tmp_path / "home")
+    assert (done.code, "lines found" in done.out, "6 of 18 runs failed" in done.err) == (1, True, True), done.err
+
+
 def test_mistakes_are_one_sentence(file):
     file.write_text("chunkers: fixed\n")
     assert "name two or more to compare" in one_sentence(bench("lab", "sensitivity", file), 2)
