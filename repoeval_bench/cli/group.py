@@ -119,6 +119,10 @@ class CommandGroup(click.Group):
                 position = f"after {before}" if not word else f"of {word}"
                 raise click.UsageError(f"the value {position} is empty, as an unset variable leaves it; give one", ctx)
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from repoeval_bench.core.registry import GONE  # `--help` imports none
+
+            if instead := GONE.get(("command", args[0])):
+                raise click.UsageError(f"command {args[0]} was removed; choose {instead}", ctx)
             raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None or ctx.resilient_parsing:

@@ -23,6 +23,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import PACKS, choose_retriever
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig
+from repoeval_bench.runs.request import EMBEDDER
 from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def run_again(run: RunView, benchmark: Benchmark, into: Path, *, home: Path | No
         None if protocol.documents == "windows" else config.chunker,
         protocol=protocol.name,
         retriever=config.retriever,
-        **({} if config.embedder == NO_EMBEDDER else {"embedder": config.embedder}),
+        embedder=EMBEDDER if config.embedder == NO_EMBEDDER else config.embedder,
         k=config.k,
         measures=config.measures,
         skip_errors=config.skip_errors,
