@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extension_points import entry_points, extension
-from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import Executor, ProcessPool
 from repoeval_bench.runs.jobs import Workers
@@ -66,7 +65,7 @@ def choose_executor(
     """
     name, _, target = (execution.executor or "").partition(":")
     if name == LOCAL:
-        if not is_whole(target) or not 1 <= int(target) <= 10_000:
+        if not target.isdecimal() or not 1 <= int(target) <= 10_000:
             raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
         return ProcessPool(int(target))
     factory = extension(EXECUTORS, name)

@@ -25,7 +25,6 @@ from tenacity import (
 )
 
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.core.http_reader import LONGEST, TooMuchError, exchange
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.sources import SourceError
 
@@ -46,10 +45,14 @@ class Patience:
 
     connect: float = 5.0
     read: float = 30.0
-    total: float = LONGEST
+    total: float = 1800.0
     attempts: int = 4
     pause: float = 0.5
     size: int = 256 * 1024 * 1024
+
+
+class TooMuchError(Exception):
+    """The answer has more bytes than are allowed."""
 
 
 class AbsentError(SourceError):
@@ -100,18 +103,25 @@ def _client(patience: Patience) -> httpx.Client:
 
 def _transfer(client: httpx.Client, url: str, target: Path, most: int, deadline: float) -> None:
     """One request for the whole file."""
-    with exchange(client, "GET", url, seconds=deadline - time.monotonic(), most=most, raw=True) as reply:
-        if reply.status != httpx.codes.OK:
-            refusal = AbsentError if reply.status == httpx.codes.NOT_FOUND else SourceError
-            raise refusal(f"the server answers {reply.status} for {_shown(url)}")
+    with client.stream("GET", url) as reply:
+        if reply.status_code != httpx.codes.OK:
+            refusal = AbsentError if reply.status_code == httpx.codes.NOT_FOUND else SourceError
+            raise refusal(f"the server answers {reply.status_code} for {_shown(url)}")
         length = reply.headers.get("Content-Length", "")
         total = int(length) if re.fullmatch("[0-9]{1,15}", length) else None
         with progress(desc=target.name, unit="B", total=total, unit_scale=True) as bar:
-            write_atomic(target, _counted(reply.blocks, bar))
+            write_atomic(target, _within(reply.iter_raw(), bar, most, deadline))
 
 
-def _counted(blocks: Iterable[bytes], bar: tqdm[Any]) -> Iterator[bytes]:
+def _within(blocks: Iterable[bytes], bar: tqdm[Any], most: int, deadline: float) -> Iterator[bytes]:
+    """Yield the blocks, within the limits of size and time."""
+    size = 0
     for block in blocks:
+        size += len(block)
+        if size > most:
+            raise TooMuchError
+        if time.monotonic() > deadline:
+            raise TimeoutError
         yield block
         bar.update(len(block))
 
