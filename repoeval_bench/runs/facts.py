@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.visible import one_line
 
@@ -58,6 +59,8 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
                 raise UsageError(f"{path}:{number}: {name} is {value!r}; give a word, a number, true, false or nothing")
             if isinstance(value, float) and not math.isfinite(value):
                 raise UsageError(f"{path}:{number}: {name} is {value}, not a finite number; leave it empty if unknown")
+            if isinstance(value, int) and abs(value) > EXACT:
+                raise UsageError(f"{path}:{number}: {name} is {value}, above 2^53; write it as a text")
             column = columns.setdefault(name, [None] * len(query_ids))
             if query_id in indexes:
                 column[indexes[query_id]] = value

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
+from repoeval_bench.core.errors import CacheError, EmbeddingError, SpecError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import choose_embedder, find_encoder
-from repoeval_bench.embedding.housekeeping import delete
+from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.tokens import Tokens
@@ -150,19 +150,13 @@ def test_texts_that_are_cached_are_refused_as_others_are(embedder):
         embedder(",max_tokens=200").pending({"query": TEXTS, "document": [LONG]})
 
 
-def test_a_changed_model_is_seen_before_all_is_paid(server, embedder, tmp_path):
-    """One text is sent; its vector is not kept, and what the sentence says to remove is what is older."""
+def test_a_changed_model_is_seen(server, embedder, tmp_path):
+    """Its vectors are never mixed with those of the older one, which `cache verify --delete` removes."""
     embedder().encode(TEXTS[:4], "document")
-    server.seen()
     server.fail(*[{"width": 8}] * 20)
-    changed = embedder(",concurrency=4")
-    says = "gives vectors of 8 dimensions, and those in the vector cache have 384.*`repoeval-bench cache delete m`"
-    with pytest.raises(EmbeddingError, match=says):
-        changed.encode(TEXTS, "document")
-    assert sent(server) == TEXTS[4:5]
-    server.fail(*[{"width": 8}] * 20)
-    assert delete(tmp_path / "vectors", "m") == 4
-    assert embedder().encode(TEXTS, "document").shape == (24, 8)
+    with pytest.raises(CacheError, match="vectors of different lengths for one model; run repoeval-bench cache verify"):
+        embedder().encode(TEXTS, "document")
+    assert verify(tmp_path / "vectors", delete=True).removed == 4
 
 
 def test_a_policy_needs_a_tokenizer(tmp_path):
