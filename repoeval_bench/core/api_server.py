@@ -94,9 +94,7 @@ class ApiServer:
         )
 
     def _failure(self, reason: str) -> BenchError:
-        return self._api.error(
-            f"{self.url} failed {RETRIES + 1} times, at last with: {self._clean(reason)}; {self._api.resumption} later"
-        )
+        return self._api.error(f"{self.url} fails ({self._clean(reason)}); {self._api.resumption} later")
 
     def _refusal(self, error: APIStatusError) -> BenchError:
         status = error.status_code

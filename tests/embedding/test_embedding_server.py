@@ -74,7 +74,7 @@ def test_a_busy_server_is_asked_again(server, client, status):
     server.seen()
     server.fail(*[{"status": status, "headers": QUICK}] * 9)
     said = refused(client)
-    assert f"failed 6 times, at last with: HTTP {status}" in said
+    assert f"fails (HTTP {status}: " in said
     assert "[OPENAI_API_KEY]" in said
     assert len(server.seen()) == 6
 
@@ -84,9 +84,9 @@ def test_a_server_without_an_answer_is_asked_again(server, tmp_path, monkeypatch
     monkeypatch.setattr("time.sleep", lambda _: None)
     client = find_encoder(f"openai:m,base_url={server.base_url},timeout=1", tmp_path)
     server.fail(*[fault] * 9)
-    said = refused(client)
-    assert "failed 6 times" in said
-    assert reason in said
+    server.seen()
+    assert reason in refused(client)
+    assert len(server.seen()) == 6
 
 
 @pytest.mark.parametrize(
