@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
+from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -121,22 +121,23 @@ def answers(
 
     The first failure is raised once the requests that are under way have ended; no further one is sent.
     """
-    failure: BaseException | None = None
-    pool = ThreadPoolExecutor(at_once)
-    asked = {pool.submit(ask, request): request for request in requests}
-    try:
-        for future in as_completed(asked):
-            if future.cancelled():
-                continue
-            if error := future.exception():
-                failure = failure or error
-                pool.shutdown(wait=False, cancel_futures=True)
-            else:
-                yield asked[future], future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    if failure is not None:
-        raise failure
+    failures: list[BenchError] = []
+
+    def attempt(request: _Request) -> tuple[_Request, _Answer | None]:
+        if not failures:
+            try:
+                return request, ask(request)
+            except BenchError as error:
+                failures.append(error)
+        return request, None
+
+    # Not a ThreadPoolExecutor: at Ctrl-C that waits for the answers that are under way.
+    with ThreadPool(at_once) as pool:
+        for request, answer in pool.imap_unordered(attempt, requests):
+            if answer is not None:
+                yield request, answer
+    if failures:
+        raise failures[0]
 
 
 def check_no_key(owner: str, options: Iterable[str]) -> None:
