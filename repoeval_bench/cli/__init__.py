@@ -24,8 +24,6 @@ try:
     from repoeval_bench.cli.echo import echo
     from repoeval_bench.cli.examples import LINES
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
-    from repoeval_bench.cli.interrupts import interrupts_heeded
-    from repoeval_bench.cli.silent_ends import silent_ends_refused
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
@@ -101,8 +99,7 @@ def main() -> NoReturn:
     if sys.stdout is None:  # with `>&-`; the first file that is opened would get its number
         fail("standard output is closed; send it to a file or to /dev/null", 1)
     try:
-        with interrupts_heeded(), silent_ends_refused():
-            code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
