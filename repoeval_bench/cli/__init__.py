@@ -99,7 +99,6 @@ gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
 gate chunking.toml --source .
 verify latest --source FOLDER
-verify RUN --details
 verify RUN --allow py:cutter:halves
 sweep -c fixed -c ast --sizes 500,1000,1500,3000,6000
 sweep -c ast --retriever bm25

@@ -49,7 +49,7 @@ def test_help_names_every_list_in_whole_words():
         ),
         ("protocols body", ["relevant", "exclusion"]),
         ("exclusions repocoder", ["exclusion repocoder: "]),
-        ("measures judged@10", ["measure judged@10: meaning Share of the first 10"]),
+        ("measures judged@10", ["measure judged@10: Share of the first 10"]),
         ("measures nDCG@10", ["ndcg@10: ", "formula"]),
         ("datasets api", ["level api: tokenizer codex; ", "tasks 1600; repositories 8"]),
         ("retrievers hybrid", ["hybrid: ", "k0=60"]),

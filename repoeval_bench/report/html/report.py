@@ -45,7 +45,7 @@ from repoeval_bench.report.run_ranking import (
 )
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
-from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
+from repoeval_bench.report.verdict import WordedVerdict, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -91,7 +91,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
-    by_id = {run.stored.run_id: run.short for run in runs}
     differences = worded.record.differences
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
@@ -113,8 +112,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
         over=f"{metrics.headline} mean over {_over(runs[0])}",
         runs=runs,
         verdict=worded,
-        verdict_text="" if answer else worded.text,
-        advice=answer_lines(answer)[0] if answer else advice(worded.record, by_id),
+        advice=answer_lines(answer)[0] if answer else worded.text,
         evidence=answer_lines(answer)[1:] if answer else (),
         setups=setups_to_paste(answer) if answer else (),
         questions=[evidence_name(question) for question in answer.evidence] if answer else (),
