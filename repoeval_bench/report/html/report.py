@@ -25,7 +25,6 @@ from repoeval_bench.report.comparison import comparison_columns
 from repoeval_bench.report.html.payload import payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
-    differences_note,
     origin_table,
     page_table,
     score_columns,
@@ -132,7 +131,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
         )
         if differences
         else None,
-        differences_note=differences_note(differences, len(runs)) if differences else "",
         charts=[_chart(figure) for figure in figures(stored)],
         measure_title=heading(measure),
         segments=page_table(segment_table, one_scale=True),
