@@ -55,7 +55,6 @@ CALLS = {
     "data": Call(f"data fetch {DATA}"),
     "cache": Call("cache info"),
     "list": Call("list chunkers"),
-    "explain": Call("explain ndcg@10"),
     "chunker show": Call("chunker show {source.py} -c ast"),
     "chunker stats": Call(f"chunker stats -c ast {DATA}"),
     "chunker check": Call("chunker check fixed"),

@@ -18,7 +18,7 @@ def printed(redirection, *words):
 
 
 @pytest.mark.parametrize(
-    "words", [("--help",), ("list", "chunkers"), ("explain", "ast"), ("cache", "info", "--json")], ids=" ".join
+    "words", [("--help",), ("list", "chunkers"), ("list", "chunkers", "ast"), ("cache", "info", "--json")], ids=" ".join
 )
 @pytest.mark.parametrize(
     ("redirection", "sentence"),
