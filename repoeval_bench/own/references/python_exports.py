@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.python_scopes import operands
+from repoeval_bench.own.references.python_nodes import (
+    LISTS,
+    arguments_of,
+    attribute_of,
+    field,
+    inside,
+    operands,
+    string_of,
+)
+from repoeval_bench.own.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CONDITIONAL = frozenset({"if_statement", "try_statement", "for_statement", "while_statement", "with_statement"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,39 +35,38 @@ class Exports:
         return name in self.names or (not self.complete and not name.startswith("_"))
 
 
-def exports(tree: ast.Module) -> Exports:
+def exports(root: Node) -> Exports:
     """The exports of a module, read from its top-level statements."""
-    parts = [*_parts(tree)]
+    parts = [*_parts(root)]
     names = frozenset(name for part in parts for name in part or ())
     return Exports(names, bool(parts) and None not in parts)
 
 
-def _parts(tree: ast.Module) -> Iterator[list[str] | None]:
+def _parts(root: Node) -> Iterator[list[str] | None]:
     """The parts of `__all__`; None for a part that is not a literal."""
-    for statement in tree.body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id="__all__")], value=ast.expr() as value)
-                | ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr() as value)
-                | ast.AugAssign(target=ast.Name(id="__all__"), value=value)
-            ):
+    for statement in inside(root):
+        if b"__all__" not in (statement.text or b""):
+            continue
+        if statement.type in _CONDITIONAL:
+            yield None
+        for part in inside(statement) if statement.type == "expression_statement" else ():
+            value, how = field(part, "right"), attribute_of(field(part, "function") or part)
+            if value is not None and text_of(field(part, "left")) == "__all__":
                 yield from _listed(value)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr=how), args=[value])):
-                yield from _listed(ast.List([value]) if how == "append" else value) if how != "remove" else [None]
-            case ast.If() | ast.Try() | ast.For() | ast.While() | ast.With():
-                if any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(statement)):
-                    yield None
+            elif part.type == "call" and how is not None and text_of(how[0]) == "__all__":
+                arguments, _ = arguments_of(part)
+                for argument in arguments if len(arguments) == 1 else ():
+                    if text_of(how[1]) == "append":
+                        text = string_of(argument)
+                        yield [text] if text is not None else None
+                    else:
+                        yield from _listed(argument) if text_of(how[1]) != "remove" else [None]
 
 
-def _listed(value: ast.expr) -> Iterator[list[str] | None]:
-    match value:
-        case ast.BinOp(op=ast.Add()):
-            for operand in operands(value, ast.Add):
-                yield from _listed(operand)
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            words = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-            yield words
-            if len(words) < len(parts):
-                yield None
-        case _:
+def _listed(value: Node) -> Iterator[list[str] | None]:
+    for operand in operands(value, "+"):
+        parts = inside(operand) if operand.type in LISTS else [operand]
+        words = [text for part in parts if operand.type in LISTS and (text := string_of(part)) is not None]
+        yield words
+        if len(words) < len(parts):
             yield None

@@ -138,7 +138,7 @@ class Modules:
         if module is None:
             return not name.startswith("_")
         if module not in self._exports:
-            self._exports[module] = exports(module.tree)
+            self._exports[module] = exports(module.parsed.root)
         return name in self._exports[module]
 
     def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
