@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from repoeval_bench.core.errors import GrammarError
-from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse
 from repoeval_bench.own.references.python_nodes import (
     COMPREHENSIONS,
     DEFINITIONS,
+    GRAMMAR,
     LISTS,
     alias_name,
     arguments_of,
@@ -46,7 +46,7 @@ _SPLATS = frozenset({"list_splat", "list_splat_pattern", "dictionary_splat_patte
 def read_module(file: SourceFile) -> Module | None:
     """Return a file's scopes with their bindings; None if its code is nested too deeply, or without the grammar."""
     try:
-        parsed = parse(file, LANGUAGES["python"])
+        parsed = parse(file, GRAMMAR)
         marks = sorted(match["mark"][0].start_byte for match in parsed.matches(_MARKS))
         module = Module(file=file, parsed=parsed, marks=marks)
         module.scopes[parsed.root] = Scope(kind="module", name="", parent=None, node=parsed.root, module=module)
@@ -310,36 +310,18 @@ class Binder:
         node: Node,
         *,
         read_in: Scope | None = None,
-        opens: Scope | None = None,
-        imported: Imported | None = None,
-        local: bool = False,
+        **facts: Any,
     ) -> None:
-        site = self._site(role, source, read_in or scope, node, opens=opens, imported=imported, local=local)
+        site = self._site(role, source, read_in or scope, node, **facts)
         scope.declared_in.get(name, scope).names[name].append(site)
 
-    def _site(
-        self,
-        role: Role,
-        source: Node | None,
-        scope: Scope,
-        node: Node,
-        *,
-        opens: Scope | None = None,
-        imported: Imported | None = None,
-        local: bool = False,
-    ) -> PythonBinding:
+    def _site(self, role: Role, source: Node | None, scope: Scope, node: Node, **facts: Any) -> PythonBinding:
+        """Return a site at a node, with the other fields that are given."""
         span = self._module.parsed.span
         first, last = self._statement
-        return PythonBinding(
-            role=role,
-            source=bare(source) if source is not None else None,
-            scope=scope,
-            line=span(node).start,
-            lines=LineSpan(span(first).start, span(last).end),
-            opens=opens,
-            imported=imported,
-            local=local,
-        )
+        lines = LineSpan(span(first).start, span(last).end)
+        source = bare(source) if source is not None else None
+        return PythonBinding(role=role, source=source, scope=scope, line=span(node).start, lines=lines, **facts)
 
 
 def _identifiers(node: Node) -> list[Node]:

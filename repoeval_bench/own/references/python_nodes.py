@@ -27,6 +27,7 @@ SUBSCRIPTS = frozenset({"subscript", "generic_type"})
 UNIONS = frozenset({"binary_operator", "union_type"})
 TUPLES = frozenset({"tuple", "expression_list", "pattern_list", "tuple_pattern", "expression_statement"})
 LISTS = TUPLES | {"list", "list_pattern"}
+GRAMMAR = LANGUAGES["python"]
 STRINGS = frozenset({"string", "concatenated_string"})
 
 _NO_CODE = frozenset({"comment", "ERROR", "line_continuation", "keyword_separator", "positional_separator"})
@@ -191,7 +192,7 @@ def alias_name(statement: Node) -> Node:
 
 def expression_of(text: str) -> Node | None:
     """Return the expression that the text of an annotation is; None if it is not one expression."""
-    root = parse(SourceFile("", "", text), LANGUAGES["python"]).root
+    root = parse(SourceFile("", "", text), GRAMMAR).root
     statements = inside(root)
     if root.has_error or len(statements) != 1 or statements[0].type != "expression_statement":
         return None

@@ -66,7 +66,7 @@ class StaticPlaces(StaticTypes):
             literal = holder.parent
             if literal is not None and literal.type == "struct_expression":
                 return self.typed(path, child(literal, "name"))
-            return self.around(path, node) if self._names.rules(path).initializes_own else None
+            return self.around(path, node)  # of C++, in the constructor of its class
         if parent.type == "field_designator":
             return self._designated(path, parent)
         if parent.type == "field_pattern" and node == child(parent, "name"):
