@@ -97,7 +97,7 @@ def _named(node: Node) -> Iterator[tuple[Node, Node, Node]]:
         yield node, node, node
     elif (attribute := attribute_of(node)) is not None:
         yield attribute[1], attribute[1], node
-    elif node.type == "import_from_statement":
+    elif node.type in ("import_from_statement", "future_import_statement"):
         for alias in node.children_by_field_name("name"):
             named = alias.child_by_field_name("alias") or inside(alias)[-1]
             yield named, alias, named
