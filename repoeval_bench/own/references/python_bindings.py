@@ -207,9 +207,7 @@ class Binder:
         around = inner.parent or inner
         for parameter in inside(parameters):
             typed, default = parameter.child_by_field_name("type"), parameter.child_by_field_name("value")
-            written = parameter
-            if typed is not None or default is not None:
-                written = parameter.child_by_field_name("name") or inside(parameter)[0]
+            written = _written(parameter)
             many = written.type in _SPLATS  # the annotation is the type of one argument
             for name in _identifiers(written):
                 text = text_of(name)
@@ -253,7 +251,7 @@ class Binder:
             elements = inside(target)
             for index, element in enumerate(elements):
                 part = _part(bare(source), role, index, len(elements))
-                inner = inside(element)[0] if element.type in _SPLATS else element
+                inner = next(iter(inside(element)), element) if element.type in _SPLATS else element
                 known = role if part else "unknown"
                 self._target(inner, known, part or source, scope, local=local, read_in=read_in)
         elif (attribute := attribute_of(target)) and attribute[0].type == "identifier":
@@ -334,14 +332,15 @@ def _identifiers(node: Node) -> list[Node]:
 def _first_parameter(parameters: Node | None) -> str | None:
     """Return the first parameter, if it is given by its place."""
     parts = parameters.named_children if parameters is not None else []
-    first = next((part for part in parts if part.type != "comment"), None)
-    if first is not None and first.type != "identifier":
-        first = (
-            first.child_by_field_name("name") or next(iter(inside(first)), None)
-            if first.type.endswith("parameter")
-            else None
-        )
+    first = next((_written(part) for part in parts if part.type != "comment"), None)
     return text_of(first) if first is not None and first.type == "identifier" else None
+
+
+def _written(parameter: Node) -> Node:
+    """Return what a parameter binds, without its type and its default."""
+    if parameter.type not in ("default_parameter", "typed_parameter", "typed_default_parameter"):
+        return parameter
+    return parameter.child_by_field_name("name") or next(iter(inside(parameter)), parameter)
 
 
 def _function_around(scope: Scope, name: str) -> Scope:

@@ -99,8 +99,8 @@ def _named(node: Node) -> Iterator[tuple[Node, Node, Node]]:
         yield attribute[1], attribute[1], node
     elif node.type in ("import_from_statement", "future_import_statement"):
         for alias in node.children_by_field_name("name"):
-            named = alias.child_by_field_name("alias") or inside(alias)[-1]
-            yield named, alias, named
+            for named in inside(alias)[-1:]:  # none where an error left none
+                yield named, alias, named
     elif node.type == "dotted_name" and (value := expression_of(text_of(node))) is not None:  # in a pattern
         parts = inside(node)
         if len(parts) > 1 or (node.parent is not None and node.parent.type == "class_pattern"):

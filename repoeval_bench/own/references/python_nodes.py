@@ -114,7 +114,7 @@ def attribute_of(node: Node) -> tuple[Node, Node] | None:
 def subscripted(node: Node) -> tuple[Node, list[Node]]:
     """Return what a subscript is of, and its parts."""
     if node.type == "generic_type":
-        value, *lists = inside(node)
+        value, *lists = inside(node) or [node]
         return value, [bare(part) for listed in lists for part in inside(listed)]
     value = field(node, "value") or node
     parts = [bare(part) for part in node.children_by_field_name("subscript")]

@@ -179,7 +179,7 @@ class Types:
         for part in parts:
             value = (field(part, "value") or part) if part.type == "pair" else part
             if part.type == "dictionary_splat":
-                value = inside(part)[0]
+                value = next(iter(inside(part)), part)
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
