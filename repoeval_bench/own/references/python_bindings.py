@@ -91,11 +91,12 @@ class Binder:
         elif kind == "type_alias_statement" and left is not None and right is not None:
             if bare(left).type == "generic_type":
                 self._forget([part for listed in inside(bare(left))[1:] for part in inside(listed)], right)
-            self._target(alias_name(node), "value", right, scope)
+            if (name := alias_name(node)).type == "identifier":  # else it is `type(x).y = z`
+                self._target(name, "value", right, scope)
         elif kind in ("global_statement", "nonlocal_statement"):
-            for name in map(text_of, inside(node)):
+            for word in map(text_of, inside(node)):
                 is_global = kind == "global_statement"
-                scope.declared_in[name] = self._module.top if is_global else _function_around(scope, name)
+                scope.declared_in[word] = self._module.top if is_global else _function_around(scope, word)
         else:
             if kind == "for_statement" and left is not None and right is not None:
                 self._statement = node, right

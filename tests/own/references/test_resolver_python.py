@@ -430,8 +430,8 @@ def test_the_names_of_a_file_are_those_that_the_running_python_finds(path):
     """In code that the oldest supported Python knows: each name, attribute and imported name with its place."""
     file = SourceFile("r", "a.py", path.read_text("utf-8"))
     module = read_module(file)
-    found = (module.parsed.chars(written.place).start for written in names_of(module, LineSpan(0, file.n_lines)))
-    assert sorted(found) == sorted(by_python(file))
+    places = (module.parsed.chars(used.place).start for used in names_of(module, LineSpan(0, file.n_lines)))
+    assert sorted(places) == sorted(by_python(file))
 
 
 def by_python(file):
