@@ -377,6 +377,7 @@ OTHER_PYTHONS = {
     "exceptions without brackets": "try:\n    pass\nexcept KeyError, ValueError:\n    pass\n"
     "class Shelf:\n    def put(self): ...\n",
     "Python 2": "print 'x', 1\nexec 'y' in {}\nclass Shelf:\n    def put(self, (a, b)):\n        raise Error, 'x'\n",
+    "a splat of nothing": "*, = x\nx = {**, 1: 2}\nclass Shelf:\n    def put(self): ...\n",
     "an error before": "x = = 3 $\n\n\nclass Shelf:\n    def put(self): ...\n",
 }
 
