@@ -55,7 +55,7 @@ class Members:
             self._modules.steps.take()
             if isinstance(cls, Outside):
                 outside = outside or cls
-            elif sites := (*cls.names.get(name, ()), *(site for _, site in cls.members.get(name, ()))):
+            elif sites := cls.sites(name):
                 if imported := next((site.imported for site in sites if site.imported), None):
                     return self._modules.follow(imported, cls)
                 if not all(self._in_target(cls, site) for site in sites):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +26,6 @@ class PythonNames:
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
-        self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
 
     @property
     def syntax_errors(self) -> Mapping[str, int]:
@@ -53,15 +51,7 @@ class PythonNames:
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
         module = self._modules.of_file(path)
-        if module is None:
-            return None
-        if path not in self._sites:
-            sites: dict[tuple[int, str], list[Scope]] = defaultdict(list)
-            for scope, bound, own_line in module.sites():
-                sites[own_line, bound].append(scope)
-            self._sites[path] = sites
-        matches = (module.definition(scope, name, target_span) for scope in self._sites[path].get((line, name), ()))
-        return next(filter(None, matches), None)
+        return module.defined_at(line, name, target_span) if module else None
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in, other than those that the lines contain."""

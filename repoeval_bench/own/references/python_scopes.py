@@ -77,6 +77,10 @@ class Scope:
         """The qualifier of names in this scope, with a dot at its end."""
         return f"{self.name}." if self.name else ""
 
+    def sites(self, name: str) -> list[PythonBinding]:
+        """Return the sites of a name, and of the attribute of that name."""
+        return [*self.names.get(name, ()), *(site for _, site in self.members.get(name, ()))]
+
     @property
     def header(self) -> LineSpan:
         """Decorators, header and docstring of a def or class."""
@@ -141,13 +145,14 @@ class Module:
         lines = site.opens.header if site.opens else site.lines
         return CodeDefinition(self.file.name, self.cut(lines), scope.prefix + name, kind)
 
-    def sites(self) -> Iterator[tuple[Scope, str, int]]:
-        """Yield (scope, name, line) of every site of every name that may be a definition."""
-        for scope in self.scopes.values():
-            for name in dict.fromkeys((*scope.names, *scope.members)):
-                for bound in (*scope.names.get(name, ()), *(site for _, site in scope.members.get(name, ()))):
-                    if not (bound.imported or bound.local):
-                        yield scope, name, bound.line
+    def defined_at(self, line: int, name: str, target_span: LineSpan | None) -> CodeDefinition | None:
+        """The definition that has a site of this name on a line (0-based); sites in the target do not count."""
+        bound = (
+            self.definition(scope, name, target_span)
+            for scope in self.scopes.values()
+            if any(site.line == line and not (site.imported or site.local) for site in scope.sites(name))
+        )
+        return next(filter(None, bound), None)
 
     def around(self, lines: LineSpan) -> Iterator[CodeDefinition]:
         """The functions and methods whose def is above these lines, or on the first, and whose end is below that."""

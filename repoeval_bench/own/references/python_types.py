@@ -193,8 +193,7 @@ class Types:
         self._busy.add(target)
         try:
             scope, name = target.scope, target.name
-            members = [site for _, site in scope.members.get(name, ())]
-            sites = [own for own in (*scope.names.get(name, ()), *members) if own.imported is None]
+            sites = [site for site in scope.sites(name) if site.imported is None]
             self._modules.steps.take(len(sites))
             if scope.kind == "class":
                 yield from self._of_member(sites, scope, name, on)
