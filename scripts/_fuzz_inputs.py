@@ -116,7 +116,7 @@ equivalence: 0.01
 SPECS = {
     "chunker": ["ast:max_nws=800,overlap=0", "fixed:max_nws=1500", "window:lines=20,step=10", "recursive", "file"],
     "measure": ["ndcg@10", "recall@5", "line_recall@3000", "rbp:p=0.8", "mrr", "f1@3"],
-    "protocol": ["context", "body+exclusion=body", "linemap", "function+relevance=iou:0.5"],
+    "protocol": ["context", "body+exclusion=body", "coderag", "function+relevance=iou:0.5"],
     "retriever": ["bm25:k1=1.2,b=0.75", "hybrid:k=60", "dense", "jaccard"],
     "embedder": ["minilm:max_length=128", "hash:dim=64,seed=1", "st:all-mpnet-base-v2"],
 }

@@ -48,7 +48,7 @@ list chunkers
 list measures --json
 explain ndcg@10
 explain "lines found"
-explain linemap
+explain code-chunk
 explain ast
 """
 """An example a line, without `repoeval-bench`."""

@@ -16,7 +16,6 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
 from repoeval_bench.metrics import Measure, explain, is_measure
 from repoeval_bench.metrics.measure import with_cutoff
-from repoeval_bench.retrieval.expansion import Expansion
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.pack import PackFile
@@ -71,7 +70,7 @@ def explanations(name: str) -> Iterator[str]:
         yield f"fact {name}: {meant}"
 
 
-_PLAIN = ("headers", "relevance", "exclusions", "expansions", "languages", "datasets")
+_PLAIN = ("headers", "relevance", "exclusions", "languages", "datasets")
 """Lists whose rows explain a name in full."""
 
 
@@ -94,10 +93,9 @@ def _has_value(title: str, name: str) -> bool:
     from repoeval_bench.protocols.qrels import relevance_rule
 
     try:
-        {"relevance": relevance_rule, "expansions": Expansion.parse}[title](name)
-    except (KeyError, UsageError):
+        return title == "relevance" and bool(relevance_rule(name))
+    except UsageError:
         return False
-    return True
 
 
 def all_names() -> list[str]:
@@ -186,7 +184,7 @@ def _gold(protocol: Protocol) -> str:
 
 def _protocols(name: str) -> Iterator[str]:
     from repoeval_bench.protocols.exclusion import POLICIES
-    from repoeval_bench.protocols.protocol import BASELINE, Protocol
+    from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.protocols.qrels import RULES
 
     try:
@@ -198,7 +196,6 @@ def _protocols(name: str) -> Iterator[str]:
     documents = {
         "chunks": "the chunker's chunks",
         "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
-        "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
     }
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
     noun = "prompt" if protocol.tasks == "completion" else "question"

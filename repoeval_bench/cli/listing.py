@@ -102,7 +102,6 @@ LISTS: dict[str, Callable[[], Table]] = {
     "protocols": _protocols,
     "relevance": _rules("relevance", "a chunk is relevant where it", "repoeval_bench.protocols.qrels:RULES"),
     "exclusions": _rules("exclusion", "what a query may not see", "repoeval_bench.protocols.exclusion:POLICIES"),
-    "expansions": _rules("expand", "what a hit brings", "repoeval_bench.retrieval.expansion:EXPANSIONS"),
     "retrievers": _parts("retriever"),
     "rerankers": _parts("reranker"),
     "measures": _measures,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 GONE: Mapping[tuple[str, str], str] = {
     ("protocol", "prose"): "commits",
+    ("protocol", "linemap"): "code-chunk",
 }
 """Kind and name of a part that this release removes -> the part to choose instead."""
 

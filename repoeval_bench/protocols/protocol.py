@@ -26,12 +26,9 @@ Gold = Literal[
 ]
 Tasks = Literal["completion", "docstring", "tests", "commits", "questions"]
 Repositories = Literal["all", "six"]
-Documents = Literal["chunks", "windows", "baseline"]
+Documents = Literal["chunks", "windows"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
-
-BASELINE = "fixed:max_nws=1500"
-"""The chunker whose chunks are the documents of protocol `linemap`."""
 
 COMMIT_GOLDS = ("lines", "exact", "definitions")
 """The golds of protocol `commits`, the deciding one first."""
@@ -59,13 +56,11 @@ class Protocol:
     """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
     `query` is `full` or `tail:LINES`, or `named` for tests. `relevance` is a rule of `qrels.RULES`.
-    `documents` says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen),
-    or the `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a
-    query may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice
-    renames the
-    protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
-    queries are: completion tasks, own questions, or one for every documented function or test; those of `commits` are
-    in the data. A question's gold are its `places`, which `commits` calls `lines`.
+    `documents` says what is ranked: the chunker's `chunks`, or fixed `windows` (then no chunker can be chosen).
+    `exclusion` is what a query may not see, `scope` whether a query searches its repository or all of them as one.
+    Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
+    UsageError. `tasks` says what the queries are: completion tasks, own questions, or one for every documented function
+    or test; those of `commits` are in the data. A question's gold are its `places`, which `commits` calls `lines`.
     """
 
     name: str
@@ -90,8 +85,6 @@ class Protocol:
         """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
         cautions = {
             "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
-            "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage": self.documents
-            == "baseline",
             "the gold ends with the first line to be written, so it is not a search for the rest of it": self.gold
             == "prompt",
             "the lines to be found follow the query in its file, so being near helps; they are not the only "
@@ -192,11 +185,6 @@ class Protocol:
             raise UsageError(
                 f"exclusion={self.exclusion} chunks the task's file again, but the documents of {self.name} are fixed; "
                 "choose exclusion=repocoder, or another protocol"
-            )
-        if self.documents == "baseline" and self.scope == "pooled":
-            raise UsageError(
-                f"scope=pooled ranks all repositories at once, but {self.name} maps scores within one; choose "
-                "scope=repository, or another protocol"
             )
 
     @classmethod

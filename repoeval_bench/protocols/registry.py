@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from repoeval_bench.core.registry import Row
-from repoeval_bench.protocols.protocol import BASELINE, Protocol
+from repoeval_bench.protocols.protocol import Protocol
 
 _PROTOCOLS = (
     Protocol(
@@ -97,17 +97,6 @@ _PROTOCOLS = (
         headline="micro",
         users="your own questions, from the file that --queries names",
         tasks="questions",
-    ),
-    Protocol(
-        name="linemap",
-        query="full",
-        gold="prompt",
-        relevance="overlap",
-        repositories="six",
-        headline="macro",
-        users="after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
-        f"chunks of {BASELINE}, one set of documents for all",
-        documents="baseline",
     ),
 )
 

@@ -22,8 +22,8 @@ from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.dense import NAME as DENSE
-from repoeval_bench.retrieval.expansion import Expansion
 from repoeval_bench.retrieval.ranking import DIGITS
 from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
@@ -31,9 +31,8 @@ from repoeval_bench.runs.config import NO_EMBEDDER, PACK, make_config
 from repoeval_bench.runs.parts import (
     PACKS,
     choose_measures,
-    choose_retriever,
+    chunker_under,
     make_embedder,
-    make_parts,
     make_retriever,
 )
 from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, select
@@ -145,10 +144,10 @@ def replay(
     stored = stored_config(run)
     protocol = Protocol.parse(stored.protocol.name)
     check_names(stored, protocol)
-    cutters = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
+    chunker = chunker_under(protocol, None if protocol.documents == "windows" else stored.chunker)
     inputs = make_inputs(select(benchmark, protocol), protocol)
-    cut = cut_files(inputs.benchmark, protocol, cutters, skip_errors=stored.skip_errors)
-    planned = plan_of(inputs.benchmark, protocol, inputs.queries, cutters[0].spec, cut)
+    cut = cut_files(inputs.benchmark, protocol, chunker, skip_errors=stored.skip_errors)
+    planned = plan_of(inputs.benchmark, protocol, inputs.queries, chunker.spec, cut)
     ranker = make_ranker(stored, planned, allowed, home=home)
     config = config_of(stored, ranker)
     # The original run has decided whether most queries have gold.
@@ -180,17 +179,16 @@ def replay(
 
 
 def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
-    """Return (query_id -> stored ranking of the documents that the query may see, query_id -> the other ids in it)."""
+    """Return (query_id -> stored ranking of the chunks that the query may see, query_id -> the other ids in it)."""
     stored = {query_id: ranking[:k] for query_id, ranking in run.ranked().items()}
-    documents = planned.documents
-    chunks, queries = documents.chunks, planned.queries
+    chunks, queries = planned.corpus.chunks, planned.queries
     if planned.protocol.scope == "pooled":
         chunks, queries = pooled(chunks, queries)
-    excluded = excluded_chunks(planned.benchmark.tasks, documents.chunks, planned.protocol.exclusion)
+    excluded = excluded_chunks(planned.benchmark.tasks, planned.corpus.chunks, planned.protocol.exclusion)
     rankings: dict[str, Ranking] = {}
     unseen: dict[str, list[str]] = {}
     for query in queries:
-        seen = {chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
+        seen = {chunk.chunk_id for chunk in visible(query, chunks, planned.corpus.own, excluded)}
         ranked = stored.get(query.query_id, ())
         rankings[query.query_id] = tuple(hit for hit in ranked if hit[0] in seen)
         if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in seen]:
@@ -233,9 +231,8 @@ def has_model(retriever: ResolvedRetriever) -> bool:
 
 def check_names(stored: RunConfig, protocol: Protocol) -> None:
     """Raise a UsageError for a name or an option in a stored request that does not exist, the chunker's apart."""
-    retriever = choose_retriever(stored.retriever, protocol)
+    retriever = choose_retriever(stored.retriever)
     choose_measures(stored.measures, stored.k, protocol.gold)
-    Expansion.parse(stored.expand)
     check_pack(stored.pack)
     if retriever.vectors and Spec.parse(stored.embedder).name != "py":
         choose_embedder(stored.embedder)
@@ -243,7 +240,7 @@ def check_names(stored: RunConfig, protocol: Protocol) -> None:
 
 def make_ranker(stored: RunConfig, planned: Plan, allowed: Collection[str], *, home: Path | None) -> Ranker:
     """Return the retriever that a run names, or the reason why its model is not allowed or not available."""
-    retriever = choose_retriever(stored.retriever, planned.protocol)
+    retriever = choose_retriever(stored.retriever)
     measured = "vectors" in inputs_of(stored.measures)
     reason = _reason_unused(stored, retriever, allowed)
     embedder = None
@@ -258,7 +255,7 @@ def make_ranker(stored: RunConfig, planned: Plan, allowed: Collection[str], *, h
             embedder, reason = None, str(error)
     if retriever.model and not reason:
         try:
-            retriever = make_retriever(stored.retriever, planned.protocol, home=home)
+            retriever = make_retriever(stored.retriever, home=home)
         except BenchError as error:
             reason = str(error)
     return Ranker(planned=planned, retriever=retriever, embedder=embedder, reason=reason)

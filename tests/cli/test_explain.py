@@ -26,7 +26,7 @@ def explain(name):
         ("graded:iou", ["relevance graded:iou: gain = IoU"]),
         ("graded", ["relevance graded:iou", "relevance graded:levels"]),
         ("iou:0.5", ["relevance iou:T: shared lines over"]),
-        ("lines:3", ["relevance lines:N: ", "expand lines:N: "]),
+        ("lines:3", ["relevance lines:N: "]),
         ("ast:max_nws=800", ["chunker ast: "]),
         ("code-chunk", ["note", "the gold ends with the first line to be written", "trlx and betty are left out"]),
         ("repocoder", ["exclusion repocoder: "]),

@@ -57,7 +57,7 @@ def asked_otherwise(folder, **changed):
         ({"retriever": "rerank:overlap,first=nonsense"}, "unknown retriever 'nonsense'"),
         ({"chunker": "f\u0456xed:max_nws=400"}, "unknown chunker"),
         ({"measures": ["ndcg@10", "better@10"]}, "better"),
-        ({"expand": "everything"}, "expand=everything"),
+        ({"retriever": "grep:around=everything"}, "around=everything"),
         ({"pack": "pypi-40@1999-01"}, "does not ship with this version"),
         ({"pack": "pypi\u201140@2026-11"}, "is neither one that ships"),
         ({"retriever": "dense", "embedder": "nonsense:foo=1"}, "unknown embedder 'nonsense'"),

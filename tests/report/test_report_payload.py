@@ -78,12 +78,6 @@ def test_a_query_with_chunks_of_its_own_brings_them(of):
         assert any(rank > 1 for rank in query["ranks"][0])
 
 
-def test_lanes_carry_no_ranks_where_a_baselines_chunks_are_ranked(of):
-    """Under linemap a chunk that was not retrieved is none that was missed."""
-    _, result = of("linemap")
-    assert all(query["ranks"] == [None] for query in result["queries"])
-
-
 def test_the_bm25_run_beside_is_over_the_same_chunks(benchmark, tmp_path):
     """Another protocol's or chunker's BM25 run is not shown beside it; one's own does."""
     run = evaluate(benchmark, AST, retriever="jaccard", out=tmp_path)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.api.verification import verify
 from repoeval_bench.core.errors import ResultError, of_each
 from repoeval_bench.plugins.lab.verified import VerificationStatus, file_hashes, write_record
-from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.naming import check_finished, check_folder
 from repoeval_bench.runs.parts import RESULTS, VERIFIED, shown_place
@@ -96,11 +95,10 @@ def _contradictions(run: RunView) -> list[str]:
     if config is not None:
         if run.manifest.completion is None and id_of(config) != run.run_id:
             problems.append(f"what {MANIFEST} asks has the id {id_of(config)}")
-        requested = config.model_dump(include={"chunker", "embedder", "retriever", "k", "expand"})
+        requested = config.model_dump(include={"chunker", "embedder", "retriever", "k"})
         requested |= {"protocol": config.protocol.name, "fingerprint": config.fingerprint}
         stated = {
             **metrics.model_dump(),
-            "expand": metrics.expand or NOTHING,
             "fingerprint": metrics.dataset.fingerprint,
         }
         problems += [

@@ -116,7 +116,7 @@ class LeaderboardAnalysis:
     def ranker(self) -> str:
         """The retriever in one word, with the embedder if there is one."""
         first = self.leaderboard.runs[0].metrics
-        name = first.retriever.partition(":")[0] + (f" · expand {first.expand}" if first.expand else "")
+        name = first.retriever.partition(":")[0]
         return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
 
 
@@ -162,7 +162,7 @@ def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[ProtocolAgreemen
     groups: dict[tuple[object, ...], list[LeaderboardAnalysis]] = {}
     for analysis in analyses:
         first = analysis.leaderboard.runs[0].metrics
-        groups.setdefault((first.dataset.name, first.dataset.part, first.ranked_by, analysis.ranker), []).append(
+        groups.setdefault((first.dataset.name, first.dataset.part, first.retriever, analysis.ranker), []).append(
             analysis
         )
     pairs = [pair for group in groups.values() for pair in combinations(group, 2)]

@@ -25,18 +25,18 @@ from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.metrics import Lines, Measure, numbered, score_run
 from repoeval_bench.plugins.lab.placebo import placebo_problems
 from repoeval_bench.protocols.exclusion import excluded_chunks
-from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol, check_scored
+from repoeval_bench.protocols.protocol import CHOICES, Exclusion, Protocol, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import make_queries, query_policy
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.options import option
-from repoeval_bench.runs.parts import Parts, choose_measures, choose_retriever, make_retriever
+from repoeval_bench.runs.parts import Parts, choose_measures, make_retriever
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_data, check_embedder
 from repoeval_bench.runs.request import EMBEDDER_FIELD, DataRequest, RunRequest
-from repoeval_bench.runs.stages import make_line_map
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.choice import ResolvedRetriever
-    from repoeval_bench.retrieval.linemap import LineMap
     from repoeval_bench.runs.executors import Executor
 
     _Corpora = Mapping[Exclusion, Corpus]
@@ -107,17 +106,12 @@ class _Setting:
     def view(self) -> tuple[str, Exclusion]:
         return self.protocol.query, self.protocol.exclusion
 
-    @property
-    def onto_baseline(self) -> bool:
-        return self.protocol.documents == "baseline"
-
 
 class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
-    Some protocols judge every chunker on the same documents: the chunks of `fixed`. A measure of lines is the same
-    under every relevance rule, so it is a cell under the first rule only. A worker process builds the grid from its
-    first job and keeps it, so that all chunkers scored there share the results.
+    A measure of lines is the same under every relevance rule, so it is a cell under the first rule only. A worker
+    process builds the grid from its first job and keeps it, so that all chunkers scored there share the results.
     """
 
     def __init__(
@@ -153,8 +147,7 @@ class Grid:
     ) -> Grid:
         """Return the grid of a checked request."""
         protocols = make_protocols(request.protocols, request.queries, request.relevances)
-        strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
-        retrievers = tuple(make_retriever(spec, strictest, home=home) for spec in request.retrievers)
+        retrievers = tuple(make_retriever(spec, home=home) for spec in request.retrievers)
         measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
         return cls(benchmark, protocols, Parts(embedder, retrievers, home), measures)
 
@@ -163,13 +156,6 @@ class Grid:
         if protocol.exclusion not in self._counted:
             self._counted[protocol.exclusion] = count_lines(self.benchmark, protocol)
         return self._counted[protocol.exclusion]
-
-    @cached_property
-    def _baselines(self) -> dict[Exclusion, _Candidate]:
-        """Exclusion -> the baseline's chunks, for the protocols that judge all chunkers on them."""
-        settings = [setting for setting in self.settings if setting.onto_baseline]
-        corpora = self._chunk(make_chunker(BASELINE), settings)
-        return {name: _Candidate(self.benchmark, corpora[name], None, name) for name in corpora}
 
     def score_all(
         self, chunkers: Sequence[tuple[Chunker, Collection[str] | None]], executor: Executor
@@ -254,23 +240,10 @@ class Grid:
     ) -> dict[Cell, Any]:
         tasks = {task.task_id: task for setting in settings for task in setting.selected.tasks}
         queries = make_queries(tasks.values(), policy)
-        # The scores of the baseline's chunks need those of all chunks; other settings need the best ones.
-        deep = [setting for setting in settings if setting.onto_baseline]
-        whole = {task.task_id for setting in deep for task in setting.selected.tasks}
-        run = candidate.rank(retriever, queries, whole)
-        best = numbered(run.rankings, DEPTH)
-        rankings = {False: (candidate, best)}
-        if deep:
-            protocol = deep[0].protocol
-            baseline = self._baselines[protocol.exclusion]
-            line_map = candidate.onto(baseline.corpus, protocol, self._lines(protocol))
-            fully_ranked = [query for query in queries if query.query_id in whole]
-            on_lines = line_map.map(run, fully_ranked, DEPTH, candidate.excluded, baseline.excluded)
-            rankings[True] = baseline, numbered(on_lines.rankings, DEPTH)
+        by_query = numbered(candidate.rank(retriever, queries).rankings, DEPTH)
         values = {}
         for setting in settings:
-            documents, by_query = rankings[setting.onto_baseline]
-            judgements = documents.judge(setting, self._lines(setting.protocol))
+            judgements = candidate.judge(setting, self._lines(setting.protocol))
             # A missing ranking is a KeyError here, where `score_run` would count it as 0.
             ranked = {query_id: by_query[query_id] for query_id in judgements.qrels}
             scores = score_run(ranked, judgements.qrels, setting.measures, judgements.context)
@@ -306,28 +279,14 @@ class _Candidate:
         self._benchmark = benchmark
         self._embedder = embedder
         self._searchers: dict[str, Retriever] = {}
-        self._line_map: LineMap | None = None
         self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
 
-    def rank(self, retriever: ResolvedRetriever, queries: Sequence[Query], whole: Collection[str]) -> Run:
-        """Rank the best chunks, and every chunk of the repository for the queries whose id is in `whole`."""
+    def rank(self, retriever: ResolvedRetriever, queries: Sequence[Query]) -> Run:
+        """Rank the best chunks of each query."""
         if retriever.spec not in self._searchers:
             corpus = self.corpus
             self._searchers[retriever.spec] = retriever.build(corpus.chunks, corpus.own, embedder=self._embedder)
-        searcher = self._searchers[retriever.spec]
-        deep = [query for query in queries if query.query_id in whole]
-        best = searcher.search([query for query in queries if query.query_id not in whole], DEPTH, self.excluded)
-        complete = searcher.search(deep, max(1, len(list(self.corpus))), self.excluded)
-        return replace(complete, rankings={**complete.rankings, **best.rankings})
-
-    def onto(self, documents: Corpus, protocol: Protocol, lines: Lines) -> LineMap:
-        """Return the map from scores of these chunks to scores of the documents, by the lines of both.
-
-        It is made once: every caller has the same documents, and a protocol of the same exclusion.
-        """
-        if self._line_map is None:
-            self._line_map = make_line_map(self._benchmark, protocol, self.corpus, documents, lines)
-        return self._line_map
+        return self._searchers[retriever.spec].search(queries, DEPTH, self.excluded)
 
     def judge(self, setting: _Setting, lines: Lines) -> JudgedCorpus:
         """Return the judgements of a protocol, which do not depend on its query policy."""
@@ -348,7 +307,7 @@ class GridRequest(DataRequest):
 
     chunkers: tuple[str, ...] = option((), "Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")
     protocols: tuple[str, ...] = option(
-        ("context", "code-chunk", "body", "uses", "linemap"), "Protocols of the grid; repeat it.", spelled="--protocol"
+        ("context", "code-chunk", "body", "uses"), "Protocols of the grid; repeat it.", spelled="--protocol"
     )
     queries: tuple[str, ...] = option(("full", "tail:20"), "Query policies of the grid; repeat it.", spelled="--query")
     relevances: tuple[str, ...] = option(
@@ -389,10 +348,6 @@ def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> N
     _good(problems, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
     check_embedder(request.requests()[0], problems, needed=any(retriever.vectors for retriever in retrievers))
     check_data(request, {protocol.name: protocol for protocol in protocols}, home, problems)
-    for retriever in retrievers:
-        for protocol in protocols:
-            with problems.about("retrievers"):
-                choose_retriever(retriever.spec, protocol)
     specs = [chunker.spec for chunker in chunkers]
     # A misspelt chunker is reported already, and counts as one that differs from the others.
     specs += request.chunkers[len(specs) :]

@@ -111,7 +111,7 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
             checked.append(run)
     by_ranker: dict[object, list[RunView]] = {}
     for run in checked:
-        by_ranker.setdefault((run.metrics.ranked_by, run.metrics.embedder) if apart else None, []).append(run)
+        by_ranker.setdefault((run.metrics.retriever, run.metrics.embedder) if apart else None, []).append(run)
     groups = [group for same_ranker in by_ranker.values() for group in _groups(same_ranker)]
     ranked = [_leaderboard(group) for group in progress(groups, desc="rank", unit="leaderboards")]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))

@@ -27,12 +27,15 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.plugins.lab.grid import Cell, Grid, GridRequest, Scores, check_grid
 from repoeval_bench.plugins.lab.placebo import describe, placebo_offsets
-from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
+from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import make_embedder, skipped_for_language, skipped_line
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.runner import suited
+
+_BASELINE = "fixed:max_nws=1500"
+"""The chunker whose cuts the placebo moves."""
 
 _UNMATCHED = "{}: no size to match ({})"
 
@@ -188,10 +191,10 @@ def sensitivity(
         NOTICES.info(skipped_line(spec, reason))
         del named[spec]
     file_sets = grid.file_sets()
-    baselines = [make_chunker(BASELINE)] * request.placebo
+    baselines = [make_chunker(_BASELINE)] * request.placebo
     executor = suited(executor, benchmark, [*named.values(), *baselines], [grid.parts])
     parts = [files for files, _ in file_sets]
-    offsets = placebo_offsets(BASELINE, request.placebo, parts, executor) if request.placebo else []
+    offsets = placebo_offsets(_BASELINE, request.placebo, parts, executor) if request.placebo else []
     if offsets:
         NOTICES.info(describe(offsets))
     shifted = [offset.size.spec for offset in offsets if offset.matched]

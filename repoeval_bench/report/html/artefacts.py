@@ -75,7 +75,7 @@ def _facts(run: RunView) -> dict[str, str]:
         **{f"protocol: {key}": value for key, value in choices.items() if key != "name"},
         "chunker": metrics.chunker,
         "mean chunk in characters": f"{sizes.mean:.0f}" if sizes else "",
-        "retriever": metrics.ranked_by,
+        "retriever": metrics.retriever,
         "depth k": str(metrics.k),
         "embedder": metrics.embedder,
         **{f"embedder: {key}": str(value) for key, value in (config.embedder_identity if config else {}).items()},

@@ -181,7 +181,7 @@ def _first(run: PageRun, query_id: str) -> int:
 
 def _ranks(run: PageRun, query_id: str, file: str, inspection: Inspection | None) -> list[int] | None:
     """For each chunk of the query's file 2 x its rank (0 where it was not retrieved), plus 1 where it is relevant."""
-    if inspection is None or not run.ranks_own_chunks:
+    if inspection is None:
         return None
     ranks = {chunk_id: rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1)}
     relevant = run.qrels.get(query_id, {})

@@ -1,20 +1,15 @@
 """A grid's work is shared: between processes, and every distinct text is embedded once; `make` names its options."""
 
-from dataclasses import replace
-
 import pytest
 
 from end_to_end.test_make import called, checkout, variables
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import CodeDefinition, UsedDefinition
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.plugins.lab.grid import Grid, GridRequest
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from support.encoders import CountingEncoder
-from support.runs import make_together
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 
@@ -41,7 +36,7 @@ def large(monkeypatch):
 
 def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, notices):
     """Every chunker is cut once and scored once, in one of the two; the cells are the same to the last digit."""
-    settings = {"protocols": ["context", "linemap"], "queries": ["full", "tail:20"], "retrievers": ["bm25", "dense"]}
+    settings = {"protocols": ["context", "code-chunk"], "queries": ["full", "tail:20"], "retrievers": ["bm25", "dense"]}
     settings |= {"relevances": ["overlap", "iou:0.2"], "measures": ["ndcg@10", "line_recall_auc"]}
     settings |= {"placebo": 2, "embedder": "hash", "home": warm_home}
     with Counted() as pool:
@@ -60,41 +55,14 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
 
 def test_of_some_protocols_a_chunker_has_those_cells_alone(benchmark, warm_home):
     """As the sizes that are matched for them: with the scores that it has beside all others."""
-    request = GridRequest(protocols=("context", "linemap", "body"), retrievers=("bm25",))
+    request = GridRequest(protocols=("context", "code-chunk", "body"), retrievers=("bm25",))
     grid = Grid.of(benchmark, request, None, home=warm_home)
     chunker = make_chunker("ast:max_nws=400")
-    every, some = grid.score_all([(chunker, None), (chunker, {"linemap", "context"})], IN_PROCESS)
-    assert list(some) == [cell for cell in every if cell.protocol in {"linemap", "context"}]
+    every, some = grid.score_all([(chunker, None), (chunker, {"code-chunk", "context"})], IN_PROCESS)
+    assert list(some) == [cell for cell in every if cell.protocol in {"code-chunk", "context"}]
     assert 0 < len(some) < len(every)
     for cell, scores in some.items():
         assert scores.values.tolist() == every[cell].values.tolist()
-
-
-def used_elsewhere(task, benchmark):
-    """One definition, of five lines: the first of another file of the task's repository."""
-    file = next(file for file in benchmark.files[task.repo] if file.path != task.path and file.n_lines > 5)
-    return (UsedDefinition(CodeDefinition(file.name, LineSpan(0, 5), "used", "function"), "resolved"),)
-
-
-@pytest.mark.parametrize("other", ["linemap+gold=uses", "linemap+gold=uses+exclusion=body"])
-def test_protocols_of_the_baselines_chunks_score_as_each_does_alone(other, benchmark, warm_home, tmp_path):
-    """Each as a run of it: with the queries that it asks, the first or not, and what its exclusion hides."""
-    tasks = [replace(task, uses=used_elsewhere(task, benchmark)[i % 2 :]) for i, task in enumerate(benchmark.tasks)]
-    benchmark = replace(benchmark, tasks=tuple(tasks))
-    request = GridRequest(
-        protocols=(other, "linemap"), queries=("full",), relevances=("overlap",), retrievers=("bm25",)
-    )
-    (scores,) = Grid.of(benchmark, request, None, home=warm_home).score_all(
-        [(make_chunker("ast:max_nws=400"), None)], IN_PROCESS
-    )
-    options = {}
-    for cell, of_cell in scores.items():
-        (run,) = make_together(
-            benchmark, ["ast:max_nws=400"], tmp_path / cell.protocol, protocol=cell.protocol, retriever="bm25"
-        )
-        options[cell.protocol] = len(of_cell.values)
-        assert of_cell.values.tolist() == pytest.approx(run.scores.values[cell.measure].tolist()), cell
-    assert len(set(options.values())) == 2
 
 
 def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):

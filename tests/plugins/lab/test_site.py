@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 
 from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
-from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables
 from repoeval_bench.plugins.lab.report.site import site_files
 from support.runs import write_run
 
@@ -61,17 +60,3 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
         expected = [[e.rank, e.score, *(e.to_first[:1] if e.to_first else ())] for e in leaderboard.entries]
         assert [row[:3] for row in values] == expected
         assert [e.run.metrics.chunker for e in leaderboard.entries] == re.findall(r">(\w+)</th>", body)
-
-
-def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
-    """A hit that brings the lines around it has a higher ceiling."""
-    for name, expand, ceiling in (("plain", None, 0.5), ("wide", "lines:5", 0.8)):
-        ceilings = {over: {"line_rprec": ceiling} for over in ("micro", "macro")}
-        fields = {"headline_measure": "line_rprec", "expand": expand, "ceilings": ceilings}
-        write_run(tmp_path / name, {"line_rprec": [0.4] * 8}, **fields)
-    (table,) = leaderboard_tables(leaderboards(run_folders(tmp_path)))
-    names = [column.name for column in table.columns]
-    index = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]
-    assert {names[i] for i in index} == {"% of ceiling", "% of ceiling, expand lines:5"}
-    shares = {row.cells[3]: [row.cells[i] for i in index if row.cells[i] is not None] for row in table.rows}
-    assert shares == {"dense": [pytest.approx(0.8)], "dense · expand lines:5": [pytest.approx(0.5)]}

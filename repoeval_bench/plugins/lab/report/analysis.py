@@ -142,7 +142,7 @@ def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
     return {
         "dataset": leaderboard.dataset,
         "protocol": leaderboard.protocol,
-        "retriever": leaderboard.runs[0].metrics.ranked_by,
+        "retriever": leaderboard.runs[0].metrics.retriever,
         "embedder": leaderboard.runs[0].metrics.embedder,
         "measure": leaderboard.measure,
         "over": leaderboard.over,
