@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 GONE: Mapping[tuple[str, str], str] = {
     ("protocol", "prose"): "commits",
     ("protocol", "linemap"): "code-chunk",
+    ("chunker", "blocks"): "functions",
+    ("chunker", "least-nested"): "ast",
+    ("chunker", "early-split"): "fixed",
+    ("chunker", "half-overlap"): "window",
 }
 """Kind and name of a part that this release removes -> the part to choose instead."""
 

@@ -64,12 +64,12 @@ class Protocol:
     """
 
     name: str
-    query: str
     gold: Gold
-    relevance: str
-    repositories: Repositories
-    headline: Literal["micro", "macro"]
     users: str
+    query: str = "full"
+    relevance: str = "overlap"
+    repositories: Repositories = "all"
+    headline: Literal["micro", "macro"] = "micro"
     documents: Documents = "chunks"
     exclusion: Exclusion = "none"
     scope: Scope = "repository"
@@ -125,11 +125,6 @@ class Protocol:
     def blanks(self) -> bool:
         """Return whether the ground truth's lines are blanked, so that a query searches its own chunks of its file."""
         return self.exclusion in ("body", "free")
-
-    @property
-    def overridden(self) -> frozenset[str]:
-        """The choices that differ from the protocol it is named after."""
-        return frozenset(choice.partition("=")[0] for choice in self.name.split("+")[1:])
 
     def override(self, **choices: str | None) -> Protocol:
         """Return this protocol with some of `CHOICES` replaced, and a name that lists them; None keeps a choice."""

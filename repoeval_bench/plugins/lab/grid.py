@@ -403,7 +403,7 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
                 f"protocol {protocol.name} cannot be in a grid, which compares chunkers on completion tasks, each in "
                 "its own repository; leave it out"
             )
-        elif {"query", "relevance"} & set(protocol.overridden):
+        elif {"query", "relevance"} & {choice.partition("=")[0] for choice in protocol.name.split("+")[1:]}:
             results.append(
                 f"protocol {protocol.name}: the grid sets every query and relevance; give --query and --relevance"
             )
