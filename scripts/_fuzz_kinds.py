@@ -41,11 +41,11 @@ from repoeval_bench.plugins.logs.pipeline.report import pipeline_report
 from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.benchmark_file import read_benchmark
 from repoeval_bench.runs.facts import read_facts
 from repoeval_bench.runs.log import moment
 from repoeval_bench.runs.naming import find_run
-from repoeval_bench.runs.parts import choose_retriever
 from repoeval_bench.runs.records import TimeRow
 from repoeval_bench.runs.trec import read_qrels, read_run
 

@@ -294,7 +294,9 @@ class Metrics(Record):
     @property
     def around(self) -> str:
         """The rule of what grep reads with each hit; empty where a hit is read as it is."""
-        rule = Spec.parse(self.retriever).params.get("around", "") if self.retriever.startswith("grep:") else ""
+        if self.imported or not self.retriever.startswith("grep:"):
+            return ""
+        rule = Spec.parse(self.retriever).params.get("around", NOTHING)
         return "" if rule == NOTHING else rule
 
     @property
