@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 NOTHING = "none"
 """The rule that reads a hit as it is."""
 
-MOST_LINES = 10_000
-"""Most lines around a hit: more than any handwritten file has."""
-
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -42,7 +39,7 @@ class Expansion:
             return cls(None)
         # One way to write a number: the rule is part of a run's id.
         number = re.fullmatch("lines:([1-9][0-9]{0,4})", text)
-        if number is None or int(number[1]) > MOST_LINES:
+        if number is None:
             raise ValueError(text)
         return cls(int(number[1]))
 
@@ -101,7 +98,7 @@ class _EnclosingDefinitions:
 class AroundRule:
     """Reads the rule of expansion in the option of a spec, and keeps its text."""
 
-    expected: str = f"none, lines:N with a whole number from 1 to {MOST_LINES:,}, or definition"
+    expected: str = "none, lines:N such as lines:10, or definition"
 
     def __call__(self, text: str) -> str:
         """Return the text; a ValueError if it names no rule."""

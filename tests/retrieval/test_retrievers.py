@@ -194,7 +194,7 @@ def test_the_oracle_puts_the_ideal_first():
         ("rerank:overlap,max_length=9", "unknown option"),
         ("rerank:m,max_length=x", "max_length is a whole number"),
         ("hybrid:plain", "is not key=value"),
-        ("grep:around=parent", "around is none, lines:N with a whole number from 1 to 10,000, or definition"),
+        ("grep:around=parent", "around is none, lines:N such as lines:10, or definition"),
         ("rerank:overlap,first=grep+around=lines:3", r"grep \(without around\)"),
     ],
 )

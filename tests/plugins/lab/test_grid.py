@@ -184,9 +184,9 @@ def test_what_is_wrong_with_the_data_is_reported_with_the_rest():
     actual = wrong(**grid, repos=["nope", "nein"])
     for piece in ("protocol 'q'", "repository 'nope'", "repository 'nein'"):
         assert [sentence for sentence in actual if piece in sentence], piece
-    grid["protocols"] = ["coderag", "code-chunk", "context"]
+    grid["protocols"] = ["code-chunk", "context"]
     none = "protocol {} scores none of leopard-ai_betty; choose other repositories or repositories=all"
-    assert wrong(**grid, repos=["leopard-ai/betty"]) == [none.format("coderag"), none.format("code-chunk")]
+    assert wrong(**grid, repos=["leopard-ai/betty"]) == [none.format("code-chunk")]
 
 
 def test_a_limit_passes_over_what_one_of_the_protocols_does_not_score():
@@ -232,7 +232,7 @@ def test_usual_protocols_that_score_nothing_are_left_out_and_named(notices):
     assert scoring_protocols(GridRequest(repos=("CarperAI_trlx",))) == ("context", "body", "uses")
     assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in notices
     assert scoring_protocols(GridRequest()) == GridRequest().protocols
-    assert len(notices) == 2
+    assert len(notices) == 1
 
 
 def test_noise_is_spoken_of_where_it_was_measured():
