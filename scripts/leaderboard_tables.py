@@ -76,7 +76,8 @@ class Sized:
     def ranker(self) -> str:
         """The retriever in one word, with the embedder if there is one."""
         first = self.board.runs[0].metrics
-        name = first.retriever.partition(":")[0] + (f" · expand {first.expand}" if first.expand else "")
+        name, _, options = first.retriever.partition(":")
+        name += f" · {options}" if name == "grep" and options != "around=none" else ""
         return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
 
     def named(self, run_id: str) -> Row:

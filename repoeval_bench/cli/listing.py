@@ -111,7 +111,6 @@ LISTS: dict[str, Callable[[], Table]] = {
     "protocols": _protocols,
     "relevance": partial(_texts, "relevance", "a chunk is relevant where it", f"{_PROTOCOLS}.qrels:RULES"),
     "exclusions": partial(_texts, "exclusion", "what a query may not see", f"{_PROTOCOLS}.exclusion:POLICIES"),
-    "expansions": partial(_texts, "expand", "what a hit brings", "repoeval_bench.retrieval.expansion:EXPANSIONS"),
     "retrievers": partial(_parts, "retriever"),
     "rerankers": partial(_parts, "reranker"),
     "measures": _measures,
@@ -234,7 +233,7 @@ def _gold(protocol: Protocol) -> str:
 
 def _protocol(name: str) -> str:
     from repoeval_bench.protocols.exclusion import POLICIES
-    from repoeval_bench.protocols.protocol import BASELINE, Protocol
+    from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.protocols.qrels import RULES
 
     protocol = Protocol.parse(name)
@@ -243,7 +242,6 @@ def _protocol(name: str) -> str:
     documents = {
         "chunks": "the chunker's chunks",
         "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
-        "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
     }
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
     noun = "prompt" if protocol.tasks == "completion" else "question"

@@ -21,7 +21,9 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.validation import STRICT, Count, Plain
+from repoeval_bench.retrieval.expansion import NOTHING
 
 SCHEMA: Final = 6
 """Version of the layout; a folder of another version is refused."""
@@ -113,7 +115,7 @@ class RunConfig(Record):
 
     `embedder_identity` is all that decides a vector (model, weights, maximum length, pooling, precision),
     `retriever_identity` all that decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
-    identity of the benchmark's definition, `name@version`. `expand` is the rule by which a hit brings more lines.
+    identity of the benchmark's definition, `name@version`.
     """
 
     dataset: str
@@ -128,7 +130,6 @@ class RunConfig(Record):
     skip_errors: bool
     pack: str
     retriever_identity: Plain
-    expand: str = "none"
 
 
 class ImportSource(Record):
@@ -259,7 +260,6 @@ class Metrics(Record):
     embedder: str
     retriever: str
     k: Count
-    expand: str | None = None
     completion: str | None = None
     counts: Counts
     chunk_nws: Sizes | None = None
@@ -281,9 +281,12 @@ class Metrics(Record):
         return self.macro if mean == "macro" else self.micro
 
     @property
-    def ranked_by(self) -> str:
-        """The retriever, and the rule of expansion if there is one."""
-        return f"{self.retriever} · expand {self.expand}" if self.expand else self.retriever
+    def around(self) -> str:
+        """The rule of what grep reads with each hit; empty where a hit is read as it is."""
+        if self.imported or not self.retriever.startswith("grep:"):
+            return ""
+        rule = Spec.parse(self.retriever).params.get("around", NOTHING)
+        return "" if rule == NOTHING else rule
 
     @property
     def headline_means(self) -> dict[str, float]:
