@@ -70,7 +70,7 @@ class Sized:
         """The first columns of every table."""
         first = self.board.runs[0].metrics
         names = {"dataset": self.board.dataset, "protocol": self.board.protocol}
-        return names | {"retriever": first.ranked_by, "embedder": first.embedder}
+        return names | {"retriever": first.retriever, "embedder": first.embedder}
 
     @property
     def ranker(self) -> str:
@@ -218,7 +218,7 @@ def protocol_rows(boards: Sequence[Sized]) -> Iterator[Row]:
     groups: dict[tuple[object, ...], list[Sized]] = {}
     for sized in boards:
         first = sized.board.runs[0].metrics
-        groups.setdefault((first.dataset.name, first.dataset.part, first.ranked_by, sized.ranker), []).append(sized)
+        groups.setdefault((first.dataset.name, first.dataset.part, first.retriever, sized.ranker), []).append(sized)
     for one, other in (pair for group in groups.values() for pair in combinations(group, 2)):
         if one.board.protocol == other.board.protocol:
             continue
