@@ -269,7 +269,7 @@ def tables(runs: Sequence[RunView], updates: Sequence[Row]) -> dict[str, str]:
     """Return file name -> CSV of every table that has a row."""
     by_ranker: dict[tuple[str, str], list[RunView]] = {}
     for run in runs:
-        by_ranker.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
+        by_ranker.setdefault((run.metrics.retriever, run.metrics.embedder), []).append(run)
     ranked = [board for group in by_ranker.values() for board in leaderboards(group).ranked]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     boards = [Sized(board) for board in ranked if len(board.runs) > 1]
