@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._syntax import language_option, resolve_language
-from repoeval_bench.chunkers._tokens import Sized, check_least
+from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
@@ -46,8 +47,10 @@ class AstChunker(Sized):
     def check(self) -> None:
         """Refuse a given least size above the size; the default is not checked."""
         Sized.check(self)
-        if self.min_nws != LEAST:
-            check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)
+        if self.min_nws != LEAST and self.max_tokens is None and self.min_nws > self.max_nws:
+            raise SpecError(
+                f"chunker ast: min_nws={self.min_nws} is above max_nws={self.max_nws}; choose a min_nws up to max_nws"
+            )
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line.

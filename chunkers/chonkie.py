@@ -4,9 +4,6 @@ Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "char
 CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
 than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size of those of
 `ast:max_nws=1500`; the realised size is printed beside every score.
-
-chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. For each file the unit is the one in which every
-slice equals the chunk's text.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from repoeval_bench.chunkers._adapters import Peer, spans_of
+from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
 from repoeval_bench.core.alone import alone
@@ -27,29 +24,13 @@ from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
 _CHARACTERS = 2048
-_KINDS = {
+_KINDS = {  # the others need a model
     "code": "CodeChunker",
     "recursive": "RecursiveChunker",
     "sentence": "SentenceChunker",
     "token": "TokenChunker",
     "fast": "FastChunker",
 }
-_NEED_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Kinds(OneOf):
-    """One of chonkie's kinds; kinds that need a model are refused with the reason."""
-
-    words: tuple[str, ...] = tuple(_KINDS)
-
-    def __call__(self, text: str) -> str:
-        """The kind."""
-        if text in _NEED_A_MODEL:
-            raise SpecError(
-                f"chunker chonkie: kind={text} needs a model and is not offered; choose from {', '.join(self.words)}"
-            )
-        return OneOf.__call__(self, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +38,7 @@ class ChonkieChunker(Peer):
     """chonkie's chunkers that need no model; a chunk may start or end in the middle of a line."""
 
     name: ClassVar[str] = "chonkie"
-    kind: str = option("code", "which of chonkie's chunkers", _Kinds())
+    kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
     chunk_size: int = option(
         _CHARACTERS, "characters of a chunk, whitespace included; bytes of kind=fast", Whole(1, LARGEST)
     )
@@ -81,7 +62,7 @@ class ChonkieChunker(Peer):
         check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Return the pieces' spans in characters, whichever unit the library reports."""
+        """Return the pieces' spans; None if a piece is not what the file holds there."""
         language = self.language_in(file)
         size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
         try:
@@ -91,7 +72,9 @@ class ChonkieChunker(Peer):
                 f"{file.name}: chonkie's kind=fast cuts bytes, and cut a character in two; take a larger chunk_size, "
                 "or another kind"
             ) from None
-        return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
+        if any(file.text[piece.start_index : piece.end_index] != piece.text for piece in pieces):
+            return None
+        return [(piece.start_index, piece.end_index) for piece in pieces]
 
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""

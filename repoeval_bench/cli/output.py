@@ -50,8 +50,8 @@ INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
 """A file that is read; a missing one is a usage error in every command."""
 
 OUTPUT = _Output()
+OUTPUT_CSV = _Output("CSV", ".csv")
 OUTPUT_HTML = _Output("HTML", ".html", ".htm")
-OUTPUT_JSON = _Output("JSON", ".json")
 OUTPUT_JSONL = _Output("JSONL", ".jsonl", ".ndjson")
 OUTPUT_TOML = _Output("TOML", ".toml")
 OUTPUT_XML = _Output("XML", ".xml")
@@ -128,5 +128,5 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 def title_of(run: RunView) -> str:
     """Return the run's name in a heading."""
     metrics = run.metrics
-    name = run.label or (metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}")
+    name = run.label or (metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.retriever}")
     return f"{name}: {metrics.dataset.label}"

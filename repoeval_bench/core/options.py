@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, get_args
 
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.numbers import EXACT, parse_number
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import nearest
 
 Value = str | float | None
@@ -69,7 +69,7 @@ class Number:
 
     def __call__(self, text: str) -> float:
         """The number."""
-        value = parse_number(text)
+        value = float(text)
         inside = self.low <= value <= self.high if self.ends else self.low < value < self.high
         if not inside or not math.isfinite(value):
             raise ValueError(text)

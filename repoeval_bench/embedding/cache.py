@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import CacheError, EmbeddingError, ending_with
+from repoeval_bench.core.errors import CacheError, ending_with
 from repoeval_bench.core.parts import Embedded, Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
-from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
-from repoeval_bench.embedding.storage import Kind, VectorCache, key_prefix, model_name, text_key
+from repoeval_bench.embedding.long_text import HEADS, OPTIONS, LongText, cut
+from repoeval_bench.embedding.storage import MEND, Kind, VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -38,10 +37,8 @@ class CachedEmbedder:
         self._model = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
-        self._noted = False
-        self._bytes: int | None = None
-        """Length of a stored vector, where one is known."""
-        self._checked = False
+        self._lengths: set[int] = set()
+        """Lengths of the vectors that were read so far: one, unless a server's model has changed."""
         self.texts_embedded = 0
         """Number of texts that were encoded so far, because the cache lacked them."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
@@ -55,14 +52,9 @@ class CachedEmbedder:
         """The encoder of the texts that are not cached."""
         return self._encoder
 
-    @property
-    def stores(self) -> bool:
-        """Return whether other processes find the vectors that this one makes."""
-        return not self._cache.read_only
-
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
-        return self._policies[role] not in WHOLE
+        return self._policies[role] != "mean"
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
         """Tokens of each text before truncation, special ones and the role's prompt included; cached.
@@ -119,10 +111,6 @@ class CachedEmbedder:
         count, limit = self._encoder.count_tokens, self.max_tokens
         return count is None or limit is None or count([part], role)[0] <= limit
 
-    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
-        """Return the number of vectors: one for each text, or under `max` one for each window."""
-        return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
-
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them.
 
@@ -144,9 +132,6 @@ class CachedEmbedder:
     def _missing(self, texts: Iterable[str], role: Role) -> list[str]:
         keys = {text: self._key(text, role, "vector") for text in texts}
         present = self._cache.present(keys.values())
-        if self._bytes is None and present:
-            (stored,) = self._cache.read([next(key for key in keys.values() if key in present)])
-            self._bytes = len(stored) if stored else None
         return [text for text, key in keys.items() if key not in present]
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
@@ -161,10 +146,6 @@ class CachedEmbedder:
         before = self._encoder.usage
         counts = {role: self.count_tokens(of_role, role) for role, of_role in missing.items() if of_role}
         n_texts = sum(len(missing[role]) for role in counts)
-        if n_texts or not self._noted:
-            self._noted = True
-            lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone, as they cannot be kept"
-            self._cache.note(lack if n_texts else f"no vectors of {self.spec} are missing")
         if not n_texts:
             return Embedded(0, {})
         self._encoder.check({role: missing[role] for role in counts})
@@ -181,34 +162,15 @@ class CachedEmbedder:
         return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
 
     def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
-        if self._bytes and not self._checked and self.identity.get("weights_sha256", "") is None and len(texts) > 1:
-            # A server's model may have changed since: one text shows that before all are paid for.
-            self._encode(texts[:1], role, tokens[:1], read[:1], bar)
-            texts, tokens, read = texts[1:], tokens[1:], read[1:]
         for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
-            self._check_length(len(values[0]))
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
             self.texts_embedded += len(positions)
             bar.update(sum(read[position] for position in positions))
 
-    def _check_length(self, length: int) -> None:
-        """Refuse new vectors that those in the cache cannot be compared with."""
-        if self._bytes not in {None, length}:
-            raise EmbeddingError(
-                f"{self.spec} gives vectors of {length // 4:,} dimensions, and those in the vector cache have "
-                f"{(self._bytes or 0) // 4:,}, so its model has changed; remove them with `repoeval-bench cache delete "
-                f"{shlex.quote(model_name(self.identity))}`, and run the same command again"
-            )
-        self._bytes, self._checked = length, True
-
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
-
-        A text in several windows has their mean, under `max` too: a measure of how much results differ needs one
-        vector of each.
-        """
+        """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
         parts = self.parts(texts, role)
         rows = self._vectors(_flat(parts), role)
         if len(rows) == len(parts):
@@ -218,20 +180,13 @@ class CachedEmbedder:
         unit: NDArray[np.float32] = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
         return unit
 
-    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """Return float32 (m, dim) unit rows and how many of them each text has: under `max` one for each window."""
-        if self._policies[role] != "max":
-            return self.encode(texts, role), [1] * len(texts)
-        parts = self.parts(texts, role)
-        return self._vectors(_flat(parts), role), [*map(len, parts)]
-
     def _vectors(self, parts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), in the order of `parts`; each vector is checked again when it is read."""
         values = self._stored(parts, role)
         if not values:
             return np.zeros((0, 0), dtype=np.float32)
-        dims = {len(value) for value in values}
-        if len(dims) != 1 or (size := dims.pop()) == 0 or size % 4:
+        self._lengths.update(map(len, values))
+        if len(self._lengths) != 1 or not all(size and size % 4 == 0 for size in self._lengths):
             raise self._broken("vectors of different lengths for one model")
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         norms = np.einsum("ij,ij->i", vectors, vectors)
@@ -240,22 +195,16 @@ class CachedEmbedder:
         return vectors.astype(np.float32, copy=False)
 
     def _broken(self, what: str) -> CacheError:
-        return CacheError(f"the vector cache {self._cache.folder} holds {what}; {self._cache.mend}")
+        return CacheError(f"the vector cache {self._cache.folder} holds {what}; {MEND}")
 
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""
         keys = [self._key(part, role, "vector") for part in parts]
-        # Mostly all are cached. Encoding once is enough, unless another process empties the cache meanwhile.
-        for attempt in range(4):
-            if attempt:
-                self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
-            values = [value for value in self._cache.read(keys) if value is not None]
-            if len(values) == len(keys):
-                return values
-        raise CacheError(
-            f"the vector cache {self._cache.folder} is emptied by another process while it is read; "
-            "run the same command again when that is done"
-        )
+        values = self._cache.read(keys)
+        if None in values:
+            self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
+            values = self._cache.read(keys)
+        return [value for value in values if value is not None]
 
     def _integers(
         self, texts: Iterable[str], role: Role, kind: Kind, compute: Callable[[list[str]], Iterable[int]]

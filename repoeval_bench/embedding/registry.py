@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repoeval_bench.core.options import Number, OneOf, Option, Text, Whole
+from repoeval_bench.core.options import OneOf, Option, Text, Whole
 from repoeval_bench.core.registry import Row
 from repoeval_bench.embedding.device import Device
 from repoeval_bench.embedding.long_text import OPTIONS as LONG_TEXT
@@ -68,10 +68,9 @@ EMBEDDERS = (
             "batch": Option(64, "texts in one request", Whole(1)),
             "concurrency": Option(4, "requests that are under way at a time", Whole(1)),
             "timeout": Option(60, "seconds that a request may take", Whole(1)),
-            "price": Option(None, "what a million tokens cost", Number(0)),
-            "cost_limit": Option(None, "sends nothing that could bring the cost of a command above this", Number(0)),
         },
         target="MODEL",
+        requires=("openai",),
     ),
     Row(
         name="hash",

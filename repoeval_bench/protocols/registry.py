@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from repoeval_bench.core.registry import Row
-from repoeval_bench.protocols.protocol import BASELINE, Protocol
+from repoeval_bench.protocols.protocol import Protocol
 
 _PROTOCOLS = (
     Protocol(
         name="context",
-        query="full",
         gold="context",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
         users="this project's default: query the whole prompt, gold its lines and the function to be written",
     ),
     Protocol(
         name="code-chunk",
-        query="full",
         gold="prompt",
-        relevance="overlap",
         repositories="six",
         headline="macro",
         users="the RepoEval evaluation of supermemoryai/code-chunk",
     ),
     Protocol(
         name="coderag",
-        query="full",
         gold="prompt",
-        relevance="overlap",
         repositories="six",
         headline="macro",
         users="CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their "
@@ -39,9 +31,6 @@ _PROTOCOLS = (
         name="body",
         query="tail:20",
         gold="body",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
         users="RepoCoder's window: query the last 20 lines of the prompt, gold the lines to be written",
     ),
     Protocol(
@@ -49,65 +38,36 @@ _PROTOCOLS = (
         query="tail:20",
         gold="uses",
         relevance="definitions",
-        repositories="all",
-        headline="micro",
         users="completion: query the prompt's last 20 lines, gold the definitions that the lines to be written use and "
         "the prompt does not show",
         exclusion="free",
     ),
     Protocol(
         name="docstring",
-        query="full",
         gold="places",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
         users="code search: query the first paragraph of a function's docstring, gold the function; all docstrings of "
         "functions are blanked",
         tasks="docstring",
     ),
     Protocol(
         name="tests",
-        query="full",
         gold="places",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
         users="code search: query the words of a test's name and its docstring, gold the definitions that it calls; "
         "tests are not searched",
         tasks="tests",
     ),
     Protocol(
         name="commits",
-        query="full",
         gold="lines",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
         users="code search: query the subject of a later commit, gold the lines that it changed in the tree before, "
         "with five lines around; a pack of `data build CHECKOUT --commits` has them",
         tasks="commits",
     ),
     Protocol(
         name="questions",
-        query="full",
         gold="places",
-        relevance="overlap",
-        repositories="all",
-        headline="micro",
         users="your own questions, from the file that --queries names",
         tasks="questions",
-    ),
-    Protocol(
-        name="linemap",
-        query="full",
-        gold="prompt",
-        relevance="overlap",
-        repositories="six",
-        headline="macro",
-        users="after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
-        f"chunks of {BASELINE}, one set of documents for all",
-        documents="baseline",
     ),
 )
 

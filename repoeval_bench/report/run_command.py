@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.shipped import edition_of
-from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import usual_measures
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, shell_line
@@ -35,7 +34,6 @@ def run_command(run: RunView) -> str:
         protocol=metrics.protocol,
         retriever=metrics.retriever,
         embedder=metrics.embedder if embedded else EMBEDDER,
-        expand=metrics.expand or NOTHING,
         k=metrics.k,
         measures=config.measures if config and config.measures != usual_measures(config.protocol.gold) else (),
         skip_errors=bool(config and config.skip_errors),

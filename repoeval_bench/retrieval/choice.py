@@ -10,6 +10,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.registry import ResolvedSpec, choose, known
 from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.retrieval.expansion import NOTHING
 
 if TYPE_CHECKING:
     from repoeval_bench.retrieval.scope import Chunks
@@ -37,6 +38,11 @@ class ResolvedRetriever:
         """Number of results of the first stage that are reranked; None for other retrievers."""
         k_raw: int | None = self.part.options["k_raw"] if self.part.inner else None
         return k_raw
+
+    @property
+    def around(self) -> str:
+        """The rule of what is read with each hit: an option of `grep`, and `none` for other retrievers."""
+        return str(self.part.options["around"]) if self.part.row.name == "grep" else NOTHING
 
     @property
     def vectors(self) -> bool:
@@ -81,7 +87,7 @@ class ResolvedRetriever:
 class FirstStageSpec:
     """Reads the spec of a first stage, its options joined by `+`, and prints it in full."""
 
-    expected: str = "dense, bm25, hybrid, jaccard, grep or random, with options such as bm25+k1=0.9"
+    expected: str = "dense, bm25, hybrid, jaccard, grep (without around) or random, with options such as bm25+k1=0.9"
 
     def __call__(self, text: str) -> str:
         """Return the spec with every option, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
@@ -89,7 +95,10 @@ class FirstStageSpec:
         row = known("retriever", name)
         if row is not None and row.final:
             raise ValueError(text)
-        spec = Spec.parse(choose_first(text).spec)
+        first = choose_first(text)
+        if first.around != NOTHING:
+            raise ValueError(text)
+        spec = Spec.parse(first.spec)
         named = f"py:{spec.target}" if spec.name == "py" else spec.name
         return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
 

@@ -1,7 +1,7 @@
 """Grep, one round: search the text for the rarest words of the query, and list what contains them.
 
 This is one call of a tool, not an agent that reads the results and calls again. A unit is a chunk: one line with
-`--chunker window:lines=1,step=1`, and `--set expand=lines:10` shows what `rg -C 10` does. Units without a keyword are
+`--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does. Units without a keyword are
 not listed, so a ranking can be shorter than k, or empty.
 """
 
@@ -18,6 +18,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
+from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
@@ -36,10 +37,14 @@ class GrepRetriever:
     first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
 
     `lines`: a unit scores the sum of its keywords' weights. `files`: files are ordered by the sum over the keywords in
-    any of their units, and the units of a file by their own sum.
+    any of their units, and the units of a file by their own sum. `around`: what is read with a hit does not change its
+    rank.
     """
 
-    def __init__(self, chunks: Chunks, own: Chunks, *, rank: str, keywords: int, hits: int) -> None:
+    def __init__(
+        self, chunks: Chunks, own: Chunks, *, rank: str, keywords: int, hits: int, around: str = NOTHING
+    ) -> None:
+        self.around = around
         self._by_file = rank == "files"
         self._keywords, self._hits = keywords, hits
         self._chunks, self._own = chunks, own

@@ -7,6 +7,7 @@ from repoeval_bench.core.registry import Row
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.embedding.device import Device
 from repoeval_bench.retrieval.choice import FirstStageSpec
+from repoeval_bench.retrieval.expansion import NOTHING, AroundRule
 
 _TOKENIZER = Option(
     "code",
@@ -76,6 +77,12 @@ RETRIEVERS = (
             ),
             "keywords": Option(8, "words that are looked for, the rarest that occur", Whole(1)),
             "hits": Option(200, "units of a keyword that count, the first by file and line", Whole(1)),
+            "around": Option(
+                NOTHING,
+                "what is read with a hit, and charged: none, lines:N before and after it, or definition, the innermost "
+                "function, method or class that holds it",
+                AroundRule(),
+            ),
         },
     ),
     Row(

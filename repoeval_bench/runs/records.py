@@ -21,9 +21,11 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.validation import STRICT, Count, Plain
+from repoeval_bench.retrieval.expansion import NOTHING
 
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
@@ -36,9 +38,6 @@ COMPLETIONS = "completions.jsonl"
 
 EMBED_STEP = "embed"
 """The step that computes missing vectors of all runs of a command; each run that waited stores all of its seconds."""
-
-ROUNDING = 1e-9
-"""How far a score may be above its ceiling, as both are rounded sums."""
 
 Headline = Literal["micro", "macro"]
 
@@ -116,7 +115,7 @@ class RunConfig(Record):
 
     `embedder_identity` is all that decides a vector (model, weights, maximum length, pooling, precision),
     `retriever_identity` all that decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
-    identity of the benchmark's definition, `name@version`. `expand` is the rule by which a hit brings more lines.
+    identity of the benchmark's definition, `name@version`.
     """
 
     dataset: str
@@ -131,7 +130,6 @@ class RunConfig(Record):
     skip_errors: bool
     pack: str
     retriever_identity: Plain
-    expand: str = "none"
 
 
 class ImportSource(Record):
@@ -262,7 +260,6 @@ class Metrics(Record):
     embedder: str
     retriever: str
     k: Count
-    expand: str | None = None
     completion: str | None = None
     counts: Counts
     chunk_nws: Sizes | None = None
@@ -279,22 +276,17 @@ class Metrics(Record):
             raise ValueError("chunk_nws is missing")
         return self
 
-    @model_validator(mode="after")
-    def _ceilings_are_of_measures(self) -> Self:
-        if self.ceilings is not None:
-            for means in (self.ceilings.micro, self.ceilings.macro, *self.ceilings.per_repo.values()):
-                if other := means.keys() - self.micro.keys():
-                    raise ValueError(f"ceilings has {min(other)[:60]!r}, which was not scored")
-        return self
-
     def over(self, mean: str) -> dict[str, float]:
         """Measure -> mean over queries or repositories."""
         return self.macro if mean == "macro" else self.micro
 
     @property
-    def ranked_by(self) -> str:
-        """The retriever, and the rule of expansion if there is one."""
-        return f"{self.retriever} · expand {self.expand}" if self.expand else self.retriever
+    def around(self) -> str:
+        """The rule of what grep reads with each hit; empty where a hit is read as it is."""
+        if self.imported or not self.retriever.startswith("grep:"):
+            return ""
+        rule = Spec.parse(self.retriever).params.get("around", NOTHING)
+        return "" if rule == NOTHING else rule
 
     @property
     def headline_means(self) -> dict[str, float]:
@@ -305,21 +297,6 @@ class Metrics(Record):
     def headline_ceilings(self) -> dict[str, float]:
         """Measure -> the protocol's mean of the ceilings; empty if none are stored."""
         return {} if self.ceilings is None else self.ceilings.over(self.headline)
-
-    @property
-    def above_ceilings(self) -> list[str]:
-        """The measures with a mean above that of the ceilings, which no ranking reaches."""
-        if self.ceilings is None:
-            return []
-        by_repo = [(self.per_repo.get(repo, {}), means) for repo, means in self.ceilings.per_repo.items()]
-        pairs = [(self.micro, self.ceilings.micro), (self.macro, self.ceilings.macro), *by_repo]
-        wrong = [
-            name
-            for means, ceilings in pairs
-            for name, ceiling in ceilings.items()
-            if means.get(name, 0.0) > ceiling + ROUNDING
-        ]
-        return list(dict.fromkeys(wrong))
 
     @property
     def gold_in_query(self) -> float:
@@ -359,7 +336,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported run its source in `imported`."""
 
-    schema_version: Literal[5] = Field(alias="schema")
+    schema_version: Literal[6] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord

@@ -19,10 +19,10 @@ from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
-from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import RESULTS, choose_retriever, needs_vectors, shown_results
+from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
@@ -108,14 +108,6 @@ class RunRequest(DataRequest):
         combined=True,
     )
     embedder: str = EMBEDDER_FIELD
-    expand: str = option(
-        NOTHING,
-        "What is shown with each hit, and counts in budgets of lines: none, lines:N around it, or parent, the "
-        "definition around it.",
-        "RULE",
-        combined=True,
-        rare=True,
-    )
     k: int = option(DEPTH, "Number of chunks to rank and store for a query.", le=EXACT)
     measures: tuple[str, ...] = option(
         (), "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
@@ -192,8 +184,6 @@ class RunRequest(DataRequest):
         """Return the combined options that are set, without the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
         values = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
-        if self.expand == NOTHING:
-            del values["expand"]
         return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
 
     def meaning(self) -> tuple[str, ...]:

@@ -36,13 +36,13 @@ from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
-from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, check_countable
+from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers
 from repoeval_bench.runs.materials import Materials, Setting, log_unread, make_chunkers, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
-    make_parts,
+    chunker_under,
     make_retriever,
     shown_place,
     skipped_for_language,
@@ -67,9 +67,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run to make. `cutters` are its chunker, and a second one if its documents are not the chunks."""
+    """A run to make."""
 
-    cutters: tuple[Chunker, Chunker | None]
+    chunker: Chunker
     config: RunConfig
     parts: Parts
     allow_sparse_qrels: bool
@@ -126,15 +126,14 @@ def make_runs(
 def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | None) -> list[PlannedRun]:
     """Return the run of each chunker under a setting."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
-    retriever = make_retriever(request.retriever, protocol, home=home)
+    retriever = make_retriever(request.retriever, home=home)
     planned = []
-    for chunker in chunkers:
-        cutters = make_parts(protocol, chunker)
+    for chunker in [chunker_under(protocol, chunker) for chunker in chunkers]:
         config = make_config(
             protocol,
             dataset=setting.selected.name,
             fingerprint=setting.selected.fingerprint,
-            chunker=cutters[0].spec,
+            chunker=chunker.spec,
             embedder=embedder.spec if embedder else NO_EMBEDDER,
             embedder_identity=embedder.identity if embedder else {},
             retriever=retriever.spec,
@@ -143,11 +142,10 @@ def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | No
             skip_errors=request.skip_errors,
             pack=request.pack,
             retriever_identity=retriever.scorer.identity if retriever.scorer else {},
-            expand=request.expand,
         )
         parts = Parts(embedder, (retriever,), home)
         planned.append(
-            PlannedRun(cutters=cutters, config=config, parts=parts, allow_sparse_qrels=request.allow_sparse_qrels)
+            PlannedRun(chunker=chunker, config=config, parts=parts, allow_sparse_qrels=request.allow_sparse_qrels)
         )
     return planned
 
@@ -184,10 +182,9 @@ def _make(
     ]
     embedded = iter(_embed(waiting, embedder))
     plans_of = [[next(embedded) if isinstance(plan, Plan) else plan for plan in plans] for plans in begun_all]
-    # Workers read the vectors from the cache; if it cannot store them, only this process has them.
-    shared = waiting and embedder.stores
+    # Workers read the vectors from the cache.
     finished = [partial(_finish, work, plans, results) for work, plans in zip(jobs, plans_of, strict=True)]
-    yield from (executor if shared else IN_PROCESS).map(finished)
+    yield from (executor if waiting else IN_PROCESS).map(finished)
 
 
 def _begin(work: Work, results: Results) -> list[str | Plan | ChunkError]:
@@ -226,7 +223,7 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
             cut = cut_files(
                 inputs.benchmark,
                 inputs.protocol,
-                run.cutters,
+                run.chunker,
                 skip_errors=run.config.skip_errors,
                 corpus=plain,
                 tasks=tasks,
@@ -235,7 +232,7 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
             yield without_traceback(error)
         else:
             plain = cut.plain
-            yield plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.cutters[0].spec, cut)
+            yield plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.chunker.spec, cut)
 
 
 def _texts(planned: Sequence[tuple[PlannedRun, Plan]]) -> dict[Role, list[str]]:
@@ -297,9 +294,6 @@ class Runner:
         self._executor: Executor = IN_PROCESS if isinstance(executor, Workers) else executor
         problems = problems or Problems()
         check_requests(requests, home, problems, loaded=benchmark is not None)
-        for request in requests if self._workers else ():
-            with problems.about("embedder", request.embedder):
-                check_countable(request.embedder)
         problems.check()
         store.check_writable(out)
         log_unread(requests)
@@ -530,9 +524,9 @@ def plan_run(
 ) -> Plan:
     """Chunk the repositories and make the queries, without a model."""
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    cutters, selected = make_parts(resolved, chunker), select(benchmark, resolved)
-    cut = cut_files(selected, resolved, cutters, skip_errors=skip_errors)
-    return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutters[0].spec, cut)
+    cutter, selected = chunker_under(resolved, chunker), select(benchmark, resolved)
+    cut = cut_files(selected, resolved, cutter, skip_errors=skip_errors)
+    return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutter.spec, cut)
 
 
 def evaluate(

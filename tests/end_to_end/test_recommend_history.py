@@ -1,7 +1,5 @@
 """A checkout with a history: its commits ask, the current chunker is compared as it is, and edits have a price."""
 
-import base64
-import gzip
 import html as markup
 import json
 import re
@@ -69,9 +67,8 @@ def shown(out, *flags):
     """(the page of the last recommendation, what it looks up about queries)."""
     page = out.parent / "page.html"
     succeed("report", "--out", out, "-o", page, *flags)
-    html = markup.unescape(page.read_text())
-    word = re.search(r'id="data">([^<]*)<', html)[1]
-    return html, json.loads(gzip.decompress(base64.b64decode(word)))
+    html = page.read_text(encoding="utf-8")
+    return markup.unescape(html), json.loads(re.search(r'id="data">([^<]*)<', html)[1])
 
 
 def test_the_page_has_the_questions_with_what_was_found(answered):

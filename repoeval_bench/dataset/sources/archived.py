@@ -45,7 +45,7 @@ class SetManifest(BaseModel):
     def read(cls, path: Path, where: str) -> SetManifest:
         """Read a manifest; a DatasetError lists every field that is not as expected."""
         try:
-            return parse(read_document(path, MOST_OF_A_MANIFEST), cls, "file")
+            return parse(read_document(path), cls, "file")
         except (JsonFaultError, UnreadableError) as fault:
             faults = getattr(fault, "faults", [str(fault)])
             raise DatasetError(f"{where} is not a manifest of a data set: {'; '.join(faults)}") from fault
@@ -148,9 +148,9 @@ def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
 
     `most` bounds its bytes where it is not an archive but a small file.
     """
-    from repoeval_bench.dataset.sources.download import Patience, download
+    from repoeval_bench.dataset.sources.download import LARGEST, download
 
-    download(url, path, Patience() if most is None else Patience(size=most, total=60.0))
+    download(url, path, most or LARGEST)
     try:
         yield path
     except DatasetError:

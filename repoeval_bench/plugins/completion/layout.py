@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
@@ -91,9 +90,8 @@ def count_tokens(text: str) -> int:
     return len(tokens_of(text.replace(_RULER, "-")))
 
 
-@lru_cache(maxsize=32_768)
 def _block(path: str, text: str, comment: str) -> tuple[str, int]:
-    """Return a fragment as comments, and its tokens; cached, because queries of a repository share chunks."""
+    """Return a fragment as comments, and its tokens."""
     block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), comment)
     return block, count_tokens(block)
 
@@ -107,10 +105,10 @@ def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment
 
     A ResultError if the run stored no sources or has no ranking of a task, a UsageError if its hits are expanded.
     """
-    if run.metrics.expand:
+    if run.metrics.around:
         raise UsageError(
-            f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
-            "show chunks alone; complete a run without --set expand"
+            f"the hits of {run.run_id} bring more than their chunks (around={run.metrics.around}), and completions "
+            "show chunks alone; complete a run of grep without around"
         )
     inspection = run.inspection
     if inspection is None:

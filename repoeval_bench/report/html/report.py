@@ -1,12 +1,16 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
-Scores, differences and segments are plain HTML; what belongs to single queries is packed data that the page's own
-script shows as text. Sources and prompts are untrusted. Jinja2 escapes everything it is given, the packed data is one
-base64 word, and the page's policy runs only this script.
+Scores, differences and segments are plain HTML; what belongs to single queries is JSON that the page's own script shows
+as text. Sources and prompts are untrusted: Jinja2 escapes everything it is given, and the page's policy runs only this
+script.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -15,21 +19,22 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.visible import visible
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_columns
-from repoeval_bench.report.html.artefacts import artefacts
-from repoeval_bench.report.html.assets import check_page, environment, script, style
-from repoeval_bench.report.html.payload import compressed, payload
+from repoeval_bench.report.html.payload import payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
-    differences_note,
+    origin_table,
     page_table,
     score_columns,
     segments,
 )
-from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
+from repoeval_bench.report.plots import Figure, css, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.run_ranking import (
     RankedRow,
     Ranking,
@@ -40,18 +45,28 @@ from repoeval_bench.report.run_ranking import (
 )
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
-from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
+from repoeval_bench.report.verdict import WordedVerdict, verdict
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+
     from repoeval_bench.analysis.evidence import Recommendation
     from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.runs.records import Manifest
     from repoeval_bench.runs.view import RunView
 
+TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
+
+
+def check_page(what: str = "the page") -> None:
+    """Raise a UsageError if the packages for pages are not installed."""
+    require(what, "jinja2", "matplotlib")
 
 
 # Longer than 60 lines: each name of the template has its line.
@@ -66,6 +81,8 @@ def report_page(
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
     check_page()
+    from markupsafe import Markup
+
     runs = page_runs(stored)
     labels = {run_id: label for label, run_id in answer.evidence[0].runs.items()} if answer else {}
     runs = [replace(run, short=labels.get(run.stored.run_id, run.short)) for run in runs]
@@ -73,10 +90,9 @@ def report_page(
     worded = verdict(stored)
     metrics = runs[0].stored.metrics
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
-    code, digest = script(SCRIPTS)
+    code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
-    by_id = {run.stored.run_id: run.short for run in runs}
     differences = worded.record.differences
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
@@ -92,60 +108,80 @@ def report_page(
     def short_name(difference: Comparison) -> str:
         return runs[names[difference.treatment]].short
 
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
-            kind=kind,
-            shared_chunker=_shared_chunker(runs),
-            dataset=answer.data if answer else metrics.dataset.label,
-            protocol=" and ".join(dict.fromkeys(one.protocol for one in answer.evidence))
-            if answer
-            else metrics.protocol,
-            over=f"{metrics.headline} mean over {_over(runs[0])}",
-            runs=runs,
-            verdict=worded,
-            verdict_text="" if answer else worded.text,
-            advice=answer_lines(answer)[0] if answer else advice(worded.record, by_id),
-            evidence=answer_lines(answer)[1:] if answer else (),
-            setups=setups_to_paste(answer) if answer else (),
-            questions=[evidence_name(question) for question in answer.evidence] if answer else (),
-            ranking=shown_ranks,
-            ranking_table=page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
-            more_rows=page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
-            plot=_ranking_plot(worded, shown_ranks, stored),
-            scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
-            flipped=flipped_units(runs[0].scores.cluster_kind),
-            differences=page_table(
-                table_of(
-                    [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
-                    differences,
-                    "page",
-                ),
-                [names[difference.treatment] for difference in differences],
-            )
-            if differences
-            else None,
-            differences_note=differences_note(differences, len(runs)) if differences else "",
-            charts=[_chart(figure) for figure in figures(stored)],
-            measure_title=heading(measure),
-            segments=page_table(segment_table, one_scale=True),
-            warnings=warnings,
-            segment_mean="queries" if metrics.headline == "micro" else "repositories",
-            asks_commits=bool(answer) and answer.evidence[0].protocol == "commits",
-            holds=_holds(metrics.protocol, text=text),
-            cannot_show=_cannot_show(inspected),
-            no_bm25=_no_bm25(inspected, bm25),
-            artefacts=artefacts(runs, _report_command(() if answer else stored, () if answer else bm25, output)),
-            characters_note=CHARACTERS_NOTE.capitalize(),
-            version=version("repoeval-bench"),
-            style=style(_run_colours(stored)),
-            script=code,
-            script_hash=digest,
-            data=compressed(payload(inspected, bm25, shown, shown_at, text=text)),
+    return _template().render(
+        title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
+        kind=kind,
+        shared_chunker=_shared_chunker(runs),
+        dataset=answer.data if answer else metrics.dataset.label,
+        protocol=" and ".join(dict.fromkeys(one.protocol for one in answer.evidence)) if answer else metrics.protocol,
+        over=f"{metrics.headline} mean over {_over(runs[0])}",
+        runs=runs,
+        verdict=worded,
+        advice=answer_lines(answer)[0] if answer else worded.text,
+        evidence=answer_lines(answer)[1:] if answer else (),
+        setups=setups_to_paste(answer) if answer else (),
+        questions=[evidence_name(question) for question in answer.evidence] if answer else (),
+        ranking=shown_ranks,
+        ranking_table=page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
+        more_rows=page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
+        plot=_ranking_plot(worded, shown_ranks, stored),
+        scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
+        flipped=flipped_units(runs[0].scores.cluster_kind),
+        differences=page_table(
+            table_of(
+                [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
+                differences,
+                "page",
+            ),
+            [names[difference.treatment] for difference in differences],
         )
+        if differences
+        else None,
+        charts=[_chart(figure) for figure in figures(stored)],
+        measure_title=heading(measure),
+        segments=page_table(segment_table, one_scale=True),
+        warnings=warnings,
+        segment_mean="queries" if metrics.headline == "micro" else "repositories",
+        asks_commits=answer is not None and answer.evidence[0].protocol == "commits",
+        holds=_holds(metrics.protocol, text=text),
+        cannot_show=_cannot_show(inspected),
+        no_bm25=_no_bm25(inspected, bm25),
+        commands=[
+            *dict.fromkeys(map(run_command, stored)),
+            shlex.join(_report_command(() if answer else stored, () if answer else bm25, output)),
+        ],
+        skipped=[*dict.fromkeys(file for run in stored for file in _left_out(run.manifest))],
+        origin=page_table(origin_table(runs)),
+        characters_note=CHARACTERS_NOTE.capitalize(),
+        version=version("repoeval-bench"),
+        style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
+        script=Markup(code),  # noqa: S704 - ours
+        script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+        data=payload(inspected, bm25, shown, shown_at, text=text),
     )
+
+
+def _template() -> Template:
+    """The page's template, which escapes everything it is given, and fails on a missing value."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        # HTML must not hold control characters; Markup is left as it is.
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    templates.filters["breakable"] = _breakable
+    return templates.get_template("report.html")
+
+
+def _breakable(name: str) -> Markup:
+    """Return a text that a browser may break after `:`, `,`, `=` and `/`, so that it breaks no word of a long name."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[:,=/])(?=\w)", visible(name)))
 
 
 def _beside(run: PageRun) -> PageRun | None:
@@ -154,6 +190,10 @@ def _beside(run: PageRun) -> PageRun | None:
     if peer is None or peer is run.stored:
         return run if peer else None
     return PageRun(peer, peer.run_id, "BM25", peer.scores)
+
+
+def _left_out(manifest: Manifest) -> tuple[str, ...]:
+    return (*manifest.skipped, *manifest.undecodable)
 
 
 def _chart(figure: Figure) -> dict[str, Any]:
@@ -212,12 +252,7 @@ def _holds(protocol: str, *, text: bool) -> str:
 
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
-    mapped = [run.short for run in runs if not run.ranks_own_chunks]
-    lines = [
-        f"The chunks of one baseline are ranked and judged here, so the boxes of {' and '.join(mapped)} show "
-        "where they cut and have no ranks."
-    ]
-    return (lines if mapped else []) + [
+    return [
         f"{run.short}: its chunks cannot be drawn, because this run stored no sources and chunk boundaries (it was "
         "imported, or made by an earlier version). Run the evaluation again to see them."
         for run in runs

@@ -11,17 +11,15 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.means import headline_means, search_time
 from repoeval_bench.analysis.segments import heterogeneity, segment_differences, segment_means, segment_names, split
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
-from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.report.comparison import families
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
-from repoeval_bench.report.text import cluster_count, heading, interval, printable
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
+from repoeval_bench.report.text import COUNTS, heading, interval, printable
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.report.html.runs import PageRun
+    from repoeval_bench.runs.view import RunView
 
 
 BAR = 58.0
@@ -198,12 +196,34 @@ def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tup
     return table_of(columns, range(len(parts)), "page"), [line.removeprefix("note: ") for line in warnings if line]
 
 
-def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
-    """Say how differences were tested."""
-    first = differences[0]
-    picked = ", so p is valid although the best was picked from these runs" if n_runs > 2 else ""
-    return (
-        f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}. "
-        'Intervals are not adjusted. "Not significant" does not mean equal.'
-    )
+def origin_table(runs: Sequence[PageRun]) -> Table:
+    """Return a column for each run, and a row for each fact, count and version that any of them has."""
+    origins = [_origin(run.stored) for run in runs]
+    names = dict.fromkeys(name for origin in origins for name, value in origin.items() if value)
+    columns = ["what", *(run.short for run in runs)]
+    return make_table(columns, ([name, *(origin.get(name, "") for origin in origins)] for name in names))
+
+
+def _origin(run: RunView) -> dict[str, str]:
+    metrics, manifest = run.metrics, run.manifest
+    config, code = manifest.config, manifest.code
+    identity = config.embedder_identity if config else {}
+    choices = config.protocol.as_json() if config else {}
+    counts = metrics.counts.as_json()
+    return {
+        "run": run.run_id,
+        "made": manifest.created,
+        "commit": f"{code.commit or ''}{' with changes' if code.dirty else ''}",
+        "dataset": metrics.dataset.label,
+        "fingerprint": metrics.dataset.fingerprint,
+        "definition": config.pack if config else "",
+        "chunker": metrics.chunker,
+        "retriever": metrics.retriever,
+        "embedder": metrics.embedder,
+        **{f"embedder: {key}": str(value) for key, value in identity.items()},
+        "depth k": str(metrics.k),
+        "protocol": metrics.protocol,
+        **{f"protocol: {key}": str(value) for key, value in choices.items() if key != "name"},
+        **{COUNTS.get(name, name): f"{value:,}" for name, value in counts.items() if isinstance(value, int)},
+        **{name: str(version) for name, version in manifest.versions.items()},
+    }

@@ -8,10 +8,8 @@ function askedView(data) {
   const heads = ["question", "changed lines", ...runs.map((_, at) => runKey(data, at))];
   table.tHead.append(make("tr", {}, ...heads.map((head) => make("th", { scope: "col", class: "text part" }, head))));
 
-  const place = (where, start, end) => {
-    const name = typeof where === "number" ? data.files[where].name.replace(/^[^/]*\//, "") : where;
-    return make("span", { class: "spec" }, ...breakable(`${name}${span(start, end)}`));
-  };
+  const place = (where, start, end) =>
+    make("span", { class: "spec" }, ...breakable(`${start === null ? where : path(where)}${span(start, end)}`));
 
   function row(query) {
     const [commit, date, subject] = query.asked;
