@@ -318,7 +318,46 @@ def report(histories: Sequence[History]) -> None:
         exact = binomtest(sum(held), len(held)).proportion_ci()
         print(f"the stated bound held in {sum(held)} of {len(held)} later windows [{exact.low:.2f}, {exact.high:.2f}]")
         _significant(split, histories, gold)
+    _untouched(split, histories)
     _enough(split, histories)
+
+
+def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
+    """Print the rule's leads on later questions in files that no older question of the history touched."""
+    leads: dict[str, list[float]] = {DEFAULT: [], CONSTANT: []}
+    n_questions = 0
+    for history in split:
+        others = [one for one in histories if one is not history]
+        rows = []
+        for older, newer in history.splits():
+            new = newer & ~np.isin(history.cluster, history.cluster[older])
+            if new.any():
+                chosen = choices(history, others, GOLDS[0], older)
+                means = history.tables[GOLDS[0]][new].mean(axis=0)
+                rows.append((int(new.sum()), *(means[chosen[RULE]] - means[chosen[rule]] for rule in leads)))
+        if rows:
+            weights, *by_rule = zip(*rows, strict=True)
+            n_questions += sum(weights)
+            for rule, of_rule in zip(leads, by_rule, strict=True):
+                leads[rule].append(float(np.average(of_rule, weights=weights)))
+    print(f"\nlater questions in files that no older one touched: {n_questions} of {len(leads[DEFAULT])} repositories")
+    print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
+
+
+def _not_in_all(folder: Path) -> None:
+    """Print pasted settings that failed on a file of some histories, over the others: their lead on the default."""
+    stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+    labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
+    print("\nsettings that some histories lack, all questions of the others, gold lines")
+    for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
+        if all(label in of_one for of_one in labels):
+            continue
+        leads = [
+            float(one[GOLDS[0]][:, names.index(label)].mean() - one[GOLDS[0]][:, names.index("ast at 1,000")].mean())
+            for one, names in zip(stored, labels, strict=True)
+            if label in names and len(one["id"]) >= FEWEST_OLDER
+        ]
+        print(f"{label:44} {len(leads)} repositories, minus the default {interval(leads)}")
 
 
 def _significant(split: Sequence[History], histories: Sequence[History], gold: str) -> None:
@@ -411,6 +450,7 @@ def main() -> None:
             print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
         else:
             report(read(arguments.folder))
+            _not_in_all(arguments.folder)
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
