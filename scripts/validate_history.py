@@ -1,6 +1,6 @@
 r"""Measure how well a choice by a repository's own commits holds on its later commits.
 
-python scripts/validate_history.py measure CLONE... --out FOLDER
+python scripts/validate_history.py measure CLONE... --out FOLDER [--tests all]
 python scripts/validate_history.py report FOLDER [--prior]
 
 `measure` reads each clone, asks the questions of its windows under protocol `commits`, and stores the score of every
@@ -37,6 +37,7 @@ from repoeval_bench.analysis.shrinkage import Prior, decide, shrink
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.errors import BenchError
+from repoeval_bench.dataset.assembly import TESTS, with_tests
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, history_of
 from repoeval_bench.own.recommend.recommendation import Facts, sized
 from repoeval_bench.runs.request import RecommendRequest, RunRequest
@@ -70,8 +71,8 @@ SINCE = "2012-01-01"
 """The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
 
 
-def measure(clone: Path, out: Path) -> None:
-    """Store the scores of all candidates on the questions of one clone's history."""
+def measure(clone: Path, out: Path, tests: str) -> None:
+    """Store the scores of all candidates on the questions of one clone's history; `tests` is the use of its tests."""
     started = monotonic()
     name = clone.parent.name if clone.name in ("repo", ".git") else clone.name
     target = out / f"{name}.npz"
@@ -79,7 +80,7 @@ def measure(clone: Path, out: Path) -> None:
         return
     with history_of(clone) as history:
         questions = commit_questions(history, CommitOptions(since=SINCE))
-        benchmark = benchmark_of(history, questions, name)
+        benchmark = with_tests(benchmark_of(history, questions, name), tests)
     read = monotonic() - started
     candidates = _candidates(benchmark)
     facts: dict[str, Any] = {
@@ -438,6 +439,7 @@ def main() -> None:
     measuring = commands.add_parser("measure")
     measuring.add_argument("clones", nargs="+", type=Path)
     measuring.add_argument("--out", type=Path, required=True)
+    measuring.add_argument("--tests", choices=TESTS, default="out", help="as of `recommend`")
     reporting = commands.add_parser("report")
     reporting.add_argument("folder", type=Path)
     reporting.add_argument("--prior", action="store_true")
@@ -455,7 +457,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
         try:
-            measure(clone, arguments.out)
+            measure(clone, arguments.out, arguments.tests)
         except BenchError as error:
             print(f"{clone}: {error}", file=sys.stderr, flush=True)
 
