@@ -349,10 +349,10 @@ def _not_in_all(folder: Path) -> None:
     """Print pasted settings that failed on a file of some histories, over the others: their lead on the default."""
     stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
-    asked = RecommendRequest.model_fields["chunkers"].default
+    tried = RecommendRequest.model_fields["chunkers"].default
     print("\nsettings that some histories lack, all questions of the others, gold lines")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
-        if all(label in of_one for of_one in labels) or label not in asked:
+        if all(label in of_one for of_one in labels) or label not in tried:
             continue
         leads = [
             float(one[GOLDS[0]][:, names.index(label)].mean() - one[GOLDS[0]][:, names.index("ast at 1,000")].mean())
