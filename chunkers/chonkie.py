@@ -15,14 +15,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
-from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
-from repoeval_bench.core.alone import alone
+from repoeval_bench.chunkers._tokens import DEFAULT, MaxTokens, Size, Tokenizing, check_size, tokenizer_named
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, SpecError
-from repoeval_bench.core.options import OneOf, Text, Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
@@ -37,33 +40,33 @@ _KINDS = {
 _NEED_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Kinds(OneOf):
-    """One of chonkie's kinds; kinds that need a model are refused with the reason."""
-
-    words: tuple[str, ...] = tuple(_KINDS)
-
-    def __call__(self, text: str) -> str:
-        """The kind."""
-        if text in _NEED_A_MODEL:
-            raise SpecError(
-                f"chunker chonkie: kind={text} needs a model and is not offered; choose from {', '.join(self.words)}"
-            )
-        return OneOf.__call__(self, text)
+def _without_model(kind: object) -> object:
+    """Refuse a kind that needs a model, with the reason."""
+    if kind in _NEED_A_MODEL:
+        raise ValueError(f"kind={kind} needs a model and is not offered; choose from {', '.join(_KINDS)}")
+    return kind
 
 
+@CHUNKERS.register(
+    parallel=True, pasted=True, colour=2, requires=("chonkie",), libraries=("chonkie", "tree_sitter_language_pack")
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChonkieChunker(Peer):
-    """chonkie's chunkers that need no model; a chunk may start or end in the middle of a line."""
+    """chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.
+
+    They need no model; a chunk may start or end in the middle of a line.
+    """
 
     name: ClassVar[str] = "chonkie"
-    kind: str = option("code", "which of chonkie's chunkers", _Kinds())
-    chunk_size: int = option(
-        _CHARACTERS, "characters of a chunk, whitespace included; bytes of kind=fast", Whole(1, LARGEST)
-    )
-    language: str = option("auto", "the grammar of kind=code; auto: by the file's name", Text())
-    max_tokens: int | None = max_tokens_option("chunk_size")
-    tokenizer: str = tokenizer_option()
+    kind: Annotated[
+        Literal["code", "recursive", "sentence", "token", "fast"],
+        BeforeValidator(_without_model),
+        Doc("which of chonkie's chunkers"),
+    ] = "code"
+    chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = _CHARACTERS
+    language: Annotated[str, Doc("the grammar of kind=code; auto: by the file's name")] = "auto"
+    max_tokens: MaxTokens = None
+    tokenizer: Tokenizing = DEFAULT
 
     @property
     def unused(self) -> frozenset[str]:
@@ -117,8 +120,7 @@ def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
     arguments = _arguments(kind, chunk_size, language)
     if tokenizer:
         arguments["tokenizer"] = tokenizer_named(tokenizer)
-    with alone(f"chonkie.chunker.{kind}") as module:
-        chunker = getattr(module, _KINDS[kind])(**arguments)
+    chunker = getattr(import_module("chonkie"), _KINDS[kind])(**arguments)
     if kind == "code":
         chunker.parser = library_parser(language)
     return chunker

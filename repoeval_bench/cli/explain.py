@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.options import named_option
-from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
+from repoeval_bench.embedding.registry import EMBEDDERS
 from repoeval_bench.metrics import Measure, explain, is_measure
 from repoeval_bench.metrics.measure import with_cutoff
 from repoeval_bench.retrieval.expansion import Expansion
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
+from repoeval_bench.runs.parts import kinds
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.registry import Kind, Row
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.protocols.protocol import Protocol
 
@@ -57,7 +60,7 @@ def explanations(name: str) -> Iterator[str]:
     from repoeval_bench.dataset.shipped import shipped_pack
 
     yield from _protocols(name)
-    for kind in ("chunker", "embedder", "retriever", "reranker"):
+    for kind in (CHUNKERS, EMBEDDERS, RETRIEVERS, RERANKERS):
         yield from _parts(kind, name)
     for title in _PLAIN:
         yield from _rows_of(title, name)
@@ -105,40 +108,39 @@ def all_names() -> list[str]:
     from repoeval_bench.dataset.shipped import editions
     from repoeval_bench.metrics.condensed import UNREGISTERED
 
-    parts = [row.name for kind in KINDS for row in available(kind)]
+    parts = [row.name for kind in kinds().values() for row in available(kind)]
     plain = [row[0] for title in _PLAIN for row in LISTS[title]().texts()]
     stems = dict.fromkeys(name.partition(":")[0] for name in (*parts, *plain))
     return [*stems, *UNREGISTERED, *editions(), *_facts()]
 
 
-def _parts(kind: str, name: str) -> Iterator[str]:
+def _parts(kind: Kind[Any], name: str) -> Iterator[str]:
     stem, _, target = name.partition(":")
-    row = _from_outside(kind, target) if stem == "py" else known(kind, stem)
+    row = _from_outside(kind, target) if stem == "py" else kind.known(stem)
     inner = target.partition(",")[0]
     if row is None or (inner and "=" not in inner and not row.target and stem != "py"):
         return
     yield _with_options(kind, row)
     if row.inner and inner:
-        model = next(row_of_any for row_of_any in rows(row.inner) if row_of_any.target)
-        yield _with_options(row.inner, known(row.inner, inner) or model)
+        model = next(row_of_any for row_of_any in row.inner if row_of_any.target)
+        yield _with_options(row.inner, row.inner.known(inner) or model)
 
 
-def _from_outside(kind: str, target: str) -> Row | None:
+def _from_outside(kind: Kind[Any], target: str) -> Row | None:
     """Return the row of `py:module:Name` if it is of this kind; without a name, the row of the open form."""
     if target in ("", "MODULE:NAME"):
         return available(kind)[-1]
-    row = find(kind, "py", ":".join(target.split(":")[:2]))
-    part = row.load()
-    offered = all(hasattr(part, offer) for offer in KINDS[kind].offers[:1])
-    return row if offered or is_part(KINDS[kind], part) else None
+    row = kind.find("py", ":".join(target.split(":")[:2]))
+    offered = all(hasattr(row.part, offer) for offer in kind.offers[:1])
+    return row if offered or kind.is_part(row.part) else None
 
 
-def _with_options(kind: str, row: Row) -> str:
-    lines = [f"{kind} {row.label}: {meaning(row)}"]
-    for key, option in row.parameters().items():
-        where = f" (with {'='.join(option.only)})" if option.only else ""
-        lines.append(f"  {named_option(key, option):<17} {option.meaning}{where}".rstrip())
-    if kind == "chunker" and not row.origin:  # every chunker of this package has headers
+def _with_options(kind: Kind[Any], row: Row) -> str:
+    lines = [f"{kind.name} {row.label}: {meaning(row)}"]
+    for option in kind.options(row).values():
+        where = f" (with {option.only})" if option.only else ""
+        lines.append(f"  {option!s:<17} {option.meaning}{where}".rstrip())
+    if kind is CHUNKERS and not row.origin:  # every chunker of this package has headers
         names = ", ".join(row[0] for row in LISTS["headers"]().texts())
         lines.append(f"  {'header=none':<17} what is put before each chunk's text: {names}; see `list headers`")
     return "\n".join(lines)

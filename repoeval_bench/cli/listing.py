@@ -7,27 +7,29 @@ from typing import Any
 
 import click
 
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.options import named_option
-from repoeval_bench.core.registry import KINDS, Row, load, plug_ins, rows
+from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.repoeval import LEVELS
-from repoeval_bench.metrics.measure import pattern
+from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.protocols.protocol import PROTOCOLS
 from repoeval_bench.report.table import Column, Table, make_table
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
     return make_table([first, *(Column(name=name, prose=True) for name in others)], lines)
 
 
-def available(kind: str) -> list[Row]:
+def available(kind: Kind[Any]) -> list[Row]:
     """Return the parts of a kind that can be named: built-in ones, those of other packages, and `py:MODULE:NAME`."""
-    what = "class or function" if KINDS[kind].offers else f"`{KINDS[kind].data.partition(':')[2]}`"
+    what = f"`{kind.data.__name__}`" if kind.data else "class or function"
     open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
-    return [*rows(kind), *plug_ins(kind), open_form]
+    return [*kind, *kind.plug_ins(), open_form]
 
 
 def meaning(row: Row) -> str:
@@ -35,21 +37,18 @@ def meaning(row: Row) -> str:
     return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
 
-def _parts(kind: str) -> Callable[[], Table]:
+def _parts(kind: Kind[Any]) -> Callable[[], Table]:
     def table() -> Table:
-        lines = [
-            (row.label, ", ".join(named_option(*option) for option in row.parameters().items()), meaning(row))
-            for row in available(kind)
-        ]
-        return _table(kind, "options and defaults", "what it does", lines=lines)
+        lines = [(row.label, ", ".join(map(str, kind.options(row).values())), meaning(row)) for row in available(kind)]
+        return _table(kind.name, "options and defaults", "what it does", lines=lines)
 
     return table
 
 
 def _protocols() -> Table:
     lines = []
-    for row in available("protocol"):
-        p: Any = row.load() if row.part or row.where else None  # the open form has none
+    for row in available(PROTOCOLS):
+        p: Any = row.part  # the open form has none
         choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
         lines.append((row.name, *choices, meaning(row)))
     choices = ("query", "gold", "relevant", "repositories", "documents", "headline")
@@ -57,18 +56,40 @@ def _protocols() -> Table:
 
 
 def _measures() -> Table:
+    from repoeval_bench.metrics.definition import MEASURES
+    from repoeval_bench.metrics.measure import pattern
+
     lines = []
-    for row in available("measure"):
-        d = row.part if row.part or not row.where else row.load()
+    for row in available(MEASURES):
+        d = row.part
         lines.append(
             (pattern(row.name, d) if d else row.name, ", ".join(row.aliases), meaning(row), d.range if d else "")
         )
     return _table("measure", "also", "meaning", "range", lines=lines)
 
 
-def _rules(name: str, meaning: str, where: str) -> Callable[[], Table]:
-    """Return the table of a mapping, name -> meaning, that is imported when it is listed."""
-    return lambda: _table(name, meaning, lines=load(where).items())
+def _headers() -> Table:
+    from repoeval_bench.chunkers.headers import KINDS
+
+    return _table("header", "what is put before each chunk's text", lines=KINDS.items())
+
+
+def _relevance() -> Table:
+    from repoeval_bench.protocols.qrels import RULES
+
+    return _table("relevance", "a chunk is relevant where it", lines=RULES.items())
+
+
+def _exclusions() -> Table:
+    from repoeval_bench.protocols.exclusion import POLICIES
+
+    return _table("exclusion", "what a query may not see", lines=POLICIES.items())
+
+
+def _expansions() -> Table:
+    from repoeval_bench.retrieval.expansion import EXPANSIONS
+
+    return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
 
 
 def _languages() -> Table:
@@ -96,17 +117,17 @@ def _packs() -> Table:
 
 
 LISTS: dict[str, Callable[[], Table]] = {
-    "chunkers": _parts("chunker"),
-    "headers": _rules("header", "what is put before each chunk's text", "repoeval_bench.chunkers.headers:KINDS"),
+    "chunkers": _parts(CHUNKERS),
+    "headers": _headers,
     "languages": _languages,
     "protocols": _protocols,
-    "relevance": _rules("relevance", "a chunk is relevant where it", "repoeval_bench.protocols.qrels:RULES"),
-    "exclusions": _rules("exclusion", "what a query may not see", "repoeval_bench.protocols.exclusion:POLICIES"),
-    "expansions": _rules("expand", "what a hit brings", "repoeval_bench.retrieval.expansion:EXPANSIONS"),
-    "retrievers": _parts("retriever"),
-    "rerankers": _parts("reranker"),
+    "relevance": _relevance,
+    "exclusions": _exclusions,
+    "expansions": _expansions,
+    "retrievers": _parts(RETRIEVERS),
+    "rerankers": _parts(RERANKERS),
     "measures": _measures,
-    "embedders": _parts("embedder"),
+    "embedders": _parts(EMBEDDERS),
     "datasets": _datasets,
     "packs": _packs,
 }

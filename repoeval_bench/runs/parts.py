@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
 from repoeval_bench.protocols.uses import is_uses
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.core.registry import Kind
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
@@ -125,12 +125,24 @@ def make_embedder(
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home)), policies)
 
 
+def kinds() -> dict[str, Kind[Any]]:
+    """Return every kind of part by its name."""
+    from repoeval_bench.chunkers.registry import CHUNKERS
+    from repoeval_bench.embedding.registry import EMBEDDERS
+    from repoeval_bench.metrics.definition import MEASURES
+    from repoeval_bench.protocols.protocol import PROTOCOLS
+    from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
+
+    listed: tuple[Kind[Any], ...] = (CHUNKERS, EMBEDDERS, RETRIEVERS, RERANKERS, PROTOCOLS, MEASURES)
+    return {kind.name: kind for kind in listed}
+
+
 def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
     """Return the specs whose packages are installed; a notice says what each of the others needs."""
     present = []
     for spec in specs:
         try:
-            choose(kind, spec).check_installed()
+            kinds()[kind].choose(spec).check_installed()
         except UsageError as error:
             NOTICES.info(f"left out: {error}")
         else:

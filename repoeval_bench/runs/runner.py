@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.chunkers.registry import is_parallel
 from repoeval_bench.core.errors import (
     LONGEST,
     OR_SKIP,
@@ -27,7 +28,6 @@ from repoeval_bench.core.errors import (
 )
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import inputs_of

@@ -26,11 +26,12 @@ from repoeval_bench.core.json_reader import (
     read_text,
 )
 from repoeval_bench.core.notebook import html_table
-from repoeval_bench.core.registry import is_outside, rows
 from repoeval_bench.core.words import few
+from repoeval_bench.metrics.definition import MEASURES
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
+from repoeval_bench.runs.parts import kinds
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import (
@@ -313,7 +314,7 @@ class Replay:
 
 def _is_bounded(measure: str) -> bool:
     """Return whether no score is above a measure's ceiling, which holds for built-in measures only."""
-    return any(row.name == re.split("[@(]", measure)[0] for row in rows("measure"))
+    return any(row.name == re.split("[@(]", measure)[0] for row in MEASURES)
 
 
 def _schema(text: bytes) -> Any:
@@ -339,7 +340,7 @@ def current_run(folder: Path) -> RunView | None:
         return None
     config = run.manifest.config
     parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
-    if any(is_outside(kind, spec) for kind, spec in parts if spec != NO_EMBEDDER):
+    if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
         return None
     if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
         return None

@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._lines import pack
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, check_least
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.definitions import defining_nodes
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, segments
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+@CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class BlocksChunker(Sized):
     """Each definition from `min_nws` up to `max_nws`, nested ones too; a larger one gives its syntax node's children.
@@ -38,8 +42,8 @@ class BlocksChunker(Sized):
     """
 
     name: ClassVar[str] = "blocks"
-    min_nws: int = option(50, "smaller blocks are left out", Whole(0))
-    language: str = language_option()
+    min_nws: Annotated[int, Ge(0), Doc("smaller blocks are left out")] = 50
+    language: LanguageName = "auto"
 
     def check(self) -> None:
         """Refuse sizes that leave no block."""

@@ -9,17 +9,19 @@ it has none of Python's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before
-from repoeval_bench.chunkers._tokens import LARGEST, NWS, Sized
-from repoeval_bench.core.options import OrNone, Whole, option
+from repoeval_bench.chunkers._tokens import NWS, Size, Sized
+from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 
 _WORDS = ("//", "#", "/*", "func", "var", "const", "fn", "public", "private", "type")
 """Words and marks at the start of a line that begin a comment or a declaration."""
 
 
+@CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class EarlySplitChunker(Sized):
     """Whole lines until `max_nws` is passed, or 7/8 of it in front of a blank line, a comment or a declaration.
@@ -30,10 +32,8 @@ class EarlySplitChunker(Sized):
     """
 
     name: ClassVar[str] = "early-split"
-    max_nws: int = option(NWS, "non-whitespace characters beyond which a chunk ends", Whole(1, LARGEST))
-    max_tokens: int | None = option(
-        None, "tokens beyond which a chunk ends, in place of max_nws", OrNone(Whole(1, LARGEST))
-    )
+    max_nws: Annotated[Size, Doc("non-whitespace characters beyond which a chunk ends")] = NWS
+    max_tokens: Annotated[Size | None, Doc("tokens beyond which a chunk ends, in place of max_nws")] = None
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's lines, packed in order; none for a file without a non-blank line."""

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 
 
+@CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class HalfOverlapChunker(Sized):
     """As many whole lines as fit in `max_nws`, then again from the line nearest to the middle of their size.

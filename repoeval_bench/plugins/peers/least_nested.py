@@ -12,12 +12,14 @@ from itertools import accumulate
 from typing import ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
+@CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class LeastNestedChunker(Sized):
     """Whole lines up to `max_nws`, cut at the last of the borders that the fewest definitions of several lines cross.
@@ -29,7 +31,7 @@ class LeastNestedChunker(Sized):
     """
 
     name: ClassVar[str] = "least-nested"
-    language: str = language_option()
+    language: LanguageName = "auto"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line."""
