@@ -9,7 +9,6 @@ CHUNKER ?= $(if $(filter coderag%,$(PROTOCOL)),,ast)
 BENCH   ?= repoeval
 # What leaderboard-full asks beside RepoEval: every pack that ships.
 DATA    ?= $(basename $(notdir $(wildcard data/packs/*.yaml)))
-SITE    ?= build/leaderboard
 SOURCE  ?= $(REPOEVAL_SOURCE)
 # The tool reads its options from make's variables: MATCH_SIZE=fixed is --match-size fixed.
 export CHUNKER SOURCE
@@ -43,10 +42,8 @@ help: ## list the targets and variables
 	@echo '  REPOS="a b" LIMIT=20         some of the tasks only'
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: the baseline, and the margin within which means are equal'
 	@echo '  DETAILS=1                    eval, compare, run: every table and note, not the answer alone'
-	@echo '  OUTPUT=grid.json             sensitivity: the file to write the settings to'
-	@echo '  BENCH=repoeval               run: a YAML file, or repoeval, leaderboard, leaderboard-dense'
+	@echo '  BENCH=repoeval               run, sensitivity: a YAML file, or repoeval, leaderboard, leaderboard-dense'
 	@echo '  OUT=results                  the folder for runs'
-	@echo '  SITE=build/leaderboard       leaderboard: the folder for its pages'
 	@echo '  EXECUTOR=local:8 DATA=pypi-40   leaderboard-full: where runs are made, and the packs beside RepoEval'
 
 # torch is installed first and alone, so that later installs keep a CPU build from the index.
@@ -89,17 +86,17 @@ run: .venv/run.stamp ## run the benchmark described by a file, BENCH=bench.yaml
 report: .venv/run.stamp ## write one HTML page about the runs of the last compare
 	@$(ASK) report --bm25 -o $(call q,$(RUNS)/report.html)
 
-leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on HTML pages in SITE
-	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
+leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol; write OUT/leaderboard.csv
+	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.csv)
 
 # A run that is stored is not made again, so the same line goes on where it was stopped.
 leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
 	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
 	  $(ASK) run $$bench --source "$$data"; done; done
-	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
+	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.csv)
 
-sensitivity: .venv/run.stamp ## count the settings in which one chunker beats another
-	@$(ASK) lab sensitivity
+sensitivity: .venv/run.stamp ## count the settings of a file, BENCH=FILE, in which one chunker beats another
+	@$(ASK) lab sensitivity $(if $(filter file,$(origin BENCH)),sensitivity,$(call q,$(BENCH)))
 
 reproduce: .venv/run.stamp ## reproduce published numbers, with causes
 	@$(ASK) lab reproduce --out $(call q,$(RUNS)/reproduce)

@@ -50,6 +50,7 @@ INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
 """A file that is read; a missing one is a usage error in every command."""
 
 OUTPUT = _Output()
+OUTPUT_CSV = _Output("CSV", ".csv")
 OUTPUT_HTML = _Output("HTML", ".html", ".htm")
 OUTPUT_JSON = _Output("JSON", ".json")
 OUTPUT_JSONL = _Output("JSONL", ".jsonl", ".ndjson")

@@ -13,7 +13,6 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
 from repoeval_bench.cli.options import (
     allow_option,
-    details_option,
     home_option,
     json_option,
     request_options,
@@ -31,13 +30,11 @@ from repoeval_bench.runs.request import DataRequest
 @home_option
 @runs_folder
 @json_option
-@details_option
-def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **data: Any) -> int:
-    """Compute chunks, qrels, ranking, measures, means and intervals of RUN again, from the data and the stored request.
+def verify_command(*, run: str, out: Path, as_json: bool, **data: Any) -> int:
+    """Run the stored request of RUN again on the data, and compare its ranking, judgements, scores and id.
 
-    Exit 0 if all values are as stored, 1 if one differs or a file is broken, 2 if they cannot be computed. Two things
-    are taken from the folder as they are: texts that a model wrote, and the ranking if its model is not installed. Code
-    and servers that the folder names are used only with --allow.
+    Exit 0 if all are as stored, 1 if one differs, with the ten largest differences. Code, models and servers that the
+    folder names are used only with --allow.
     """
     verification = verify(find_run(run, out), **data)
     if as_json:
@@ -46,5 +43,5 @@ def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **data:
         for line in verification_lines(verification):
             print_paragraph(line)
         if not verification.holds:
-            print_table(verification_table(verification, every=details))
+            print_table(verification_table(verification))
     return 0 if verification.holds else 1

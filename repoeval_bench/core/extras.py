@@ -35,7 +35,6 @@ EXTRAS = {
     "pandas": "frames",
     "polars": "frames",
     "pyarrow": "parquet",
-    "pygments": "report",
     "rapidfuzz": "complete",
     "ray": "ray",
     "semantic_text_splitter": "semantic-text-splitter",

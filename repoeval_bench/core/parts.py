@@ -65,10 +65,6 @@ class Embedder(Protocol):
         """Everything but the text that decides a vector: model, weights, maximum length, pooling, precision."""
 
     @property
-    def stores(self) -> bool:
-        """Return whether other processes find the vectors that this one makes."""
-
-    @property
     def max_tokens(self) -> int | None:
         """The most tokens that the model reads, special ones included; None without a limit."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.core.files import folder_beside, is_device, write_atomic
+from repoeval_bench.core.files import folder_beside, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.commits import LEVEL as COMMITS
 from repoeval_bench.dataset.commits import TABLE as COMMIT_TABLE
@@ -64,8 +64,6 @@ class InstalledSet:
         """The tasks in the file's order; a DatasetError where it cannot be read, or lists its bad rows."""
         path = self.task_file
         with os_errors_as(DatasetError, f"the task file {path} cannot be read", "name another source with --source"):
-            if is_device(path):
-                raise DatasetError(f"the task file {path} is a pipe or a device; name another source with --source")
             raw = path.read_bytes()
         if self.task_set.level == COMMITS:
             return parse_commits(raw, path.name)
@@ -162,11 +160,7 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
         for name, content in files:
             file = temporary / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with file.open("xb") as stream:
-                    stream.write(content)
-            except FileExistsError as error:  # on a file system that does not distinguish capitals, for example
-                raise DatasetError(f"{name} and a file before it have one name here; the set cannot be kept") from error
+            file.write_bytes(content)
             hashes.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
         (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")
         temporary.chmod(0o755)

@@ -130,22 +130,19 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
 
 def _edition(shipped: Pack, task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:
     """The pack of shipped facts under `home`, made where it is missing, or lacks packages and more is asked for."""
-    from repoeval_bench.dataset.reading.edition import make_edition, renew_uses
+    from repoeval_bench.dataset.reading.edition import make_edition, write_uses
 
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
         pack = Pack.find(str(target))
         if pack is not None and pack.content.model_copy(update={"missing": {}}) != shipped.content:
             pack = None  # another one of that name
-        if fetched := pack is None or (upgrade and bool(pack.content.missing)):
-            pack = make_edition(shipped, target)
-            notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
-        elif renew_uses(pack, shipped):
-            notes = (f"{pack.content.name} got the definitions used that ship now; only they had changed",)
-        else:
-            notes = ()
-    assert pack is not None
-    return Obtained(pack.installed(task_set), fetched=fetched, notes=notes)
+        if pack is not None and not (upgrade and pack.content.missing):
+            write_uses(pack, shipped)
+            return Obtained(pack.installed(task_set))
+        pack = make_edition(shipped, target)
+    notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
+    return Obtained(pack.installed(task_set), fetched=True, notes=notes)
 
 
 def _auto(task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:

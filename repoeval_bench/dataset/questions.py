@@ -1,8 +1,9 @@
 """Your own questions: a JSONL file of queries, each with the places that answer it.
 
 A row is `{"query": …, "file": …, "start_line": …, "end_line": …}`, or has `places`, a list of such places. Lines are
-counted from 1 and the last one is included, as editors show them. `quote` is text that is in these lines, and `id`
-the query's id. A file is `path` or `repository/path`; all places of a query are in one repository.
+counted from 1 and the last one is included, as editors show them; in `places`, a file without lines is the whole file.
+`quote` is text that is in these lines, and `id` the query's id. A file is `path` or `repository/path`; all places of a
+query are in one repository.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.assembly import fingerprint
 
 QUESTION = "question"
@@ -31,21 +34,43 @@ QUESTION = "question"
 _Line = Annotated[Line, Field(ge=1)]
 
 
-class _Span(BaseModel):
-    """A place as it is written."""
+class _Place(BaseModel):
+    """A place as it is written: lines of a file, or without them the whole file."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     file: Annotated[str, Field(min_length=1)]
-    start_line: _Line
-    end_line: _Line
+    start_line: _Line | None = None
+    end_line: _Line | None = None
     quote: str | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.start_line > self.end_line:
+        if (self.start_line is None) != (self.end_line is None):
+            raise ValueError("start_line and end_line were expected together")
+        if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
             raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
         return self
+
+    def lines(self, file: SourceFile) -> LineSpan:
+        """Its lines in the file."""
+        if self.start_line is None or self.end_line is None:
+            return LineSpan(0, file.n_lines)
+        return LineSpan(self.start_line - 1, self.end_line)
+
+    def problem(self, file: SourceFile) -> str:
+        """Return why it is not a place of the file; "" where it is."""
+        lines = self.lines(file)
+        if not lines or lines.end > file.n_lines:
+            return f"{self.file} ends at line {file.n_lines}, before line {max(1, lines.end)}"
+        quote = (self.quote or "").replace("\r\n", "\n").strip()
+        if quote in file.line_text(lines):
+            return ""
+        problem = f"the quote is not in lines {lines.start + 1} to {lines.end} of {self.file}"
+        start = file.text.find(quote)
+        if start < 0:
+            return problem
+        return f"{problem}; it begins at line {file.lines_of(CharSpan(start, start + 1)).start + 1}"
 
 
 class Question(BaseModel):
@@ -59,36 +84,35 @@ class Question(BaseModel):
     start_line: _Line | None = None
     end_line: _Line | None = None
     quote: str | None = None
-    places: tuple[_Span, ...] = Field((), strict=False)
+    places: tuple[_Place, ...] = Field((), strict=False)
+    strict: bool = True
+    """Whether a place that the source lacks is a mistake; otherwise it is counted and left out."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        own = (self.file, self.start_line, self.end_line)
-        if bool(self.places) == any(value is not None for value in (*own, self.quote)):
+        own = (self.file, self.start_line, self.end_line, self.quote)
+        if bool(self.places) == any(value is not None for value in own):
             raise ValueError("either file, start_line and end_line were expected, or places")
-        if not self.places:
-            if None in own:
-                raise ValueError("file, start_line and end_line were expected together")
-            if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
-                raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
+        if not self.places and None in own[:3]:
+            raise ValueError("file, start_line and end_line were expected together")
+        if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
+            raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
         return self
 
     @property
-    def spans(self) -> tuple[_Span, ...]:
+    def answers(self) -> tuple[_Place, ...]:
         """Its places."""
-        if self.places:
+        if self.places or self.file is None:
             return self.places
-        assert self.file is not None
-        assert self.start_line is not None
-        assert self.end_line is not None
-        return (_Span(file=self.file, start_line=self.start_line, end_line=self.end_line, quote=self.quote),)
+        return (_Place(file=self.file, start_line=self.start_line, end_line=self.end_line, quote=self.quote),)
 
 
 def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     """The benchmark with the questions of a file as its tasks, the first `limit` of them.
 
     One UsageError lists all wrong rows, files and lines that do not exist, and quotes that are not there, each as
-    `path:line: …`.
+    `path:line: …`. Of rows that are not `strict`, a notice counts places that do not exist, and questions with no
+    other. Another counts the questions that whole files answer.
     """
     with os_errors_as(UsageError, f"the file of queries {path} cannot be read", "name another with --queries"):
         raw = path.read_bytes()
@@ -96,23 +120,42 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     tasks: list[Task] = []
     ids: dict[str, int] = {}
     problems: list[str] = []
+    lacking: list[str] = []
+    n_left_out = n_whole = 0
     for line, row in parse_rows(raw, Question):
         if isinstance(row, JsonFaultError):
-            wrong = list(row.faults)
-        else:
-            places, wrong = files.places(row)
-            query_id = row.id or f"query-{line}"
-            if ids.setdefault(query_id, line) != line:
-                wrong.append(f"the id {query_id!r} is that of line {ids[query_id]} already")
-            if not wrong:
-                tasks.append(_task(row, query_id, places))
+            problems += (f"{path}:{line}: {fault}" for fault in row.faults)
+            continue
+        places, wrong = files.places(row)
+        if not row.strict:
+            lacking += wrong
+            n_left_out += not places
+            wrong = []
+        if len(repos := sorted({place.file.partition("/")[0] for place in places})) > 1:
+            wrong.append(f"its places are in {' and '.join(repos)}; a query searches one repository")
+        query_id = row.id or f"query-{line}"
+        if ids.setdefault(query_id, line) != line:
+            wrong.append(f"the id {query_id!r} is that of line {ids[query_id]} already")
         problems += (f"{path}:{line}: {problem}" for problem in wrong)
+        if places and not wrong:
+            tasks.append(_task(row, query_id, places))
+            n_whole += any(place.start_line is None for place in row.answers)
     if not tasks and not problems:
-        problems = [f"{path} has no query; a JSON object is expected on each line"]
+        why = (
+            f"the source has none of its answers ({lacking[0]})"
+            if lacking
+            else "a JSON object is expected on each line"
+        )
+        problems = [f"{path} has no query; {why}"]
     if problems:
         raise UsageError(all_mistakes(problems, path))
-    first = tuple(tasks[: benchmark.limit])
-    return replace(benchmark, tasks=first, fingerprint=fingerprint(first, benchmark.files), whole_tasks=len(tasks))
+    if lacking:
+        left_out = f"; {count(n_left_out, 'question')} without another one left out" if n_left_out else ""
+        NOTICES.info(f"{path}: the source lacks {count(len(lacking), 'answer')}, such as {lacking[0]}{left_out}")
+    if n_whole:
+        NOTICES.info(f"{path}: questions that whole files answer, blind to chunking: {n_whole} of {len(tasks)}")
+    first, whole = tuple(tasks[: benchmark.limit]), len(tasks) + n_left_out
+    return replace(benchmark, tasks=first, fingerprint=fingerprint(first, benchmark.files), whole_tasks=whole)
 
 
 def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:
@@ -144,16 +187,12 @@ class _Files:
         """The places of a question, and what is wrong with the others."""
         places: list[Place] = []
         wrong: list[str] = []
-        for span in row.spans:
-            file = self._file(span.file)
-            problem = file if isinstance(file, str) else _problem(file, span)
-            if problem or isinstance(file, str):
+        for place in row.answers:
+            file = self._file(place.file)
+            if problem := file if isinstance(file, str) else place.problem(file):
                 wrong.append(problem)
-            else:
-                places.append(Place(file.name, LineSpan(span.start_line - 1, span.end_line)))
-        repos = sorted({location.file.partition("/")[0] for location in places})
-        if len(repos) > 1:
-            wrong.append(f"its places are in {' and '.join(repos)}; a query searches one repository")
+            elif not isinstance(file, str):
+                places.append(Place(file.name, place.lines(file)))
         return places, wrong
 
     def _file(self, name: str) -> SourceFile | str:
@@ -162,17 +201,3 @@ class _Files:
         if len(matches) > 1:
             return f"{name} is a file of {' and '.join(file.repo for file in matches)}; write repository/path"
         return matches[0] if matches else nearest("file", name, self._by_name, "the source has no such file of code")
-
-
-def _problem(file: SourceFile, span: _Span) -> str:
-    """Return why a place is not one of the file; "" where it is."""
-    if span.end_line > file.n_lines:
-        return f"{span.file} ends at line {file.n_lines}, before line {span.end_line}"
-    quote = (span.quote or "").replace("\r\n", "\n").strip()
-    if quote in file.line_text(LineSpan(span.start_line - 1, span.end_line)):
-        return ""
-    problem = f"the quote is not in lines {span.start_line} to {span.end_line} of {span.file}"
-    start = file.text.find(quote)
-    return (
-        problem if start < 0 else f"{problem}; it begins at line {file.lines_of(CharSpan(start, start + 1)).start + 1}"
-    )

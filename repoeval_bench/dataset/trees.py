@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.files import is_device
 from repoeval_bench.core.source import SourceFile, readable
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
@@ -52,8 +51,6 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
         if path != readable(path):  # no id, log or table could hold its name
             undecodable.append(readable(path))
             continue
-        if is_device(file):
-            raise DatasetError(f"cannot read {file}, as it is a pipe or a device; remove it")
         try:
             files.append(SourceFile(repo, path, decode(file.read_bytes())))
         except UnicodeDecodeError:

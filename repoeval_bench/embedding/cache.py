@@ -18,7 +18,7 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
-from repoeval_bench.embedding.storage import Kind, VectorCache, key_prefix, model_name, text_key
+from repoeval_bench.embedding.storage import MEND, Kind, VectorCache, key_prefix, model_name, text_key
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -38,7 +38,6 @@ class CachedEmbedder:
         self._model = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
-        self._noted = False
         self._bytes: int | None = None
         """Length of a stored vector, where one is known."""
         self._checked = False
@@ -54,11 +53,6 @@ class CachedEmbedder:
     def encoder(self) -> TextEncoder:
         """The encoder of the texts that are not cached."""
         return self._encoder
-
-    @property
-    def stores(self) -> bool:
-        """Return whether other processes find the vectors that this one makes."""
-        return not self._cache.read_only
 
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
@@ -161,10 +155,6 @@ class CachedEmbedder:
         before = self._encoder.usage
         counts = {role: self.count_tokens(of_role, role) for role, of_role in missing.items() if of_role}
         n_texts = sum(len(missing[role]) for role in counts)
-        if n_texts or not self._noted:
-            self._noted = True
-            lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone, as they cannot be kept"
-            self._cache.note(lack if n_texts else f"no vectors of {self.spec} are missing")
         if not n_texts:
             return Embedded(0, {})
         self._encoder.check({role: missing[role] for role in counts})
@@ -240,7 +230,7 @@ class CachedEmbedder:
         return vectors.astype(np.float32, copy=False)
 
     def _broken(self, what: str) -> CacheError:
-        return CacheError(f"the vector cache {self._cache.folder} holds {what}; {self._cache.mend}")
+        return CacheError(f"the vector cache {self._cache.folder} holds {what}; {MEND}")
 
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""

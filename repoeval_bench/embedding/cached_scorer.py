@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
+from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
@@ -48,9 +48,6 @@ class CachedScorer:
         known = {text: self._unpack(value) for text, value in stored if value is not None}
         self.n_cached += sum(text in known for text in texts)
         if missing := [text for text in keys if text not in known]:
-            self._cache.note(
-                f"the scores of {self.identity['model']} that it lacks are computed for this command alone"
-            )
             known.update(zip(missing, self._scorer.score(query, missing), strict=True))
             values = {keys[text]: ENTRY.pack(*known[text]) for text in missing}
             self._cache.write(values, "score", self._identity)
@@ -62,7 +59,5 @@ class CachedScorer:
     def _unpack(self, value: bytes) -> tuple[float, int]:
         score, tokens = ENTRY.unpack(value) if len(value) == ENTRY.size else (math.nan, 0)
         if not math.isfinite(score):
-            raise CacheError(
-                f"the vector cache {self._cache.folder} holds a score that is not a finite number; {self._cache.mend}"
-            )
+            raise CacheError(f"the vector cache {self._cache.folder} holds a score that is not a finite number; {MEND}")
         return score, tokens

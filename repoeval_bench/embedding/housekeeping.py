@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,8 +13,7 @@ import numpy as np
 
 from repoeval_bench.core.errors import CacheError, UsageError
 from repoeval_bench.embedding.cached_scorer import ENTRY
-from repoeval_bench.embedding.database import FILE, CacheEntry
-from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, VectorCache, model_name, seal, tag
+from repoeval_bench.embedding.storage import DELETE, FILE, SEAL_BYTES, Kind, VectorCache, model_name, seal, tag
 
 _IDENTITY = tag("identity", "")[:1]
 
@@ -68,42 +66,55 @@ def _open(folder: Path) -> VectorCache | None:
     return VectorCache(folder) if (folder / FILE).exists() else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a cache holds by owner, which is the model's part of an entry's tag; the identities are JSON."""
+
+    identities: dict[bytes, str] = field(default_factory=dict)
+    vectors: Counter[bytes] = field(default_factory=Counter)
+    entries: Counter[bytes] = field(default_factory=Counter)
+    sizes: Counter[bytes] = field(default_factory=Counter)
+
+
+def _contents(cache: VectorCache) -> _Contents:
+    contents = _Contents()
+    with cache.explained("read"):
+        for key, value, label in cache.entries():
+            if _is_identity(label):
+                contents.identities.update(_identity_of(key, value))
+                continue
+            kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
+            contents.vectors[owner] += kind == b"v"
+            contents.entries[owner] += 1
+            contents.sizes[owner] += len(value)
+    return contents
+
+
 def info(folder: Path) -> CacheInfo:
     """Describe the cache in a folder; raises CacheError."""
     cache = _open(folder)
     if cache is None:
         return CacheInfo(str(folder), 0, 0, ())
-    vectors, entries, sizes = Counter[bytes](), Counter[bytes](), Counter[bytes]()
-    with cache.explained("read"):
-        identities = known_identities(cache)
-        for label, size in cache.database.summary():
-            kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
-            if not _is_identity(label):
-                vectors[owner] += kind == b"v"
-                entries[owner] += 1
-                sizes[owner] += size or 0
+    contents = _contents(cache)
     cache.close()
     models = [
         ModelShare(
-            identity=json.loads(identities[owner]) if owner in identities else None,
-            vectors=vectors[owner],
-            others=number - vectors[owner],
-            bytes=sizes[owner],
+            identity=json.loads(contents.identities[owner]) if owner in contents.identities else None,
+            vectors=contents.vectors[owner],
+            others=number - contents.vectors[owner],
+            bytes=contents.sizes[owner],
         )
-        for owner, number in entries.items()
+        for owner, number in contents.entries.items()
     ]
     models.sort(key=lambda model: (-model.bytes, model.name))
     on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-    return CacheInfo(str(folder), on_disk, entries.total(), tuple(models))
+    return CacheInfo(str(folder), on_disk, contents.entries.total(), tuple(models))
 
 
-def known_identities(cache: VectorCache) -> dict[bytes, str]:
-    """Return the model's part of an entry's tag -> that model's identity, in JSON."""
-    return {
-        tag("identity", content.decode())[1:]: content.decode()
-        for entry in cache.database.entries(_IDENTITY)
-        if (content := unsealed(entry.key, entry.value)) is not None
-    }
+def _identity_of(key: bytes, value: bytes) -> dict[bytes, str]:
+    """Return the model's part of an entry's tag -> that model's identity, in JSON; empty for a broken entry."""
+    content = unsealed(key, value)
+    return {} if content is None else {tag("identity", content.decode())[1:]: content.decode()}
 
 
 def _is_identity(label: object) -> bool:
@@ -111,9 +122,9 @@ def _is_identity(label: object) -> bool:
     return isinstance(label, bytes) and label[:1] == _IDENTITY
 
 
-def unsealed(key: object, value: object) -> bytes | None:
-    """The value without its seal; None where the seal is not that of this key and value."""
-    if not isinstance(key, bytes) or not isinstance(value, bytes) or len(key) > 64:
+def unsealed(key: bytes, value: bytes) -> bytes | None:
+    """Return the value without its seal; None where the seal is not that of this key and value."""
+    if len(key) > 64:
         return None
     content = value[:-SEAL_BYTES]
     return content if len(value) > SEAL_BYTES and seal(key, content) == value[-SEAL_BYTES:] else None
@@ -127,26 +138,27 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
     cache = _open(folder)
     if cache is None:
         return Verified(str(folder), 0, (), 0)
-    broken: dict[int, str] = {}
-    vectors: dict[bytes, dict[int, int]] = defaultdict(dict)  # a model's tag -> row id -> length
+    broken: dict[bytes, str] = {}
+    vectors: dict[bytes, dict[bytes, int]] = defaultdict(
+        dict
+    )  # a model's tag -> key -> length, in the order of writing
     entries = 0
     with cache.explained("read"):
-        for entry in cache.database.entries():
-            entries += not _is_identity(entry.tag)
-            if fault := _fault(entry):
-                broken[entry.row] = fault
-            elif entry.tag[:1] == b"v":
-                vectors[entry.tag][entry.row] = len(entry.value)
-        for lengths in vectors.values():
-            latest = lengths[max(lengths)]  # a server's model may have changed: then the older ones are of no use
-            odd = (row for row, length in lengths.items() if length != latest)
-            broken |= dict.fromkeys(odd, "a vector of another length than the model's latest")
-        # Last, as the structure is often intact where a value is broken.
-        if faults := cache.database.faults():
-            raise sqlite3.DatabaseError(f"database disk image is malformed: {faults[0]}")
-    if delete and broken:
+        if faults := cache.database.check():
+            raise CacheError(f"the vector cache {folder} is damaged: {faults[0].message}; {DELETE}")
+        for key, value, label in cache.entries():
+            entries += not _is_identity(label)
+            if fault := _fault(key, value, label):
+                broken[key] = fault
+            elif label is not None and label[:1] == b"v":
+                vectors[label][key] = len(value)
+    for lengths in vectors.values():
+        *_, latest = lengths.values()  # a server's model may have changed: then the older ones are of no use
+        odd = (key for key, length in lengths.items() if length != latest)
+        broken |= dict.fromkeys(odd, "a vector of another length than the model's latest")
+    if delete:
         with cache.explained("written"):
-            cache.database.delete_rows(list(broken))
+            cache.delete(broken)
     cache.close()
     return Verified(str(folder), entries, tuple(broken.values()), len(broken) if delete else 0)
 
@@ -154,37 +166,28 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
 def delete(folder: Path, model: str) -> int:
     """Remove all entries of a model, by a name that `info` gives or without its precision; return their number."""
     cache = _open(folder)
-    owners: list[bytes] = []
+    owners = []
     if cache is not None:
-        with cache.explained("read"):
-            held = {label[1:] for label, _ in cache.database.summary() if label and not _is_identity(label)}
-            for owner, identity in known_identities(cache).items():
-                facts = json.loads(identity)
-                if owner in held and model in {model_name(facts), model_name(facts, precisely=True)}:
-                    owners.append(owner)
+        contents = _contents(cache)
+        for owner in contents.entries.keys() & contents.identities.keys():
+            identity = json.loads(contents.identities[owner])
+            if model in {model_name(identity), model_name(identity, precisely=True)}:
+                owners.append(owner)
     if cache is None or not owners:
         raise UsageError(f"the vector cache {folder} holds nothing of {model!r}; `repoeval-bench cache info` lists it")
-    if cache.read_only:
-        raise CacheError(f"the vector cache {folder} is read-only here; delete where it can be written")
+    kinds = [kind[:1].encode() for kind in get_args(Kind) if kind != "identity"]
     with cache.explained("written"):
-        removed = sum(
-            int(cache.database.cache.evict(kind[:1].encode() + owner))
-            for owner in owners
-            for kind in get_args(Kind)
-            if kind != "identity"
-        )
+        removed = sum(int(cache.database.evict(kind + owner)) for owner in owners for kind in kinds)
     cache.close()
     return removed
 
 
-def _fault(entry: CacheEntry) -> str:
+def _fault(key: bytes, value: bytes, label: bytes | None) -> str:
     """Say what is wrong with an entry by itself; empty for a sound one."""
-    if not entry.plain:
-        return "an entry that this program did not write; it was not read"
-    content = unsealed(entry.key, entry.value)
+    content = unsealed(key, value)
     if content is None:
         return "an entry without its seal, or changed since it was written"
-    kind = entry.tag[:1] if isinstance(entry.tag, bytes) else b""
+    kind = label[:1] if isinstance(label, bytes) else b""
     if kind == b"v":
         return _vector_fault(content)
     if kind == b"s":

@@ -10,11 +10,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from diskcache import Timeout
+from diskcache import Cache, Disk, Timeout
+from diskcache.core import MODE_RAW
 
-from repoeval_bench.core.errors import CacheError, in_one_line
-from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.embedding.database import MEND, Database
+from repoeval_bench.core.errors import CacheError
+
+MEND = "run repoeval-bench cache verify --delete, and what it removes is computed again"
+"""The way out where single entries are broken."""
+
+DELETE = "delete that folder, and the vectors are computed again"
+"""The way out where the database itself is broken."""
+
+FILE = "cache.db"
+"""diskcache's name of the database in its folder."""
+
+_SETTINGS = {
+    "eviction_policy": "none",
+    "size_limit": 2**50,
+    "cull_limit": 0,
+    "disk_min_file_size": 2**30,  # no value is in a file of its own
+    "sqlite_auto_vacuum": 0,
+    "sqlite_cache_size": 1024,  # pages: 32 MiB; diskcache's default would be 256 MiB
+    # Rows of 1.5 kB waste a third of sqlite's default pages. The size must be set before the journal's mode. diskcache
+    # sets pragmas in the order of their names: capitals sort first, and sqlite ignores case.
+    "sqlite_PAGE_SIZE": 32768,
+}
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
 """Kinds of entries: a vector is float32 bytes. A text's tokens, or how many of its characters are read, are eight
@@ -22,6 +42,31 @@ bytes. A pair's score and its tokens are four bytes each. A completion and a mod
 
 SEAL_BYTES = 8
 """Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""
+
+
+class ForeignError(Exception):
+    """An entry that this program did not write."""
+
+
+class RawDisk(Disk):  # type: ignore[misc]
+    """Reads keys and values that are bytes, and refuses pickles and files, unread.
+
+    diskcache would unpickle them: whoever can write the folder could run code in the reader (CVE-2025-69872).
+    """
+
+    def get(self, key: Any, raw: bool) -> bytes:
+        """Return a key of the database."""
+        return _own_bytes(key, bool(raw))
+
+    def fetch(self, mode: int, filename: str | None, value: Any, _read: bool) -> bytes:
+        """Return a value of the database."""
+        return _own_bytes(value, mode == MODE_RAW and filename is None)
+
+
+def _own_bytes(content: Any, plain: bool) -> bytes:
+    if not plain or not isinstance(content, bytes):
+        raise ForeignError
+    return content
 
 
 def seal(key: bytes, value: bytes) -> bytes:
@@ -54,66 +99,44 @@ def text_key(prefix: bytes, text: str) -> bytes:
 class VectorCache:
     """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError.
 
-    A folder that cannot be written is still read. What is written then lives as long as this object, and a
-    notice says so. It is closed with the last reference to it. `timeout` is how many seconds to wait for another
-    process that writes. `database` is for housekeeping; everything else reads and writes here.
+    It is closed with the last reference to it. `timeout` is how many seconds to wait for another process that writes.
     """
 
     def __init__(self, folder: Path, *, timeout: float = 60) -> None:
         self.folder = folder
-        self.read_only = False
         self._known: set[str] = set()
-        self._unkept: dict[bytes, bytes] = {}
-        self._notified: set[str] = set()
         with self.explained("opened"):
-            self.database = Database(folder, timeout)
-        self.read_only = self.database.read_only
+            self.database = Cache(str(folder), timeout, RawDisk, **_SETTINGS)
         # A connection refers to itself: without this it would be open until Python looks for garbage.
         weakref.finalize(self, self.database.close)
 
-    @property
-    def mend(self) -> str:
-        """The way out where single entries are broken."""
-        return _READ_ONLY if self.read_only else MEND
-
-    def note(self, consequence: str) -> None:
-        """Report once that nothing can be kept, and the consequence."""
-        if self.read_only and consequence not in self._notified:
-            self._notified.add(consequence)
-            NOTICES.info(
-                f"note: the vector cache {self.folder} is read-only, so nothing new is kept in it; {consequence}"
-            )
-
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
-        """Those of the keys that have an entry."""
+        """Return those of the keys that have an entry."""
         with self.explained("read"):
-            sought = list(keys)
-            return self.database.present(sought).union(key for key in sought if key in self._unkept)
+            return {key for key in keys if key in self.database}
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
-        """The value of each key, None where there is none; one that has changed since is a CacheError."""
-        sought = list(keys)
-        values = {key: self._unkept[key] for key in sought if key in self._unkept}
+        """Return the value of each key, None where there is none; one that has changed since is a CacheError."""
         with self.explained("read"):
-            for key, sealed in self.database.get_many(sought):
-                value = sealed[:-SEAL_BYTES]
-                if seal(key, value) != sealed[-SEAL_BYTES:]:
-                    raise CacheError(
-                        f"the vector cache {self.folder} holds an entry that has changed since it was written "
-                        f"(its checksum is wrong); {self.mend}"
-                    )
-                values[key] = value
-        return [values.get(key) for key in sought]
+            return [self._unsealed(key, self.database.get(key)) for key in keys]
+
+    def _unsealed(self, key: bytes, sealed: bytes | None) -> bytes | None:
+        if sealed is None:
+            return None
+        value = sealed[:-SEAL_BYTES]
+        if seal(key, value) != sealed[-SEAL_BYTES:]:
+            raise CacheError(
+                f"the vector cache {self.folder} holds an entry that has changed since it was written "
+                f"(its checksum is wrong); {MEND}"
+            )
+        return value
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
         """Store all values in one transaction: after a kill all of them are there, or none.
 
         `identity` is the model they were made with, in JSON; it is kept once beside them.
         """
-        if self.read_only:
-            self._unkept.update(values)
-            return
-        with self.explained("written"), self.database.cache.transact():
+        with self.explained("written"), self.database.transact():
             self._add(values, tag(kind, identity))
             if identity not in self._known:
                 key = hashlib.sha256(b"identity\0" + identity.encode()).digest()
@@ -121,12 +144,23 @@ class VectorCache:
         self._known.add(identity)
 
     def _add(self, values: Mapping[bytes, bytes], label: bytes) -> None:
-        add = self.database.cache.add
         for key, value in values.items():
-            add(key, value + seal(key, value), tag=label)
+            self.database.add(key, value + seal(key, value), tag=label)
 
     def flush(self) -> None:
         """Nothing waits to be written here."""
+
+    def entries(self) -> Iterator[tuple[bytes, bytes, bytes | None]]:
+        """Yield (key, value with its seal, tag) of each entry, in the order of writing."""
+        for key in self.database:
+            value, label = self.database.get(key, tag=True)
+            if value is not None:  # another process may have removed it
+                yield key, value, label
+
+    def delete(self, keys: Iterable[bytes]) -> None:
+        """Delete entries."""
+        for key in keys:
+            self.database.delete(key)
 
     def close(self) -> None:
         """Close the database."""
@@ -137,43 +171,19 @@ class VectorCache:
         """Turn each fault of the database into a CacheError: "cannot be `verb`", the reason and the way out."""
         try:
             yield
-        except (OSError, sqlite3.Error, Timeout) as error:
+        except ForeignError as error:
+            raise CacheError(
+                f"the vector cache {self.folder} holds an entry that was not written by this program; {DELETE}"
+            ) from error
+        except Timeout as error:
+            raise CacheError(
+                f"the vector cache {self.folder} cannot be {verb}: another process is writing; run the same command "
+                "again when that is done"
+            ) from error
+        except (OSError, sqlite3.Error) as error:
             # A full disk ends the transaction by itself; what diskcache then fails to roll back is not the reason.
             reason = error.__context__ if isinstance(error.__context__, sqlite3.Error) else error
-            words = str(reason) or "busy"
-            way = _READ_ONLY if self.read_only else _way_out(words)
-            raise CacheError(f"the vector cache {self.folder} cannot be {verb}: {words}; {way}") from error
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # In a damaged or foreign database that sqlite can read, diskcache and this class meet values of any kind.
             raise CacheError(
-                f"the vector cache {self.folder} holds what was not written by this program "
-                f"({in_one_line(error)}); {_READ_ONLY if self.read_only else _DELETE}"
+                f"the vector cache {self.folder} cannot be {verb}: {reason}; set REPOEVAL_HOME to a folder that can be "
+                f"written, or {DELETE}"
             ) from error
-
-
-_DELETE = "delete that folder, and the vectors are computed again"
-_READ_ONLY = (
-    "it is read-only here: mend it where it can be written (repoeval-bench cache verify), or set REPOEVAL_HOME to "
-    "another folder"
-)
-_FREE_SPACE = "free some space there, or set REPOEVAL_HOME to a folder on another disk"
-_WRITABLE = "set REPOEVAL_HOME to a folder that can be written"
-_LATER = "another process has held it for a minute; run the same command again when that is done"
-
-_WAYS_OUT: Mapping[str, str] = {
-    "full": _FREE_SPACE,
-    "No space": _FREE_SPACE,
-    "readonly": _WRITABLE,
-    "unable to open": _WRITABLE,
-    "busy": _LATER,
-    "locked": _LATER,
-    "malformed": _DELETE,
-    "not a database": _DELETE,
-}
-"""A part of what sqlite says -> the way out that goes with it."""
-
-
-def _way_out(words: str) -> str:
-    return next(
-        (way for part, way in _WAYS_OUT.items() if part in words), f"make it readable and writable, or {_DELETE}"
-    )

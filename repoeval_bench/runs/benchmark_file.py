@@ -25,7 +25,7 @@ from repoeval_bench.runs.request import ComparisonRequest, RunRequest, distinct
 MOST_RUNS = 10_000
 """The most runs of a file; the lists multiply each other."""
 
-_SHIPPED = ("repoeval", "leaderboard", "leaderboard-dense")
+_SHIPPED = ("repoeval", "leaderboard", "leaderboard-dense", "sensitivity")
 _WAY_OUT = f"name a bench file, or one that ships: {', '.join(_SHIPPED[:-1])} or {_SHIPPED[-1]}"
 _SETS = frozenset({"all", "six"})
 

@@ -34,7 +34,7 @@ _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """A folder with one of these files is that of a run, finished or not."""
 
 OWN = {MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
-"""The files that a run's folder may contain; that of completions only if a model completed the run."""
+"""The files that a run's folder may contain."""
 
 _SHOWN = 3
 """The most run ids that an error names; a folder may have hundreds."""
@@ -155,27 +155,6 @@ def check_finished(folder: Path) -> None:
         raise UsageError(
             f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
         )
-
-
-def check_name(run: RunView) -> None:
-    """Raise a ResultError unless a run's folder has the name of the run."""
-    if run.manifest.run_id != run.run_id:
-        raise ResultError(f"{run.folder} holds the run {run.manifest.run_id}; give the folder that name")
-
-
-def check_folder(run: RunView) -> None:
-    """Raise a ResultError unless a run's folder has its name, and contains a run's own files and nothing else.
-
-    A link is refused too: it could name any file of the user who copies the folder.
-    """
-    check_name(run)
-    own = OWN if run.manifest.completion else OWN - {COMPLETIONS}
-    other = sorted(
-        path.name for path in run.folder.iterdir() if path.name not in own or path.is_symlink() or not path.is_file()
-    )
-    if other:
-        listed = few(other, _SHOWN)
-        raise ResultError(f"{run.folder} holds files, folders or links that no run has: {listed}; move them out of it")
 
 
 def _check_folder(name: str, results: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 """Folder in which run folders are written by default."""
 
-PACKS, VERIFIED = "packs", "verified"
+PACKS = "packs"
 """Folders beside the runs: the packs that `recommend` makes of code, and records of verification."""
 
 OF_STORE = ".store"
@@ -104,7 +104,7 @@ def make_embedder(
 ) -> CachedEmbedder:
     """Return the embedder that a spec names, with the vector cache in `home`.
 
-    A notice says if vectors, or a model that is made here, cannot be stored. `placed` replaces the encoder by one that
+    `placed` replaces the encoder by one that
     computes the same vectors in another process; `cache` replaces the one in `home`.
     """
     from repoeval_bench.dataset.home import data_home
@@ -201,7 +201,7 @@ def choose_retriever(spec: str, protocol: Protocol | None = None) -> ResolvedRet
 def make_retriever(spec: str, protocol: Protocol | None = None, *, home: Path | None = None) -> ResolvedRetriever:
     """Return the retriever that a spec names, with the model of a reranker located and verified.
 
-    The scores of pairs are stored in the vector cache in `home`. A notice says if nothing can be stored there.
+    The scores of pairs are stored in the vector cache in `home`.
     """
     retriever = choose_retriever(spec, protocol)
     if not retriever.model:

@@ -19,7 +19,7 @@ from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from repoeval_bench.core.run import Fact
-    from repoeval_bench.runs.records import Metrics, QueryRow
+    from repoeval_bench.runs.records import QueryRow
 
 FloatArray = NDArray[np.float64]
 
@@ -113,26 +113,6 @@ class QueryScores:
     def by_query(self, measure: str) -> dict[str, float]:
         """Return query_id -> value of one measure."""
         return dict(zip(self.query_ids, self.values[measure].tolist(), strict=True))
-
-    def other_means(self, metrics: Metrics) -> list[str]:
-        """Return the measures whose stored means are not the means of these columns."""
-        repos, repo_index = np.unique(np.array(self.repos, dtype=object), return_inverse=True)
-        sizes = np.bincount(repo_index, minlength=len(repos))
-        wrong = []
-        for name in dict.fromkeys((*metrics.micro, *metrics.macro, *self.values)):
-            column = self.values.get(name)
-            stored = [metrics.micro.get(name), metrics.macro.get(name)]
-            if column is None or not len(self):
-                # Without queries every mean is written as 0.
-                if column is None or any(stored):
-                    wrong.append(name)
-                continue
-            within = np.bincount(repo_index, weights=column) / sizes
-            stored += [metrics.per_repo.get(repo, {}).get(name) for repo in repos.tolist()]
-            means = [column.mean(), within.mean(), *within]
-            if None in stored or not np.allclose(np.array(stored, dtype=np.float64), means, rtol=1e-9, atol=1e-9):
-                wrong.append(name)
-        return wrong
 
     def take(self, positions: Sequence[int] | NDArray[np.int64]) -> Self:
         """Return the queries at these positions, in this order."""

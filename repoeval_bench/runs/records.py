@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.validation import STRICT, Count, Plain
 
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
@@ -36,9 +36,6 @@ COMPLETIONS = "completions.jsonl"
 
 EMBED_STEP = "embed"
 """The step that computes missing vectors of all runs of a command; each run that waited stores all of its seconds."""
-
-ROUNDING = 1e-9
-"""How far a score may be above its ceiling, as both are rounded sums."""
 
 Headline = Literal["micro", "macro"]
 
@@ -279,14 +276,6 @@ class Metrics(Record):
             raise ValueError("chunk_nws is missing")
         return self
 
-    @model_validator(mode="after")
-    def _ceilings_are_of_measures(self) -> Self:
-        if self.ceilings is not None:
-            for means in (self.ceilings.micro, self.ceilings.macro, *self.ceilings.per_repo.values()):
-                if other := means.keys() - self.micro.keys():
-                    raise ValueError(f"ceilings has {min(other)[:60]!r}, which was not scored")
-        return self
-
     def over(self, mean: str) -> dict[str, float]:
         """Measure -> mean over queries or repositories."""
         return self.macro if mean == "macro" else self.micro
@@ -305,21 +294,6 @@ class Metrics(Record):
     def headline_ceilings(self) -> dict[str, float]:
         """Measure -> the protocol's mean of the ceilings; empty if none are stored."""
         return {} if self.ceilings is None else self.ceilings.over(self.headline)
-
-    @property
-    def above_ceilings(self) -> list[str]:
-        """The measures with a mean above that of the ceilings, which no ranking reaches."""
-        if self.ceilings is None:
-            return []
-        by_repo = [(self.per_repo.get(repo, {}), means) for repo, means in self.ceilings.per_repo.items()]
-        pairs = [(self.micro, self.ceilings.micro), (self.macro, self.ceilings.macro), *by_repo]
-        wrong = [
-            name
-            for means, ceilings in pairs
-            for name, ceiling in ceilings.items()
-            if means.get(name, 0.0) > ceiling + ROUNDING
-        ]
-        return list(dict.fromkeys(wrong))
 
     @property
     def gold_in_query(self) -> float:
@@ -359,7 +333,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported run its source in `imported`."""
 
-    schema_version: Literal[5] = Field(alias="schema")
+    schema_version: Literal[6] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord

@@ -1,16 +1,14 @@
-"""Load the data of a stored run, and make the run again from it, with its ranking if possible."""
+"""Load the data of a stored run, and run its request again."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import BenchError, UsageError
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
@@ -18,36 +16,18 @@ from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
-from repoeval_bench.embedding.choice import choose_embedder
-from repoeval_bench.metrics import inputs_of
-from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.dense import NAME as DENSE
-from repoeval_bench.retrieval.expansion import Expansion
 from repoeval_bench.retrieval.ranking import DIGITS
-from repoeval_bench.retrieval.scope import pooled, visible
-from repoeval_bench.runs import store
-from repoeval_bench.runs.config import NO_EMBEDDER, PACK, make_config
-from repoeval_bench.runs.parts import (
-    PACKS,
-    choose_measures,
-    choose_retriever,
-    make_embedder,
-    make_parts,
-    make_retriever,
-)
-from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, select
-from repoeval_bench.runs.problems import check_pack
+from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.parts import PACKS, choose_retriever
+from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig
-from repoeval_bench.runs.stages import embed, execute, texts_of
-from repoeval_bench.runs.view import Replay, RunView
+from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.retrieval.choice import ResolvedRetriever
-    from repoeval_bench.runs.store import RunOutcome
-
+    from repoeval_bench.runs.view import RunView
 
 HARMLESS = {"minilm", "hash"}
 """Embedders that run no code from outside the package and ask no server."""
@@ -110,92 +90,41 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
     return part_of(selected, drawn.most, drawn.seed, drawn.per_file) if drawn else selected
 
 
-def code_named_by(config: RunConfig) -> list[str]:
-    """Return the specs for which making a run again would run code from outside the package, or ask a server."""
-    specs = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
-    if Spec.parse(config.chunker).name in {"py", "exec"}:
-        specs.append(config.chunker)
-    ranker = Spec.parse(config.retriever)
-    if ranker.name == "py" or any(part.startswith("py:") for part in (ranker.target, ranker.params.get("first", ""))):
-        specs.append(config.retriever)
-    if not specs and "vectors" in inputs_of(config.measures) and Spec.parse(config.embedder).name not in HARMLESS:
-        specs.append(config.embedder)
-    return specs
+def check_allowed(run: RunView, allowed: Collection[str]) -> None:
+    """Raise a UsageError if a stored request names code from outside, a model or a server that is not `allowed`."""
+    config = stored_config(run)
+    retriever = choose_retriever(config.retriever, Protocol.parse(config.protocol.name))
+    first = retriever.first.spec if retriever.first else ""
+    specs = (config.protocol.name, *config.measures, config.chunker, config.retriever)
+    named = [spec for spec in specs if spec.startswith(("py:", "exec:"))]
+    if retriever.model or ":py:" in config.retriever or first.startswith("py:"):
+        named.append(config.retriever)
+    if config.embedder != NO_EMBEDDER and Spec.parse(config.embedder).name not in HARMLESS:
+        named.append(config.embedder)
+    if refused := [spec for spec in named if spec not in allowed]:
+        options = " ".join(f"--allow {shlex.quote(spec)}" for spec in refused)
+        raise UsageError(f"{run.run_id} names code, a model or a server of its own; give {options} if you trust it")
 
 
-def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
-    """Return the configuration of a run; UsageError if it names code from outside or a server that is not `allowed`."""
-    stored = stored_config(run)
-    if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
-        raise UsageError(
-            f"{run.run_id} names code or a server of its own; give "
-            f"{' '.join(f'--allow {shlex.quote(spec)}' for spec in refused)} if you trust it"
-        )
-    return stored
-
-
-def replay(
-    run: RunView, benchmark: Benchmark, into: Path, *, allowed: Collection[str] = (), home: Path | None = None
-) -> Replay:
-    """Make a run again in a folder, from the data and the stored request.
-
-    Code that the run names is executed, so call `check_allowed` first. UsageError for a name or an option that does not
-    exist. If a model is not `allowed`, not installed, or fails here, the stored ranking is used.
-    """
-    stored = stored_config(run)
-    protocol = Protocol.parse(stored.protocol.name)
-    check_names(stored, protocol)
-    cutters = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
-    inputs = make_inputs(select(benchmark, protocol), protocol)
-    cut = cut_files(inputs.benchmark, protocol, cutters, skip_errors=stored.skip_errors)
-    planned = plan_of(inputs.benchmark, protocol, inputs.queries, cutters[0].spec, cut)
-    ranker = make_ranker(stored, planned, allowed, home=home)
-    config = config_of(stored, ranker)
-    # The original run has decided whether most queries have gold.
-    run_again = partial(
-        execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, allow_sparse_qrels=True
+def run_again(run: RunView, benchmark: Benchmark, into: Path, *, home: Path | None = None) -> RunView:
+    """Run the stored request of a run again on its data, in a folder, and return the new run."""
+    config = stored_config(run)
+    protocol = Protocol.parse(config.protocol.name)
+    return evaluate(
+        benchmark,
+        None if protocol.documents == "windows" else config.chunker,
+        protocol=protocol.name,
+        retriever=config.retriever,
+        **({} if config.embedder == NO_EMBEDDER else {"embedder": config.embedder}),
+        k=config.k,
+        measures=config.measures,
+        skip_errors=config.skip_errors,
+        expand=config.expand,
+        pack=config.pack,
+        allow_sparse_qrels=True,  # the first run has decided whether most queries have gold
+        out=into,
+        home=home,
     )
-    outcome: RunOutcome | None = None
-    reason = ranker.reason
-    if not reason:
-        try:
-            outcome = run_again()
-        except BenchError as error:
-            if not has_model(ranker.retriever):
-                raise
-            reason = str(error)
-    computed = outcome.run.rankings if outcome else None
-    ranking, unseen = _seen_part(run, planned, stored.k)
-    if outcome is None or ranking != computed:
-        outcome = run_again(ranking=Run(tag=stored.chunker, rankings=ranking))
-    return Replay(
-        run=RunView(store.save(outcome, into, created=run.manifest.created)),
-        unseen=unseen,
-        stored=ranking,
-        computed=computed,
-        reason=reason,
-        tolerance=tolerance_of(ranker.retriever, config),
-        counts_tokens=ranker.embedder is not None or not ranker.retriever.vectors,
-    )
-
-
-def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
-    """Return (query_id -> stored ranking of the documents that the query may see, query_id -> the other ids in it)."""
-    stored = {query_id: ranking[:k] for query_id, ranking in run.ranked().items()}
-    documents = planned.documents
-    chunks, queries = documents.chunks, planned.queries
-    if planned.protocol.scope == "pooled":
-        chunks, queries = pooled(chunks, queries)
-    excluded = excluded_chunks(planned.benchmark.tasks, documents.chunks, planned.protocol.exclusion)
-    rankings: dict[str, Ranking] = {}
-    unseen: dict[str, list[str]] = {}
-    for query in queries:
-        seen = {chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
-        ranked = stored.get(query.query_id, ())
-        rankings[query.query_id] = tuple(hit for hit in ranked if hit[0] in seen)
-        if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in seen]:
-            unseen[query.query_id] = other
-    return rankings, unseen
 
 
 def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None) -> Benchmark:
@@ -208,102 +137,21 @@ def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None
         raise UsageError(
             f"protocol {config.protocol.name} has questions and no code to complete; choose a run of another protocol"
         )
-    selected = data_of(run, source, home=home)
-    if selected.fingerprint == config.fingerprint:
-        return selected
-    raise UsageError(
-        f"{run.run_id} ran on data {run.manifest.dataset.label}, this is {selected.label}; name the run's with --source"
-    )
+    return same_data(run, data_of(run, source, home=home))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranker:
-    """The retriever of a stored run, and the plan with its vectors; with a `reason`, it cannot rank here."""
-
-    planned: Plan
-    retriever: ResolvedRetriever
-    embedder: CachedEmbedder | None = None
-    reason: str = ""
+def same_data(run: RunView, benchmark: Benchmark) -> Benchmark:
+    """Return the data that was loaded for a run; UsageError if it is not the data that the run was made from."""
+    if benchmark.fingerprint == stored_config(run).fingerprint:
+        return benchmark
+    label = run.manifest.dataset.label
+    raise UsageError(f"{run.run_id} ran on data {label}, this is {benchmark.label}; name the run's with --source")
 
 
-def has_model(retriever: ResolvedRetriever) -> bool:
-    """Return whether ranking needs a model."""
-    return retriever.vectors or bool(retriever.model)
-
-
-def check_names(stored: RunConfig, protocol: Protocol) -> None:
-    """Raise a UsageError for a name or an option in a stored request that does not exist, the chunker's apart."""
-    retriever = choose_retriever(stored.retriever, protocol)
-    choose_measures(stored.measures, stored.k, protocol.gold)
-    Expansion.parse(stored.expand)
-    check_pack(stored.pack)
-    if retriever.vectors and Spec.parse(stored.embedder).name != "py":
-        choose_embedder(stored.embedder)
-
-
-def make_ranker(stored: RunConfig, planned: Plan, allowed: Collection[str], *, home: Path | None) -> Ranker:
-    """Return the retriever that a run names, or the reason why its model is not allowed or not available."""
-    retriever = choose_retriever(stored.retriever, planned.protocol)
-    measured = "vectors" in inputs_of(stored.measures)
-    reason = _reason_unused(stored, retriever, allowed)
-    embedder = None
-    if measured or (retriever.vectors and not reason):
-        try:
-            embedder = make_embedder(stored.embedder, home=home)
-            texts = texts_of([planned], ranked=retriever.vectors and not reason, measured=measured)
-            (planned,) = embed([planned], embedder, texts)
-        except BenchError as error:
-            if measured:
-                raise
-            embedder, reason = None, str(error)
-    if retriever.model and not reason:
-        try:
-            retriever = make_retriever(stored.retriever, planned.protocol, home=home)
-        except BenchError as error:
-            reason = str(error)
-    return Ranker(planned=planned, retriever=retriever, embedder=embedder, reason=reason)
-
-
-def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
-    """Return the configuration of the run as it is made here; the identity of a model that is not here is as stored."""
-    planned, retriever, embedder = ranker.planned, ranker.retriever, ranker.embedder
-    pack = edition_of(stored.pack)  # the definition of a shipped pack holds for the pack's own data only
-    if pack and not is_of_pack(planned.benchmark.name, pack):
-        pack = PACK
-    fields = stored.model_dump(exclude={"protocol"})
-    fields |= {
-        "dataset": planned.benchmark.name,
-        "fingerprint": planned.benchmark.fingerprint,
-        "chunker": planned.chunker,
-        "retriever": retriever.spec,
-        "measures": choose_measures(stored.measures, stored.k, planned.protocol.gold),
-        "pack": pack or stored.pack,
-    }
-    if embedder:
-        fields |= {"embedder": embedder.spec, "embedder_identity": embedder.identity}
-    elif not retriever.vectors:
-        fields |= {"embedder": NO_EMBEDDER, "embedder_identity": {}}
-    if retriever.scorer or not retriever.model:
-        fields["retriever_identity"] = retriever.scorer.identity if retriever.scorer else {}
-    return make_config(planned.protocol, **fields)
-
-
-def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Collection[str]) -> str:
-    """Return why a model or server that only the stored request names must not rank; empty if it may."""
-    models = [stored.embedder] if retriever.vectors and Spec.parse(stored.embedder).name not in HARMLESS else []
-    models += [stored.retriever] if retriever.model else []
-    refused = [spec for spec in models if spec not in allowed]
-    return f"{', '.join(refused)} is not used unless you name it with --allow" if refused else ""
-
-
-def is_of_pack(name: str, pack: str) -> bool:
-    """Return whether data of this name is that of a shipped pack."""
-    return name.startswith(f"pack-{pack}-")
-
-
-def tolerance_of(retriever: ResolvedRetriever, config: RunConfig) -> float:
+def tolerance_of(config: RunConfig) -> float:
     """Return the tolerance of scores between machines: a step of rounding, and more if a model ranks."""
-    if not has_model(retriever):
+    retriever = choose_retriever(config.retriever)
+    if not (retriever.vectors or retriever.model):
         return ROUNDED
     if config.embedder_identity.get("precision", "fp32") != "fp32":
         return HALF

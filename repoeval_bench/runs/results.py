@@ -65,17 +65,6 @@ class Results:
         self.put(published)
         return RunView(published)
 
-    def copy(self, run: Path) -> RunView:
-        """Copy a run's folder to its place, in one step, and share it."""
-        with staging(self.out, run.name) as beside:
-            copied = beside / run.name
-            with writing_to(self.out):
-                copied.mkdir()
-                for file in run.iterdir():
-                    if file.is_file():  # a run has no folders
-                        shutil.copyfile(file, copied / file.name)
-            return self.keep(copied)
-
     def put(self, folder: Path) -> None:
         """Share a run that is in its place."""
 
@@ -87,9 +76,6 @@ class Results:
 
     def check_writable(self) -> None:
         """Raise a BenchError unless runs can be shared."""
-
-    def write_object(self, name: str, content: bytes) -> None:
-        """Share an object beside the runs, in place of an existing one of that name."""
 
     def vectors(self, home: Path | None) -> VectorCache | None:
         """Return the vector cache in `home` as the cache of the shared vectors; None if none are shared."""

@@ -184,10 +184,9 @@ def _make(
     ]
     embedded = iter(_embed(waiting, embedder))
     plans_of = [[next(embedded) if isinstance(plan, Plan) else plan for plan in plans] for plans in begun_all]
-    # Workers read the vectors from the cache; if it cannot store them, only this process has them.
-    shared = waiting and embedder.stores
+    # Workers read the vectors from the cache.
     finished = [partial(_finish, work, plans, results) for work, plans in zip(jobs, plans_of, strict=True)]
-    yield from (executor if shared else IN_PROCESS).map(finished)
+    yield from (executor if waiting else IN_PROCESS).map(finished)
 
 
 def _begin(work: Work, results: Results) -> list[str | Plan | ChunkError]:

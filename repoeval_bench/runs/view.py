@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -13,9 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from repoeval_bench.core.errors import ResultError, os_errors_as
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import PROJECT, require
-from repoeval_bench.core.files import is_device
 from repoeval_bench.core.json_reader import (
     JsonFaultError,
     faults_as,
@@ -26,8 +24,6 @@ from repoeval_bench.core.json_reader import (
     read_text,
 )
 from repoeval_bench.core.notebook import html_table
-from repoeval_bench.core.words import few
-from repoeval_bench.metrics.definition import MEASURES
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
@@ -40,7 +36,6 @@ from repoeval_bench.runs.records import (
     PER_QUERY,
     QRELS,
     RETRIEVED,
-    ROUNDING,
     SCHEMA,
     TIMINGS,
     Counts,
@@ -94,11 +89,7 @@ class RunView:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Return the run in a folder; ResultError if its manifest is broken or of another version, or a file a pipe."""
-        with os_errors_as(ResultError, f"{folder} cannot be read", _AGAIN):
-            endless = [path for path in folder.glob("*") if is_device(path)]
-        if endless:  # it would be read, or waited for, without end
-            raise ResultError(f"{endless[0]} is a pipe or a device; {_AGAIN} once {folder} is deleted")
+        """Return the run in a folder; ResultError if its manifest is broken or of another version."""
         run = cls(folder)
         _ = run.manifest
         return run
@@ -135,26 +126,8 @@ class RunView:
 
     @cached_property
     def scores(self) -> QueryScores:
-        """Every query's scores as columns; ResultError for other means in metrics.json, or scores above a ceiling."""
-        scores = QueryScores.from_rows(self._below_ceilings(self.query_rows()))
-        if wrong := scores.other_means(self.metrics):
-            raise ResultError(
-                f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; {_AGAIN}"
-            )
-        if above := list(filter(_is_bounded, self.metrics.above_ceilings)):
-            raise ResultError(f"{self.folder}: {METRICS} has means above their ceilings: {few(above, 3)}; {_AGAIN}")
-        return scores
-
-    def _below_ceilings(self, rows: Iterable[QueryRow]) -> Iterator[QueryRow]:
-        """Yield the rows; ResultError for a score above its ceiling, which no ranking reaches."""
-        for row in rows:
-            for name, ceiling in row.ceilings.items():
-                if row.measures.get(name, 0.0) > ceiling + ROUNDING and _is_bounded(name):
-                    raise ResultError(
-                        f"{self.folder}: {PER_QUERY} has {row.measures[name]:.6g} for {name} of {row.query_id}, above "
-                        f"its ceiling {ceiling:.6g}; {_AGAIN}"
-                    )
-            yield row
+        """Every query's scores as columns."""
+        return QueryScores.from_rows(self.query_rows())
 
     def per_query(self) -> QueryRows:
         """Return a plain row for each query, with `to_pandas` and `to_polars`."""
@@ -294,29 +267,6 @@ class RunView:
         return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """A run made again in a folder, with the ranking computed again if possible.
-
-    `unseen` is query_id -> ranked ids that the query may not see. `stored` is the stored ranking without these.
-    `computed` is the ranking that the request leads to here; None if the stored one is used, for a `reason`. Scores of
-    the two may differ by `tolerance`. `counts_tokens` is False if the tokens of texts are not known.
-    """
-
-    run: RunView
-    unseen: dict[str, list[str]]
-    stored: Mapping[str, Ranking]
-    computed: Mapping[str, Ranking] | None
-    reason: str
-    tolerance: float
-    counts_tokens: bool
-
-
-def _is_bounded(measure: str) -> bool:
-    """Return whether no score is above a measure's ceiling, which holds for built-in measures only."""
-    return any(row.name == re.split("[@(]", measure)[0] for row in MEASURES)
-
-
 def _schema(text: bytes) -> Any:
     """Return the schema version of a manifest; None if it is broken."""
     try:
@@ -330,7 +280,7 @@ def current_run(folder: Path) -> RunView | None:
     """Return the run in a folder if it exists and was made by exactly this code and these packages; else None.
 
     It is also None for a run of a module, program or plug-in, as that code may have changed unnoticed, and for a
-    damaged run, whose means are not those of its queries.
+    damaged run.
     """
     if not (folder / MANIFEST).is_file():
         return None

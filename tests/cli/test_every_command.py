@@ -28,7 +28,6 @@ class Call:
 
 DATA = "--source {mirror}"
 RUN = "-c fixed:max_nws=400 --retriever bm25 --out {out} " + DATA
-GRID = f"lab sensitivity -c fixed:max_nws=400 -c ast:max_nws=400 --retriever bm25 --protocol context {DATA}"
 ROWS = ("manifest.json", "per_query.jsonl.gz")
 LOG = ("manifest.json", "retrieved.jsonl.gz")
 CALLS = {
@@ -48,7 +47,7 @@ CALLS = {
     "logs import": Call("logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
     "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl.gz")),
     "sweep": Call(f"sweep {RUN} --sizes 300,500"),
-    "lab sensitivity": Call(GRID),
+    "lab sensitivity": Call(f"lab sensitivity {{bench.yaml}} --out {{out}} {DATA}"),
     "lab leaderboard": Call("lab leaderboard --out {runs}"),
     "report": Call("report {run} -o {report.html}", reads=ROWS),
     "export runs": Call("export runs {run}", json="--format json", reads=ROWS),
@@ -63,8 +62,6 @@ CALLS = {
 }
 ELSEWHERE = {
     "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
-    "lab add": "`plugins/lab/test_leaderboard_add.py`",
-    "lab stability": "`plugins/lab/test_stability.py`",
     "logs questions": "`plugins/logs/test_foreign_questions.py`",
     "lab reproduce": "all published settings take a minute, and a model: `test_reproduce_cli.py`",
 }
@@ -156,7 +153,6 @@ MISSING = {
     "chunk": "chunker show {none}",
     "chunk-stats": "chunker stats {none}",
     "leaderboard": "lab leaderboard --out {none}",
-    "leaderboard add": "lab add {none} --out {out}",
     "runs": "runs --out {none}",
     "home": "cache info --home {none}",
 }
@@ -170,11 +166,10 @@ OUTPUTS = {
     "recommend": "recommend {mirror} --report {way}/r.html",
     "recommend runs": "recommend {mirror} --out {way}/runs",
     "reproduce": "lab reproduce --source {mirror} --out {way}/runs",
-    "site": "lab leaderboard --out {runs} --site {way}/site",
+    "leaderboard": "lab leaderboard --out {runs} -o {way}/l.csv",
     "export": "export runs {run} -o {way}/e.md",
     "plots": "export runs {run} --plots {way}/plots",
     "export-beir": "export beir {run} -o {way}/beir " + DATA,
-    "grid": GRID + " -o {way}/grid.json",
     "pack": "data build {mirror} -o {way}/pack",
     "logs import": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {way}/runs",
     "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,

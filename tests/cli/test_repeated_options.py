@@ -86,7 +86,7 @@ def test_variables_hold_all_values_separated_by_blanks(name):
     assert over.params["sizes" if name == "recommend" else "repos"] == ((700,) if name == "recommend" else ("c",))
 
 
-@pytest.mark.parametrize("words", [["lab", "add", ""], ["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]])
+@pytest.mark.parametrize("words", [["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]])
 def test_an_empty_value_is_not_the_current_folder(words):
     """An unset variable of a shell leaves one."""
     done = bench(*words)

@@ -144,20 +144,6 @@ def test_two_task_files_of_one_name_are_refused(home, mirror):
         install(home, MirrorFolder(mirror), FUNCTION)
 
 
-def test_files_that_have_one_name_here_leave_no_tree(tmp_path, home):
-    """Two names that the file system takes for one are refused, and nothing is kept."""
-
-    class Twice(MirrorFolder):
-        def tree_files(self, tree):
-            yield from super().tree_files(tree)
-            yield next(super().tree_files(tree))
-
-    source = Twice(minirepo.build_mirror(tmp_path / "m"))
-    with pytest.raises(DatasetError, match="and a file before it have one name here"):
-        install(home, source, FUNCTION)
-    assert not find_set(home, source.folder, FUNCTION).is_complete
-
-
 def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home, monkeypatch):
     mirror = minirepo.build_mirror(tmp_path / "m", "line", manifest=False)
     raw = minirepo.jsonl(minirepo.rows("line"))

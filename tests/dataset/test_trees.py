@@ -43,12 +43,6 @@ def test_no_link_leads_out_of_the_tree(tmp_path):
     assert [file.path for file in tree.files] == ["a.py", "inside.py"]
 
 
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "a.py")
-    with pytest.raises(DatasetError, match=r"cannot read .*a\.py, as it is a pipe or a device; remove it"):
-        read_tree(tmp_path, "r")
-
-
 def test_a_missing_repository_is_named_with_the_way_out(tmp_path):
     with pytest.raises(DatasetError, match=r"repository r is not among the data .*repoeval-bench data fetch"):
         read_tree(tmp_path / "r", "r")

@@ -6,7 +6,6 @@ import pytest
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.storage import VectorCache
-from support.damage import change
 
 VALUES = {bytes([i]) * 32: random.Random(i).randbytes(96) for i in range(60)}
 
@@ -71,10 +70,3 @@ def test_a_database_that_lost_its_last_bytes(database, tmp_path):
 def test_an_empty_file_is_an_empty_cache(tmp_path):
     """A process that is killed while it makes the database leaves a file of no bytes: nothing is cached, that is all."""
     assert set(read_back(tmp_path, b"").values()) == {None}
-
-
-def test_settings_that_break_the_library_are_refused(database, tmp_path):
-    """A row that makes diskcache itself fail in its own ways is a CacheError too."""
-    (tmp_path / "cache.db").write_bytes(database)
-    change(tmp_path, "INSERT INTO Settings VALUES ('disk_planted', 1)")
-    assert read_back(tmp_path, (tmp_path / "cache.db").read_bytes()) is None

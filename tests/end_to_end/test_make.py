@@ -101,8 +101,6 @@ def test_every_field_of_a_request_has_a_variable(checkout, target, models):
 
 
 LINES = {"source": "a b", "level": "line"}
-GRID = ("RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
-ASKED = {"chunkers": ["ast", "fixed"], "retrievers": ["bm25", "dense"], "protocols": ["body"], "output": "g.json"}
 
 
 @pytest.mark.parametrize(
@@ -124,8 +122,6 @@ ASKED = {"chunkers": ["ast", "fixed"], "retrievers": ["bm25", "dense"], "protoco
         # A command of a group reads variables too.
         ("download", ("SOURCE=a b", "LEVEL=line"), {"fetch": LINES, "verify": LINES, "build": {}}),
         ("report", ("OUT=my runs", "SOURCE=a b"), {"out": "my runs", "source": "a b"}),
-        # Protocols and retrievers replace the grid's own only where they are given.
-        ("sensitivity", GRID, ASKED),
     ],
 )
 def test_variables_are_options(checkout, target, given, read):
@@ -137,14 +133,16 @@ def test_variables_are_options(checkout, target, given, read):
     [
         ("run", ("BENCH=b.yaml",), "--variables run b.yaml"),
         ("download", (), "--variables data fetch"),
-        ("leaderboard", ("OUT=my runs",), "lab leaderboard --out 'my runs' --site build/leaderboard"),
+        ("leaderboard", ("OUT=my runs",), "lab leaderboard --out 'my runs' -o 'my runs/leaderboard.csv'"),
+        ("sensitivity", (), "--variables lab sensitivity sensitivity"),
+        ("sensitivity", ("BENCH=b.yaml",), "--variables lab sensitivity b.yaml"),
         ("report", ("OUT=my runs",), "--variables report --bm25 -o 'my runs/report.html'"),
         *(("report", out, "--variables report --bm25 -o results/report.html") for out in ((), ("OUT=",))),
         *(("reproduce", out, "--variables lab reproduce --out results/reproduce") for out in ((), ("OUT=",))),
     ],
 )
 def test_targets_are_commands(checkout, target, given, words):
-    """SITE says where pages go, OUT where runs are: no folder among the runs; an empty folder is the usual one."""
+    """OUT says where runs are; an empty folder is the usual one."""
     assert called(checkout, target, *given)[0] == shlex.split(words)
 
 
@@ -153,7 +151,7 @@ def test_a_variable_of_the_environment_is_the_source(checkout):
 
 
 def test_the_whole_leaderboard_asks_all_data(checkout):
-    """Each file on RepoEval and on each pack, then the pages."""
+    """Each file on RepoEval and on each pack, then the ranking."""
     (checkout / ".venv" / "all.stamp").touch()
     code, out = make("leaderboard-full", "SOURCE=a b", "DATA=p native-8", "OUT=o", cwd=checkout)
     assert code == 0, out
@@ -163,7 +161,7 @@ def test_the_whole_leaderboard_asks_all_data(checkout):
         for bench in ("leaderboard", "leaderboard-dense")
         for data in ("a b", "p", "native-8")
     ]
-    assert ranked == ["lab", "leaderboard", "--out", "o", "--site", "build/leaderboard"]
+    assert ranked == ["lab", "leaderboard", "--out", "o", "-o", "o/leaderboard.csv"]
 
 
 @pytest.mark.parametrize("target", ["eval", "compare", "report", "leaderboard", "download", "test", "bench"])

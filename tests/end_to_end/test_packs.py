@@ -36,9 +36,6 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
     assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")
     assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--set", "exclusion=body")
-    words = ("--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring")
-    done = bench("lab", "sensitivity", *words, home=tmp_path)
-    assert "protocol docstring cannot be in a grid" in one_sentence(done, 2)
 
 
 @pytest.mark.parametrize("words", ["chunker stats -c ast -c fixed --json", "export beir {run} -o {out}", "data fetch"])

@@ -356,22 +356,16 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
 
 
 @pytest.mark.parametrize(
-    ("source", "line"),
+    "source",
     [
-        ("https://github.com/owner/project", "git clone https://github.com/owner/project"),
-        ("https://github.com/owner/project/tree/main/src", "git clone https://github.com/owner/project"),
-        ("git@github.com:owner/project.git", "git clone git@github.com:owner/project.git"),
-        ("ssh://git@example.org:22/owner/project.git/", "git clone ssh://git@example.org:22/owner/project.git"),
-        ("github.com/owner/project", "git clone https://github.com/owner/project"),
+        "https://github.com/owner/project",
+        "git@github.com:owner/project.git",
+        "ssh://git@example.org:22/owner/project.git/",
+        "github.com/owner/project",
+        "https://example.org/project-1.0.tar.gz",
     ],
 )
-def test_an_address_is_to_be_cloned_first(tmp_path, source, line):
+def test_an_address_is_to_be_cloned_or_downloaded_first(tmp_path, source):
     message = one_sentence(bench("recommend", source, "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path), 2)
-    assert message.endswith(f"is an address; clone it first ({line}), and name the folder project")
+    assert message.endswith("clone it with git or download it, and name the folder or archive")
     assert not (tmp_path / "out" / "packs").exists()
-
-
-def test_the_address_of_an_archive_is_to_be_downloaded(tmp_path):
-    source = "https://example.org/project-1.0.tar.gz"
-    message = one_sentence(bench("recommend", source, "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path), 2)
-    assert message.endswith("is an address; download it, and name the archive that you have then")

@@ -59,6 +59,15 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     assert own in text or "This is based mostly on other repositories: you have 6 source files." in text
 
 
+def test_a_bare_repository_is_answered_like_its_checkout(answered, tmp_path):
+    """Both its code and its history are read from its objects."""
+    out, result, code = answered
+    bare = json_of(
+        "recommend", code / ".git", *NARROW, "--current", CURRENT, "--out", tmp_path, home=out.parent / "home"
+    )
+    assert (bare["answer"], bare["costs"]) == (result["answer"], result["costs"])
+
+
 def test_sizes_that_are_written_stay(answered):
     """The current chunker is a candidate of its own, and so is a `-c` with a size; another one gets every size."""
     _, result, _ = answered

@@ -215,7 +215,7 @@ def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):
         "return [...document.querySelectorAll('main > details')].filter((part) => !part.open).map((part) => part.id)"
     )
     parts = browser.execute_script(folded)
-    assert {"verdict", "all-scores", "curves", "segments", "queries", "misses", "artefacts"} == set(parts)
+    assert {"verdict", "all-scores", "curves", "segments", "queries", "misses", "made"} == set(parts)
     browser.find_element("css selector", "nav a[href='#segments']").click()
     assert browser.execute_script(folded) == [part for part in parts if part != "segments"]
     visit(browser, page, part="#verdict")

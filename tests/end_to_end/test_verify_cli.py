@@ -1,66 +1,103 @@
-"""`verify`: a run that is what it claims, and one for each way in which it can be something else."""
+"""`verify`: a run that is the same when it is run again, and what is found where it is not."""
 
 import json
 
 import pytest
 
-from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.chunkers.registry import CHUNKERS
-from support.command import bench, one_sentence, succeed
-from support.runs import change, write_run
+from repoeval_bench.runs.records import RunConfig
+from repoeval_bench.runs.replay import FUSED, HALF, ROUNDED, tolerance_of
+from support.command import bench, json_of, one_sentence, succeed
+from support.embedding_server import KEY
+from support.runs import change, config, read_rows, read_text, write_run, write_text
 
-PROTOCOLS = ("context", "code-chunk", "coderag", "body", "linemap", "docstring", "context+exclusion=body+scope=pooled")
+PROTOCOLS = ("context", "code-chunk", "coderag", "body", "docstring", "context+exclusion=body+scope=pooled")
 """Every kind of documents, scope, exclusion and task; `uses` has no table for the mini benchmark."""
+
+CHUNKER = ("-c", "fixed:max_nws=400")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, verify, mirror, two_runs, tmp_path):
-    """Nothing that was computed again differs, and every file is counted."""
+def test_a_run_is_the_same_under_every_kind_of_protocol(protocol, verify, mirror, two_runs, tmp_path):
+    """Nothing that is computed again differs, and values of every kind are counted."""
     chunker = () if protocol == "coderag" else ("-c", "ast:max_nws=400")
     words = ("--retriever", "bm25", "--set", "allow_sparse_qrels", "--source", mirror, "--out", tmp_path)
     succeed("eval", *chunker, "--protocol", protocol, *words, home=two_runs.home)
     done = verify("latest", "--out", tmp_path, "--json")
     result = json.loads(done.out)
-    assert (done.code, result["holds"], result["differences"]) == (0, True, []), result["differences"][:3]
-    assert (result["ranking"], result["reason"], result["as_stored"]) == ("recomputed", "", list(ALWAYS_AS_STORED))
-    assert min(result["compared"].values()) > 0
-    (folder,) = tmp_path.glob("*/manifest.json")
-    stored = {path.name for path in folder.parent.iterdir()} - {"timings.jsonl"}
-    assert stored | {"intervals"} == set(result["compared"])
+    assert (done.code, result["holds"], result["differences"]) == (0, True, [])
+    assert (min(result["compared"].values()) > 0, result["reordered"]) == (True, 0)
 
 
-def test_a_run_whose_hits_bring_more_is_what_it_claims(verify, mirror, two_runs, tmp_path):
-    """What they bring is computed again; without it the lines that were read are others."""
-    words = ("eval", "-c", "fixed:max_nws=200", "--retriever", "bm25", "--protocol", "body")
-    words += ("--set", "allow_sparse_qrels")
-    for more in ((), ("--set", "expand=parent")):
-        succeed(*words, *more, "--source", mirror, "--out", tmp_path / "runs", home=two_runs.home)
-    expanded = next(path.parent for path in (tmp_path / "runs").glob("*/metrics.json") if "parent" in path.read_text())
-    assert verify(expanded).code == 0
-    change(expanded / "manifest.json", lambda manifest: manifest["config"].pop("expand"))
-    assert verify(expanded).code == 1
+@pytest.mark.parametrize(
+    ("retriever", "tolerance"), [("dense", ROUNDED), ("hybrid", FUSED), ("rerank:overlap,first=dense", FUSED)]
+)
+def test_ranks_that_follow_from_vectors_have_a_wider_tolerance(mirror, two_runs, tmp_path, retriever, tolerance):
+    words = (*CHUNKER, "--embedder", "hash", "--retriever", retriever, "--source", mirror, "--out", tmp_path)
+    succeed("eval", *words, home=two_runs.home)
+    result = json_of("verify", "latest", "--out", tmp_path, "--source", mirror, home=two_runs.home)
+    assert (result["holds"], result["tolerance"]) == (True, tolerance)
 
 
-def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
-    """The model embeds what the measure compares; its identity is compared too."""
-    words = ("-c", "fixed:max_nws=400", "-m", "ild@5", "--source", mirror, "--out", tmp_path)
-    succeed("eval", *words, home=warm_home)
-    again = ("verify", "latest", "--source", mirror, "--out", tmp_path)
-    succeed(*again, home=warm_home)
-    (path,) = tmp_path.glob("*/per_query.jsonl.gz")
-    change(path, lambda row: row["measures"].update({"ild@5": 0.9}))
-    done = bench(*again, home=warm_home)
-    assert (done.code, "measures.ild@5" in done.out) == (1, True), done.out
+@pytest.mark.parametrize(
+    ("retriever", "precision", "tolerance"),
+    [
+        ("bm25", "bf16", ROUNDED),
+        ("dense", "fp32", ROUNDED),
+        ("dense", "bf16", HALF),
+        ("hybrid", "fp16", HALF),
+        ("rerank:model", "fp32", FUSED),
+    ],
+)
+def test_the_precision_of_a_model_decides_the_tolerance(retriever, precision, tolerance):
+    """Half precision differs between processors; if nothing is embedded, no precision is read."""
+    stored = config(retriever=retriever, embedder_identity={"precision": precision})
+    assert tolerance_of(RunConfig.model_validate_json(json.dumps(stored))) == tolerance
 
 
-def test_every_difference_is_printed_if_asked(claimed, verify):
-    """Five of a file represent the others unless --details or --json is given, and the others are counted."""
-    n = len(change(claimed / "per_query.jsonl.gz", lambda row: row.update(n_relevant=row["n_relevant"] + 1)))
-    shown = verify(claimed).out
-    assert shown.count(": n_relevant") == 5
-    assert f"per_query.jsonl.gz: {n - 5} more" in shown
-    assert verify(claimed, "--details").out.count(": n_relevant") == n
-    assert len(json.loads(verify(claimed, "--json").out)["differences"]) == n
+CHANGES = {
+    "a better score": ("per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 2.0}), "ndcg@10 of "),
+    "a better mean": ("metrics.json", lambda m: m["micro"].update({"ndcg@10": 0.999}), "mean ndcg@10 (micro)"),
+    "a measure more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "mean ndcg@11 (micro)"),
+    "another ranking": ("retrieved.jsonl.gz", lambda row: row["topk"][0].update(score=99.5), "rank 1"),
+    "a judgement more": (
+        "qrels.trec.gz",
+        lambda text: text + text.split()[0] + " 0 made/up@0-9 1\n",
+        "gain of made/up@0-9",
+    ),
+}
+"""Name of a change -> its file, the change, and a value that is named."""
+
+
+@pytest.mark.parametrize(("name", "edit", "named"), CHANGES.values(), ids=CHANGES)
+def test_a_change_is_found(claimed, verify, name, edit, named):
+    """Exit 1, and the largest differences are listed."""
+    if name.startswith("qrels"):
+        write_text(claimed / name, edit(read_text(claimed / name)))
+    else:
+        change(claimed / name, edit)
+    done = verify(claimed, "--json")
+    result = json.loads(done.out)
+    assert (done.code, result["holds"]) == (1, False), done.err
+    assert any(named in difference["what"] for difference in result["differences"])
+    assert "is not the same" in verify(claimed).out
+
+
+def test_another_folder_name_is_found(claimed, verify):
+    """The id of a request is the folder's name."""
+    done = verify(claimed.rename(claimed.parent / "ast-1500_context_bm25-00000000"), "--json")
+    (difference,) = json.loads(done.out)["differences"]
+    assert (done.code, difference["what"], difference["computed"]) == (1, "id", claimed.name)
+
+
+def test_the_ten_largest_differences_are_listed(claimed, verify):
+    """The others are counted."""
+    queries = len(read_rows(claimed / "per_query.jsonl.gz"))
+    change(claimed / "per_query.jsonl.gz", lambda row: row["measures"].update(dict.fromkeys(row["measures"], 7.0)))
+    result = json.loads(verify(claimed, "--json").out)
+    assert len(result["differences"]) == 10
+    assert result["n_differences"] > 10 * queries
+    assert f"{result['n_differences'] - 10:,} smaller differences are not listed" in verify(claimed).out
 
 
 def test_code_that_a_folder_names_is_not_run(claimed, verify, tmp_path):
@@ -82,13 +119,23 @@ def test_a_chunker_that_asks_for_a_program_is_known():
     assert {row.name for row in CHUNKERS if row.target} <= {"exec"}
 
 
-def test_other_data_is_named(claimed, verify):
-    """Nothing is judged on other data: both fingerprints are printed."""
+def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
+    """With --allow it is asked, and the ranking compared."""
+    home, spec = tmp_path / "home", f"openai:drawn,base_url={server.base_url}"
+    out = ("--source", mirror, "--out", tmp_path / "theirs")
+    succeed("eval", *CHUNKER, "--embedder", spec, *out, home=home, OPENAI_API_KEY=KEY)
+    server.seen()
+    done = bench("verify", "latest", *out, home=tmp_path / "ours", OPENAI_API_KEY=KEY)
+    named = one_sentence(done, 2).partition("--allow ")[2].partition(" if")[0].strip("'")
+    assert server.seen() == []
+    succeed("verify", "latest", *out, "--allow", named, home=tmp_path / "ours", OPENAI_API_KEY=KEY)
+    assert server.seen() != []
+
+
+def test_other_data_is_refused(claimed, verify):
+    """Nothing is compared on other data."""
     change(claimed / "manifest.json", lambda manifest: manifest["config"].update(fingerprint="0" * 12))
-    done = verify(claimed)
-    assert done.code == 1
-    assert "dataset.fingerprint" in done.out
-    assert "0" * 12 in done.out
+    assert "name the run's with --source" in one_sentence(verify(claimed), 2)
 
 
 def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, verify, mirror):

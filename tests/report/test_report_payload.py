@@ -1,13 +1,10 @@
 """What the page looks up about single queries, against the run it was made from."""
 
-import base64
-import gzip
-import json
 from functools import cache
 
 import pytest
 
-from repoeval_bench.report.html.payload import TOP, compressed, payload
+from repoeval_bench.report.html.payload import LINE, TOP, _cut, payload
 from repoeval_bench.report.html.runs import bm25_beside, page_runs
 from repoeval_bench.runs.runner import evaluate
 
@@ -26,16 +23,8 @@ def of(benchmark, tmp_path_factory):
     return call
 
 
-def test_it_is_one_word_that_unpacks_to_what_was_packed():
-    """Letters, digits and = alone, whatever the content holds."""
-    content = {"text": "</script><img src=x onerror=alert(1)> \ud800 \U0001f600"}
-    word = compressed(content)
-    assert set(word) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
-    assert json.loads(gzip.decompress(base64.b64decode(word))) == content
-
-
 def test_every_query_has_its_hits_its_relevant_ones_and_its_text(of):
-    """Top hits are the log's first, marked by the judgements; the text is the query's, as lines of the file or itself."""
+    """Top hits are the log's first, marked by the judgements; the text is the query's, all of it read."""
     run, result = of()
     qrels, rows = run.qrels(), {row.query_id: row for row in run.log_rows()}
     assert [query["id"] for query in result["queries"]] == list(run.scores.query_ids)
@@ -43,45 +32,50 @@ def test_every_query_has_its_hits_its_relevant_ones_and_its_text(of):
         logged = rows[query["id"]].topk[:TOP]
         (top,) = query["top"]
         for (file, start, end, relevant, _), entry in zip(top, logged, strict=True):
-            assert (result["files"][file]["name"], start, end) == (entry.file, entry.start_line, entry.end_line)
+            assert (file, start, end) == (entry.file, entry.start_line, entry.end_line)
             assert relevant == (entry.chunk_id in qrels[query["id"]])
-        lines = query["text"]
-        if lines and isinstance(lines[0], int):
-            lines = result["files"][query["file"]]["text"].split("\n")[slice(*lines)]
-        assert lines == rows[query["id"]].query.splitlines()
-        assert "read" not in query
+        assert query["text"] == ["", rows[query["id"]].query, ""]
+        assert "share" not in query
+
+
+def lane(run, query_id, chunks):
+    """The chunks with their ranks by the log and their judgement."""
+    ranked, relevant = run.ranked_ids()[query_id], run.qrels()[query_id]
+    return [
+        [
+            *(c.lines.start, c.lines.end),
+            ranked.index(c.chunk_id) + 1 if c.chunk_id in ranked else 0,
+            c.chunk_id in relevant,
+        ]
+        for c in chunks
+    ]
 
 
 def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
-    """One number a chunk: twice its rank, and one where it is relevant."""
+    """Each chunk has its rank, and says whether it is relevant."""
     run, result = of()
-    qrels, ranked = run.qrels(), run.ranked_ids()
     for query in result["queries"]:
-        file = result["files"][query["file"]]["name"]
-        chunks = run.inspection.chunks[file]
-        assert result["chunks"][0][query["file"]] == [end for c in chunks for end in (c.lines.start, c.lines.end)]
-        expected = [
-            2 * (ranked[query["id"]].index(c.chunk_id) + 1 if c.chunk_id in ranked[query["id"]] else 0)
-            + (c.chunk_id in qrels[query["id"]])
-            for c in chunks
-        ]
-        assert query["ranks"] == [expected]
+        assert query["lanes"] == [lane(run, query["id"], run.inspection.chunks[query["file"]])]
+        assert result["files"][query["file"]] == run.inspection.sources[query["file"]].text.splitlines()
 
 
 def test_a_query_with_chunks_of_its_own_brings_them(of):
     """Where the body is blanked for each query, its lanes are its own."""
     run, result = of("context+exclusion=body")
     for query in result["queries"]:
-        own = run.inspection.own[query["id"]]
-        assert query["own"] == [[end for c in own for end in (c.lines.start, c.lines.end)]]
-        assert len(query["ranks"][0]) == len(own)
-        assert any(rank > 1 for rank in query["ranks"][0])
+        assert query["lanes"] == [lane(run, query["id"], run.inspection.own[query["id"]])]
+        assert any(rank for _, _, rank, _ in query["lanes"][0])
 
 
 def test_lanes_carry_no_ranks_where_a_baselines_chunks_are_ranked(of):
     """Under linemap a chunk that was not retrieved is none that was missed."""
     _, result = of("linemap")
-    assert all(query["ranks"] == [None] for query in result["queries"])
+    assert {rank for query in result["queries"] for _, _, rank, _ in query["lanes"][0]} == {None}
+
+
+def test_long_lines_are_cut_and_say_how_long_they_are():
+    """A line of a megabyte is shown by its beginning."""
+    assert _cut("short\n" + "x" * 1_000_000 + "\nlast") == f"short\n{'x' * LINE} … 1,000,000 characters\nlast"
 
 
 def test_the_bm25_run_beside_is_over_the_same_chunks(benchmark, tmp_path):

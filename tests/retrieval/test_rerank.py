@@ -10,7 +10,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import CacheError, EmbeddingError
 from repoeval_bench.embedding.cached_scorer import CachedScorer
 from repoeval_bench.embedding.cross_encoder import Tokenized, beginnings, find_cross_encoder
-from repoeval_bench.embedding.housekeeping import info, verify
+from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache, seal
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
@@ -179,23 +179,6 @@ def test_what_is_not_a_score_is_never_used(cache, value):
     with pytest.raises(CacheError, match="cache verify --delete"):
         CachedScorer(Counting(), cache).score("q", ["a"])
     assert len(verify(cache.folder).broken) == 1
-
-
-def test_a_cache_that_cannot_be_written_keeps_no_score(cache, notices):
-    """Scores that are there are read, the others computed once for this process; one line says so."""
-    expected = CachedScorer(Counting(), cache).score("q", ["a", "b"])
-    cache.close()
-    inner = Counting()
-    with_no_right = VectorCache(cache.folder)
-    with_no_right.read_only = True
-    scorer = CachedScorer(inner, with_no_right)
-    for _ in range(2):
-        assert scorer.score("q", ["a", "c", "b"])[::2] == expected
-    assert inner.scored == [("q", "c")]
-    (line,) = notices
-    assert "is read-only, so nothing new is kept in it; the scores of fake that it lacks" in line
-    with_no_right.close()
-    assert sum(model.others for model in info(cache.folder).models) == 2
 
 
 def test_a_query_whose_scores_were_at_hand_has_no_time(cache):

@@ -16,14 +16,12 @@ class Site:
     """The files of the server and its faults.
 
     `breaks` and `stalls` are bytes of the body after which the next answers with an archive end or fall
-    silent, one entry per answer. `drips` are `head` or `body`: that part comes byte by byte, without end for the head.
-    `requests` logs the paths that were asked for.
+    silent, one entry per answer. `requests` logs the paths that were asked for.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
     breaks: list[int] = field(default_factory=list)
     stalls: list[int] = field(default_factory=list)
-    drips: list[str] = field(default_factory=list)
     status: int | None = None
     requests: list[str] = field(default_factory=list)
     url: str = ""
@@ -43,10 +41,6 @@ def serve(site: Site) -> Iterator[Site]:
         def do_GET(self) -> None:
             site.requests.append(self.path)
             content = site.files.get(self.path.lstrip("/"))
-            if site.drips and site.drips[0] == "head":
-                site.drips.pop(0)
-                self.drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 10_000)
-                return
             if site.status is not None or content is None:
                 self.send_response(site.status or 404)
                 self.send_header("Content-Length", "0")
@@ -61,10 +55,6 @@ def serve(site: Site) -> Iterator[Site]:
                 self.send(content)
 
         def send(self, body: bytes) -> None:
-            if site.drips:
-                site.drips.pop(0)
-                self.drip(body)
-                return
             faulty = self.path.endswith(".zip")
             if faulty and site.breaks:
                 self.wfile.write(body[: site.breaks.pop(0)])
@@ -78,15 +68,6 @@ def serve(site: Site) -> Iterator[Site]:
                 self.close_connection = True
                 return
             self.wfile.write(body)
-
-        def drip(self, content: bytes) -> None:
-            self.close_connection = True
-            with suppress(ConnectionError):
-                for place in range(len(content)):
-                    if site.closing.wait(0.005):
-                        return
-                    self.wfile.write(content[place : place + 1])
-                    self.wfile.flush()
 
     with listening(Handler, site.closing) as port:
         site.url = f"http://127.0.0.1:{port}"

@@ -11,7 +11,8 @@ import io
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,17 +24,8 @@ if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
 
-MAX_TEXT = 1 << 20
-"""Bytes of a `.gitignore` or of another small file of a checkout."""
-
 MAX_OBJECT = 64 << 20
 """Bytes that a tree or commit may unpack to."""
-
-MAX_PATHS = 1 << 29
-"""Bytes of the paths of a commit's files and folders, and 256 for each, 4,096 for a folder's list.
-
-It allows a million files in 50,000 folders. A few trees that hold each other's copies name any number, of any depth.
-"""
 
 
 class UnreadableCheckoutError(Exception):
@@ -66,6 +58,47 @@ def is_repository(folder: Path) -> bool:
     """Return whether a folder is the top of a checkout, a linked worktree or a submodule."""
     git = folder / ".git"
     return git.is_file() or (git / "HEAD").exists()
+
+
+def is_bare(folder: Path) -> bool:
+    """Return whether a folder is a bare repository, or the `.git` of a checkout."""
+    return (folder / "HEAD").is_file() and all((folder / name).is_dir() for name in ("objects", "refs"))
+
+
+class CommittedFiles(NamedTuple):
+    """The commit of a bare repository's HEAD, "" before the first, and the regular files in it.
+
+    `blobs` maps paths to blob ids, and `missing` counts the files whose content a partial clone lacks. `read` yields
+    (path, content) of files that are here.
+    """
+
+    commit: str
+    blobs: Mapping[str, str]
+    missing: int
+    read: Callable[[], Iterator[tuple[str, bytes]]]
+
+
+def read_bare(root: Path) -> CommittedFiles:
+    """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
+    try:
+        control, common = control_folders(root)
+        commit = head_commit(control, common)
+        blobs = dict(sorted(_committed(common, commit, "")))
+        with closing(open_objects(common, commit)) as store:
+            here = {path: blob for path, blob in blobs.items() if blob.encode() in store}  # type: ignore[operator]
+    except UnreadableCheckoutError:
+        raise
+    except OSError as error:
+        raise UnreadableCheckoutError(error.strerror or "a file of it") from error
+    except Exception as error:  # a broken file can fail anywhere in the library
+        raise UnreadableCheckoutError("its objects are broken or incomplete") from error
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        with closing(open_objects(common, commit)) as store:
+            for path, blob in here.items():
+                yield path, store.get_raw(blob.encode())[1]  # type: ignore[arg-type]
+
+    return CommittedFiles(commit, here, len(blobs) - len(here), read)
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
@@ -126,66 +159,24 @@ _GITLINK = 0o160000
 
 
 def control_folders(top: Path) -> tuple[Path, Path]:
-    """Return the folder of a worktree's own state and the folder that all worktrees share, with every file checked.
+    """Return the folder of a worktree's own state and the folder that all worktrees share.
 
     A `.git` file (of a linked worktree or a submodule) is followed wherever it points, as git does. A folder without
     `.git` is a bare repository.
     """
     control = top / ".git" if os.path.lexists(top / ".git") else top
     if not control.is_dir():
-        name = _text(control).strip()
+        name = os.fsdecode(control.read_bytes()).strip()
         if not name.startswith("gitdir: "):
             raise UnreadableCheckoutError("its .git is neither a folder nor names one")
         control = top / name.removeprefix("gitdir: ")
     shared = control / "commondir"
-    common = control / _text(shared).strip() if os.path.lexists(shared) else control
+    common = control / os.fsdecode(shared.read_bytes()).strip() if os.path.lexists(shared) else control
     if (common / "reftable").exists():
         raise UnreadableCheckoutError("its branches are in a reftable")
     if not (control / "HEAD").exists():
         raise UnreadableCheckoutError("its .git has no HEAD")
-    for file in (control / "HEAD", control / "index", common / "packed-refs", common / "info" / "exclude"):
-        _check(file)
-    for folder in {control / "refs", common / "refs"}:
-        _check_all(folder)
-    seen: set[Path] = set()
-    objects = [common / "objects"]
-    while objects:
-        folder = objects.pop().resolve()
-        if folder in seen:
-            continue
-        seen.add(folder)
-        _check_all(folder)
-        alternates = folder / "info" / "alternates"
-        if alternates.exists():
-            objects += [folder / line for line in _text(alternates).splitlines() if line and not line.startswith("#")]
     return control, common
-
-
-def _check_all(folder: Path) -> None:
-    for where, subfolders, names in os.walk(folder):
-        for name in (*subfolders, *names):
-            _check(Path(where, name), is_folder=name in subfolders)
-
-
-def _check(path: Path, *, is_folder: bool = False) -> None:
-    """Refuse a pipe or device, which would be read without end, and a link to a folder, which is not walked."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:  # nor can it be opened
-        return
-    if is_folder and path.is_symlink():
-        raise UnreadableCheckoutError("a folder in its .git is a link")
-    if not is_folder and not stat.S_ISREG(mode):
-        raise UnreadableCheckoutError("its .git has a pipe, a device or a folder instead of a file")
-
-
-def _text(path: Path) -> str:
-    _check(path)
-    with path.open("rb") as stream:
-        raw = stream.read(MAX_TEXT + 1)
-    if len(raw) > MAX_TEXT:
-        raise UnreadableCheckoutError(f"its {path.name} has more than {MAX_TEXT:,} bytes")
-    return os.fsdecode(raw)
 
 
 def head_commit(control: Path, common: Path) -> str:
@@ -242,19 +233,14 @@ def _files(store: DiskObjectStore, tree: ObjectID) -> Iterator[tuple[str, str]]:
     from dulwich.objects import Tree
 
     folders = [(b"", tree)]
-    spent = 0
     while folders:
         prefix, tree = folders.pop()
         rows = store[tree]
         assert isinstance(rows, Tree)
-        spent += 4096
         for row in rows.iteritems():
             assert row.path is not None
             assert row.mode is not None
             assert row.sha is not None
-            spent += 256 + len(prefix) + len(row.path)
-            if spent > MAX_PATHS:
-                raise UnreadableCheckoutError("its commit names too many files and folders, or too long paths")
             if stat.S_ISDIR(row.mode):
                 folders.append((prefix + row.path + b"/", row.sha))
             elif stat.S_ISREG(row.mode):
@@ -269,15 +255,17 @@ class _IgnoreRules:
     """
 
     def __init__(self, top: Path, exclude: Path, submodules: Collection[str]) -> None:
+        from dulwich.ignore import IgnoreFilter, IgnoreFilterManager
+
+        shared = [IgnoreFilter.from_path(str(exclude))] if exclude.is_file() else []
+        self._filters = IgnoreFilterManager(str(top), shared, ignorecase=False)
         self._top = top
         self._submodules = submodules
-        self._shared = [("", _patterns(exclude))]
         self._skipped: dict[str, bool] = {"": False}
-        self._rules: dict[str, list[tuple[str, list[_Rule]]]] = {}
 
     def skip_file(self, path: str) -> bool:
         """Return whether git skips a file that it does not track."""
-        return self.skip_folder(path.rpartition("/")[0]) or self._excludes(path, is_folder=False)
+        return self.skip_folder(path.rpartition("/")[0]) or bool(self._filters.is_ignored(path))
 
     def skip_folder(self, path: str) -> bool:
         """Return whether git enters a folder without tracked files."""
@@ -286,68 +274,6 @@ class _IgnoreRules:
                 self.skip_folder(path.rpartition("/")[0])
                 or path in self._submodules
                 or is_repository(self._top / path)
-                or self._excludes(path, is_folder=True)
+                or bool(self._filters.is_ignored(path))
             )
         return self._skipped[path]
-
-    def _excludes(self, path: str, *, is_folder: bool) -> bool:
-        """Apply the last pattern that matches, of the nearest file that has one."""
-        for folder, patterns in self._rules_of(path.rpartition("/")[0]):
-            name = os.fsencode(path.removeprefix(f"{folder}/") if folder else path)
-            for pattern in reversed(patterns):
-                if (is_folder or not pattern.of_folders) and pattern.regex.fullmatch(name):
-                    return pattern.excludes
-        return False
-
-    def _rules_of(self, folder: str) -> list[tuple[str, list[_Rule]]]:
-        """Return the patterns that hold for what is in a folder, with the folders they are from, nearest first."""
-        if folder not in self._rules:
-            outer = self._rules_of(folder.rpartition("/")[0]) if folder else self._shared
-            own = _patterns(self._top / folder / ".gitignore")
-            self._rules[folder] = [(folder, own), *outer] if own else outer
-        return self._rules[folder]
-
-
-class _Rule(NamedTuple):
-    """A line of a `.gitignore`: whether it excludes, whether it matches folders alone, and which paths."""
-
-    excludes: bool
-    of_folders: bool
-    regex: re.Pattern[bytes]
-
-
-def _patterns(file: Path) -> list[_Rule]:
-    """Return the rules of a file; none where it is missing or a link, which git does not read either."""
-    from dulwich.ignore import IgnoreFilter, read_ignore_patterns, translate
-
-    if file.is_symlink() or not file.exists():
-        return []
-    lines = os.fsencode(_text(file).removeprefix("\ufeff"))
-    rules: list[_Rule] = []
-    for pattern in IgnoreFilter(read_ignore_patterns(io.BytesIO(lines)), path=file.name).patterns:
-        bare = pattern.pattern if pattern.is_exclude else pattern.pattern[1:]
-        if pattern.is_exclude and bare.startswith((b"\\!", b"\\#")):
-            bare = bare[1:]
-        if not pattern.is_empty:
-            regex = re.compile(_without_retries(translate(bare.rstrip(b"/"))))
-            rules.append(_Rule(pattern.is_exclude, pattern.is_directory_only, regex))
-    return rules
-
-
-_FOLDERS = re.compile(rb"\(\.\*/\)\?|\(\?:\.\*/\)\?\?|\(\?:\[\^/\]\+/\)\*")
-"""The expressions of dulwich for any number of folders, `**/`."""
-
-_STAR = re.compile(rb"\[\^/\]\*((?:\\.|\[(?:\\.|[^]\\])+\]|[^/\\[])*?)(?=\[\^/\]\*)", re.DOTALL)
-"""Its expression for a star that another one follows in the same name, and for what is between them."""
-
-
-def _without_retries(regex: bytes) -> bytes:
-    """Rewrite an expression so that no star is tried again once what follows it was found.
-
-    If another star comes later, that one takes any remainder. To try each length of each of four stars takes minutes.
-    """
-    first, *others = (_STAR.sub(rb"(?>[^/]*?\1)", part) for part in _FOLDERS.split(regex))
-    if not others:
-        return first
-    *inner, last = others
-    return first + b"".join(b"(?>(?:[^/]+/)*?%b)" % part for part in inner) + b"(?:[^/]+/)*?" + last

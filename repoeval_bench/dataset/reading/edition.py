@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,35 +72,29 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         _check(shipped.content, tasks, files)
         path = folder / "tasks" / task_set_of_pack(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
-        write_plain(uses_file_of(path), _shipped_uses(shipped, missing).encode())
         taken = (name for name in names if name.partition("/")[0] in files)
         hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in taken)
         write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
         content = shipped.content.model_copy(update={"missing": missing})
         write_plain(folder / MANIFEST, dump_manifest(content))
         shutil.rmtree(target, ignore_errors=True)
-    return Pack(target, content)
+    pack = Pack(target, content)
+    write_uses(pack, shipped)
+    return pack
 
 
-def renew_uses(pack: Pack, shipped: Pack) -> bool:
-    """Replace a pack's table of used definitions by the shipped one; return whether it was another.
+def write_uses(pack: Pack, shipped: Pack) -> None:
+    """Write what the tasks of a pack use, by the shipped table, unless it is there.
 
-    The manifest does not show a change, because the table is not part of a repository's fingerprint.
+    A later version may ship another table for the same pack: it is not part of a repository's fingerprint.
     """
     path = uses_file_of(pack.installed(task_set_of_pack(pack.content)).task_file)
-    table = _shipped_uses(shipped, pack.content.missing).encode()
-    if path.is_file() and path.read_bytes() == table:
-        return False
-    with os_errors_as(DatasetError, f"{path} cannot be written", "name another folder with --home"):
-        write_atomic(path, table)
-    return True
-
-
-def _shipped_uses(shipped: Pack, missing: Collection[str]) -> str:
-    """Return what the tasks of the repositories that are here use."""
     header, *rows = table_lines(read_table(shipped.root / USES))
-    here = (row for row in rows if row.partition("\t")[0].rpartition("/")[0] not in missing)
-    return "\n".join([header, *here]) + "\n"
+    here = (row for row in rows if row.partition("\t")[0].rpartition("/")[0] not in pack.content.missing)
+    table = ("\n".join([header, *here]) + "\n").encode()
+    if not path.is_file() or path.read_bytes() != table:
+        with os_errors_as(DatasetError, f"{path} cannot be written", "name another folder with --home"):
+            write_atomic(path, table)
 
 
 def task_set_of_pack(content: PackFile) -> TaskSet:

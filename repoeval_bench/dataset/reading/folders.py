@@ -1,4 +1,4 @@
-"""A source that is a folder, with its commit and ignored files if it is in a git checkout."""
+"""A source that is a folder, with its commit and ignored files if it is in a git checkout, or a bare repository."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.dataset.archives import ArchiveEntry
-from repoeval_bench.dataset.reading.checkout import Checkout, UnreadableCheckoutError, is_repository, read_checkout
+from repoeval_bench.dataset.reading.checkout import (
+    Checkout,
+    UnreadableCheckoutError,
+    is_bare,
+    is_repository,
+    read_bare,
+    read_checkout,
+)
 from repoeval_bench.dataset.reading.code import MAX_DEPTH, name_reason
-from repoeval_bench.dataset.reading.origin import Origin, repository_name
+from repoeval_bench.dataset.reading.origin import Origin, name_of_repository, repository_name
 
 PACK = "pack.yaml"
 
@@ -20,9 +28,12 @@ PACK = "pack.yaml"
 def open_folder(path: Path) -> Origin:
     """A folder with everything that is in it, without what git ignores in a checkout that it is in or that is in it.
 
-    A checkout that cannot be read is a plain folder with a note. DatasetError: the folder cannot be read.
+    A bare repository has the files of its HEAD. A checkout that cannot be read is a plain folder with a note.
+    DatasetError: the folder or bare repository cannot be read.
     """
     root = path.resolve()
+    if is_bare(root):
+        return _open_bare(path, root)
     name = repository_name(root.name)
     if (root / PACK).is_file():
         raise DatasetError(f"{path} is a pack already; name it with --source, or build a pack of its sources")
@@ -50,6 +61,25 @@ def open_folder(path: Path) -> Origin:
         entries=lambda: _entries(root, paths),
         skipped=+skipped,
         notes=tuple(notes),
+    )
+
+
+def _open_bare(path: Path, root: Path) -> Origin:
+    try:
+        committed = read_bare(root)
+    except UnreadableCheckoutError as error:
+        raise DatasetError(f"the repository {path} cannot be read: {error}; clone it again") from error
+
+    def entries() -> Iterator[ArchiveEntry]:
+        for file, raw in committed.read():
+            yield ArchiveEntry(file, len(raw), partial(bytes, raw))
+
+    return Origin(
+        name=name_of_repository(root),
+        facts={"kind": "git", "commit": committed.commit, "changed_files": 0},
+        paths=committed.blobs.keys(),
+        entries=entries,
+        skipped={"not here": committed.missing} if committed.missing else {},
     )
 
 

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.reading.origin import Origin, checked_hash, of_archive, repository_name
 from repoeval_bench.dataset.sources import SourceError
@@ -105,12 +104,7 @@ def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
             text=True,
             errors="replace",
             check=False,
-            timeout=LONGEST,
         )
-    except subprocess.TimeoutExpired as error:
-        raise SourceError(
-            f"npm fetched no {of} within {LONGEST:g} seconds; try again, or name the tarball that you have downloaded"
-        ) from error
     except FileNotFoundError as error:
         raise SourceError(
             f"npm is not installed, so {of} cannot be fetched; install it, or name the tarball that you have downloaded"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 from repoeval_bench.core.errors import UsageError
@@ -34,8 +33,6 @@ def open_origin(source: str, work: Path) -> Origin:
                 f"the source {source!r} is neither a folder nor an archive; archives end in {', '.join(ARCHIVES)}"
             )
         return open_archive(path)
-    if path.exists():
-        raise UsageError(f"the source {source!r} is a pipe, a socket or a device; name a folder or an archive")
     raise UsageError(
         f"the source {source!r} does not exist; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION"
     )
@@ -49,19 +46,10 @@ _ADDRESS = re.compile(
 
 def refuse_address(source: str) -> None:
     """Raise a UsageError with the way out if a source is an address: nothing is cloned or fetched from one."""
-    if not _ADDRESS.match(source) or Path(source).exists():
-        return
-    address = source.rstrip("/")
-    name = re.split("[/:]", address)[-1]
-    if name.lower().endswith(ARCHIVES):
-        raise UsageError(f"the source {source!r} is an address; download it, and name the archive that you have then")
-    address = address if "://" in address or "@" in address else f"https://{address}"
-    if page := re.match(r"(https?://[^/]+/[^/]+/[^/]+?)/(?:-/)?(?:tree|blob|src)/", address):
-        address = page[1]
-        name = address.rpartition("/")[2]
-    folder = name.removesuffix(".git") or "FOLDER"
-    line = f"git clone {shlex.quote(address)}"
-    raise UsageError(f"the source {source!r} is an address; clone it first ({line}), and name the folder {folder}")
+    if _ADDRESS.match(source) and not Path(source).exists():
+        raise UsageError(
+            f"the source {source!r} is an address; clone it with git or download it, and name the folder or archive"
+        )
 
 
 def open_archive(path: Path) -> Origin:

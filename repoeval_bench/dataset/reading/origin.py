@@ -41,6 +41,11 @@ def repository_name(text: str) -> str:
     return re.sub(r"--+", "_", name) or "source"
 
 
+def name_of_repository(folder: Path) -> str:
+    """The name of a repository in such a folder: `shop` for `shop`, `shop.git` and `shop/.git`."""
+    return repository_name((folder.parent if folder.name == ".git" else folder).name.removesuffix(".git"))
+
+
 MAX_UNPACKED = 4 * 1024**3
 """Bytes that an archive may unpack to. Its files are read one by one, and large ones not at all."""
 

@@ -148,9 +148,9 @@ def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
 
     `most` bounds its bytes where it is not an archive but a small file.
     """
-    from repoeval_bench.dataset.sources.download import Patience, download
+    from repoeval_bench.dataset.sources.download import LARGEST, download
 
-    download(url, path, Patience() if most is None else Patience(size=most, total=60.0))
+    download(url, path, most or LARGEST)
     try:
         yield path
     except DatasetError:

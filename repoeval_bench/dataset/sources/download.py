@@ -1,119 +1,82 @@
-"""Download of one file over HTTP, within limits of time and size; it gets its name when it is complete.
+"""Download of one file over HTTP, within a limit of size; it gets its name when it is complete.
 
-Whether the bytes are the right ones is for the caller to check, by hash. pooch would not do: it bounds neither size nor
-time.
+Whether the bytes are the right ones is for the caller to check, by hash. pooch would not do: it bounds no size.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import httpx
-from tenacity import (
-    Retrying,
-    retry_if_exception_type,
-    retry_if_not_exception_type,
-    stop_after_attempt,
-    wait_chain,
-    wait_none,
-    wait_random_exponential,
-)
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.core.http_reader import LONGEST, TooMuchError, exchange
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.sources import SourceError
 
-if TYPE_CHECKING:
-    from tqdm import tqdm
+LARGEST = 256 * 1024 * 1024
+"""Bytes of a download; the published archives stay far below."""
 
-_UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-"""Errors for which a retry does not help: another source is tried, or the user's settings are wrong."""
+ATTEMPTS = 4
+"""Attempts after a break or a silence in the middle."""
 
+PAUSE = 0.5
+"""Seconds before the second attempt at most, doubled with each further one."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """Limits of a download: seconds to wait, attempts after a break, and bytes.
-
-    `total` bounds the whole download, however slowly its bytes come, and `size` their number; the published archives
-    stay far below. The second attempt comes at once; the third waits up to `pause`, doubled with each further one.
-    """
-
-    connect: float = 5.0
-    read: float = 30.0
-    total: float = LONGEST
-    attempts: int = 4
-    pause: float = 0.5
-    size: int = 256 * 1024 * 1024
+TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+"""Seconds to wait for the next bytes, and for a connection."""
 
 
 class AbsentError(SourceError):
     """The server does not have the file (404)."""
 
 
-def download(url: str, target: Path, patience: Patience = Patience()) -> Path:
+def download(url: str, target: Path, most: int = LARGEST) -> Path:
     """Fetch `url` to `target` (nothing to do where it exists); the path.
 
-    SourceError: the server cannot be reached, refuses, stalls, breaks off too often, takes too long, or sends too much.
+    SourceError: the server cannot be reached, refuses, breaks off too often, or sends more than `most` bytes.
     """
     if target.is_file():
         return target
-    deadline = time.monotonic() + patience.total
-    attempts = Retrying(
-        stop=stop_after_attempt(patience.attempts),
-        wait=wait_chain(wait_none(), wait_random_exponential(multiplier=patience.pause, max=30)),
-        retry=retry_if_exception_type(httpx.RequestError) & retry_if_not_exception_type(_UNREACHABLE),
-        reraise=True,
-    )
+    broken = retry_if_exception_type((httpx.ReadError, httpx.ReadTimeout, httpx.RemoteProtocolError))
+    wait = wait_random_exponential(multiplier=PAUSE, max=30)
     try:
-        with _client(patience) as client:
-            attempts(_transfer, client, url, target, patience.size, deadline)
-    except TimeoutError as error:
-        raise SourceError(f"the download of {_shown(url)} takes too long; try again, or name another source") from error
-    except TooMuchError as error:
-        raise SourceError(f"{_shown(url)} is refused: it has more than {patience.size:,} bytes") from error
-    except _UNREACHABLE as error:
+        with httpx.Client(timeout=TIMEOUT, follow_redirects=True, headers={"Accept-Encoding": "identity"}) as client:
+            Retrying(stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=broken, reraise=True)(
+                _transfer, client, url, target, most
+            )
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
         raise SourceError(f"{httpx.URL(url).host} cannot be reached ({_reason(error)})") from error
     except httpx.RequestError as error:
         raise SourceError(
-            f"the download of {_shown(url)} broke off {patience.attempts} times ({_reason(error)}); try again"
+            f"the download of {_shown(url)} broke off {ATTEMPTS} times ({_reason(error)}); try again"
         ) from error
+    except (ImportError, ValueError, FileNotFoundError, httpx.InvalidURL) as error:
+        # The environment names a proxy or certificates that do not exist or are not supported.
+        raise SourceError(f"the proxy or certificate settings cannot be used ({error})") from error
     return target
 
 
-def _client(patience: Patience) -> httpx.Client:
-    try:
-        return httpx.Client(
-            timeout=httpx.Timeout(patience.read, connect=patience.connect),
-            follow_redirects=True,
-            headers={"Accept-Encoding": "identity", "User-Agent": "repoeval-bench"},
-        )
-    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
-        # The environment names a proxy or certificates that do not exist or are not supported.
-        raise SourceError(f"the proxy or certificate settings cannot be used ({error})") from error
-
-
-def _transfer(client: httpx.Client, url: str, target: Path, most: int, deadline: float) -> None:
+def _transfer(client: httpx.Client, url: str, target: Path, most: int) -> None:
     """One request for the whole file."""
-    with exchange(client, "GET", url, seconds=deadline - time.monotonic(), most=most, raw=True) as reply:
-        if reply.status != httpx.codes.OK:
-            refusal = AbsentError if reply.status == httpx.codes.NOT_FOUND else SourceError
-            raise refusal(f"the server answers {reply.status} for {_shown(url)}")
+    with client.stream("GET", url) as reply:
+        if reply.status_code != httpx.codes.OK:
+            refusal = AbsentError if reply.status_code == httpx.codes.NOT_FOUND else SourceError
+            raise refusal(f"the server answers {reply.status_code} for {_shown(url)}")
         length = reply.headers.get("Content-Length", "")
         total = int(length) if re.fullmatch("[0-9]{1,15}", length) else None
         with progress(desc=target.name, unit="B", total=total, unit_scale=True) as bar:
-            write_atomic(target, _counted(reply.blocks, bar))
 
+            def blocks() -> Iterator[bytes]:
+                for block in reply.iter_raw():
+                    if reply.num_bytes_downloaded > most:
+                        raise SourceError(f"{_shown(url)} is refused: it has more than {most:,} bytes")
+                    yield block
+                    bar.update(len(block))
 
-def _counted(blocks: Iterable[bytes], bar: tqdm[Any]) -> Iterator[bytes]:
-    for block in blocks:
-        yield block
-        bar.update(len(block))
+            write_atomic(target, blocks())
 
 
 def _reason(error: Exception) -> str:

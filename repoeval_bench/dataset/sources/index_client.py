@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.http_reader import LONGEST, within
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
@@ -57,14 +56,9 @@ class Index:
         """Fetch the pure-Python wheel of a version, else its sdist, into this folder; return (path, its hashes).
 
         With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
-        version, neither wheel nor sdist of it, cannot be reached, takes too long, or states another hash.
+        version, neither wheel nor sdist of it, cannot be reached, or states another hash.
         """
-        try:
-            return within(LONGEST, lambda: self._fetch(self._choose(name, version, file, sdist=sdist), folder))
-        except TimeoutError as error:
-            raise SourceError(
-                f"the package index sent no {name} {version} within {LONGEST:g} seconds; try again, or name its archive"
-            ) from error
+        return self._fetch(self._choose(name, version, file, sdist=sdist), folder)
 
     def _choose(self, name: str, version: str, file: str, *, sdist: bool) -> Package:
         """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""

@@ -23,10 +23,11 @@ from repoeval_bench.dataset.reading.checkout import (
     UnreadableCheckoutError,
     control_folders,
     head_commit,
+    is_bare,
     open_objects,
 )
 from repoeval_bench.dataset.reading.code import MAX_DEPTH
-from repoeval_bench.dataset.reading.origin import repository_name
+from repoeval_bench.dataset.reading.origin import name_of_repository
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
@@ -254,9 +255,8 @@ def history_of(folder: Path | str) -> Iterator[History]:
     NoDataError: the folder is in no repository, or has no commit. DatasetError: its objects cannot be read.
     """
     root = Path(folder).expanduser().resolve()
-    top = next((above for above in (root, *root.parents) if os.path.lexists(above / ".git")), None)
-    if top is None and (root / "HEAD").is_file() and (root / "objects").is_dir():
-        top = root
+    above = (folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git"))
+    top = root if is_bare(root) else next(above, None)
     if top is None:
         raise NoDataError(f"{folder} is not in a git repository; name a checkout or a bare repository")
     try:
@@ -270,6 +270,5 @@ def history_of(folder: Path | str) -> Iterator[History]:
     if not head:
         raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
     prefix = "" if root == top else root.relative_to(top).as_posix()
-    name = repository_name((root.parent if root.name == ".git" else root).name.removesuffix(".git"))
-    with History(name, head, prefix, common, open_objects(common, head)) as history:
+    with History(name_of_repository(root), head, prefix, common, open_objects(common, head)) as history:
         yield history

@@ -23,7 +23,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
-from repoeval_bench.runs.parts import OF_STORE, VERIFIED, vectors_folder
+from repoeval_bench.runs.parts import OF_STORE, vectors_folder
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.results import Results, differing, publish, staging
 from repoeval_bench.runs.view import RunView, current_run
@@ -83,10 +83,6 @@ class StoredResults(Results):
         """Raise a StoreError unless objects can be put into the store."""
         self.store.check_writable()
 
-    def write_object(self, name: str, content: bytes) -> None:
-        """Put an object into the store."""
-        self.store.write(name, content, replace=True)
-
     def vectors(self, home: Path | None) -> SharedVectorCache:
         """The vector cache in `home` in front of the vectors of the store."""
         from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache  # opens the database
@@ -116,7 +112,6 @@ class StoredResults(Results):
                     broken.append(run_id)
         finally:
             write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(current)}))
-        self._fetch_records(self.store)
         if broken:
             NOTICES.info(
                 f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again"
@@ -126,15 +121,6 @@ class StoredResults(Results):
                 f"note: {count(len(alone), 'run')} of this machine not in {self.name} yet; the command that made "
                 "them puts them there"
             )
-
-    def _fetch_records(self, store: ObjectStore) -> None:
-        """Copy the store's records of added runs here, and delete others."""
-        names = {name for name in store.states(VERIFIED) if name.count("/") == 1 and name.endswith(".json")}
-        for path in (self.out / VERIFIED).glob("*.json"):
-            if f"{VERIFIED}/{path.name}" not in names:
-                path.unlink()
-        for name in sorted(names):
-            write_atomic(self.out / name, store.read(name))
 
     def _fetched(self) -> dict[str, str]:
         """Return run id -> state when it was fetched; empty if this is not known."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
@@ -157,21 +157,6 @@ def complete(
         cut_off=sum(answers[prompt_request].cut_off for prompt_request in requests),
     )
     return _save(run, settings, benchmark, rows, timing, out=out, created=created)
-
-
-def complete_again(run: RunView, settings: Completed, base: RunView, benchmark: Benchmark, *, into: Path) -> RunView:
-    """Complete `base`, which only retrieves, with a run's stored texts, for `verify` to compare.
-
-    A ResultError unless there is one text for each task, in the order of the tasks.
-    """
-    require("complete", "rapidfuzz")
-    rows = list(run.rows(COMPLETIONS, CompletionRow))
-    if [row.query_id for row in rows] != [task.task_id for task in benchmark.tasks]:
-        path = run.folder / COMPLETIONS
-        raise ResultError(f"{path} has not one row for each task, in their order; complete the run again")
-    again = settings.model_copy(update={"base": base.run_id})
-    timing = TimeRow(step=STEP, seconds=0.0, encoded=0)
-    return _save(base, again, benchmark, rows, timing, out=into, created=run.manifest.created)
 
 
 def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:

@@ -22,7 +22,7 @@ from repoeval_bench.core.request_pool import Again, RequestPool
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
-from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
+from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
 
 MAX_TOKENS: Mapping[str, int] = {"function": 500, "line": 100, "api": 100}
 """Level -> default limit of an answer, in tokens."""
@@ -180,7 +180,7 @@ def answer_all(
     distinct = list(dict.fromkeys(requests))
     identity = json.dumps(model.identity, sort_keys=True)
     keys = {request: _key(identity, request) for request in distinct}
-    with faults_as(CacheError, cache.folder, cache.mend):
+    with faults_as(CacheError, cache.folder, MEND):
         answers = {
             request: parse(value, Answer)
             for request, value in zip(distinct, cache.read(keys.values()), strict=True)
@@ -188,7 +188,6 @@ def answer_all(
         }
     missing = [request for request in distinct if request not in answers]
     if missing:
-        cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
         server = CompletionServer(model)
 
         def ask(request: ModelRequest, again: Again) -> tuple[ModelRequest, Answer]:

@@ -1,5 +1,1 @@
-"""The experiments of docs/findings.md: sensitivity, reproduced tables, stability, the leaderboard and its pages.
-
-Python has `sensitivity` in `sensitivity`, `stability` in `stability`, `leaderboards` in `leaderboard`, `analyses` in
-`analysis`, `add_run` in `adding`, `write_site` in `report.site`.
-"""
+"""Settings in which one chunker beats another, published tables measured again, and a ranking of stored runs."""

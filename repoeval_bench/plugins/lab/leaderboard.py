@@ -19,9 +19,7 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.plugins.lab.verified import VerificationRecord, verification_of
-from repoeval_bench.runs.naming import check_name
-from repoeval_bench.runs.parts import PACKS, VERIFIED
+from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
@@ -50,11 +48,6 @@ class RankedRun:
     def run_id(self) -> str:
         """The run's id."""
         return self.run.run_id
-
-    @property
-    def verification(self) -> VerificationRecord | None:
-        """Return the verification of an added run; None for a run that was made here."""
-        return verification_of(self.run.folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +87,10 @@ class Leaderboards:
         return len({entry.run_id for leaderboard in self.ranked for entry in leaderboard.entries})
 
 
-def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboards:
+def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
     """Rank runs; a run that cannot be read or ranked is left out with the reason.
 
-    `apart`: a leaderboard has runs of one retriever and embedder only, so that it ranks chunkers. Only numbers and
-    names decide the order of runs and of leaderboards.
+    Only numbers and names decide the order of runs and of leaderboards.
     """
     checked: list[RunView] = []
     not_ranked: dict[str, str] = {}
@@ -109,11 +101,7 @@ def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard
             not_ranked[run.run_id] = str(error)
         else:
             checked.append(run)
-    by_ranker: dict[object, list[RunView]] = {}
-    for run in checked:
-        by_ranker.setdefault((run.metrics.ranked_by, run.metrics.embedder) if apart else None, []).append(run)
-    groups = [group for same_ranker in by_ranker.values() for group in _groups(same_ranker)]
-    ranked = [_leaderboard(group) for group in progress(groups, desc="rank", unit="leaderboards")]
+    ranked = [_leaderboard(group) for group in progress(_groups(checked), desc="rank", unit="leaderboards")]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     return Leaderboards(tuple(ranked), not_ranked)
 
@@ -122,22 +110,19 @@ def run_folders(results: Path) -> list[RunView]:
     """Return every folder of `results` as a run, by name, readable or not; a UsageError if there is none."""
     if not results.is_dir():
         raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    others = (PACKS, VERIFIED)  # folders of other commands, never a run
-    runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
+    runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name != PACKS]
     if not runs:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
     return runs
 
 
 def _check(run: RunView) -> None:
-    """Read all that a leaderboard needs; refuse an unfinished run, a folder of another name, and a repeated ranking."""
+    """Read all that a leaderboard needs; refuse an unfinished run, and a repeated ranking."""
     if not (run.folder / MANIFEST).is_file():
         raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
     done = run.manifest.completion
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    check_name(run)
-    verification_of(run.folder)
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.json_reader import UnreadableError
 from repoeval_bench.plugins.logs.records import Gold, log_faults, read_rows
 from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Retrieved, in_full, read_log
 from repoeval_bench.runs.trec import beir_rows, qrels_rows, read_run
@@ -36,47 +35,48 @@ def _ending(path: Path) -> str:
     return PurePath(path.name.lower().removesuffix(".gz")).suffix
 
 
-def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Iterator[tuple[int, LogRow]]:
+def log_rows(
+    path: Path, places: Mapping[str, LoggedChunk] | None = None, depth: int | None = None
+) -> Iterator[tuple[int, LogRow]]:
     """Yield (line number, row) for every query of a log, or (0, row) for every query of a TREC run.
 
     A TREC run's system is its tag, or the file's name. Its depth is `depth`, or the length of its longest ranking; a
-    log says its depth itself, so there `depth` is a UsageError. File and lines of a TREC run's chunks are those of the
-    corpus. A chunk that the corpus lacks is a ResultError, and so is a ranking longer than `depth`.
+    log says its depth itself, so there `depth` is a UsageError. File and lines of a TREC run's chunks are their
+    `places` in the corpus. A chunk that it lacks is a ResultError, and so is a ranking longer than `depth`.
     """
     if not is_trec(path):
         if depth:
             raise UsageError(f"{path} is a log, which says its depth itself; leave --depth out")
-        rows = log_faults(path, ((number, in_full(row, hits)) for number, row, hits in read_log(path)))
-        try:
-            first = next(rows)
-        except StopIteration:
-            return
-        except ResultError as error:
-            if isinstance(error.__cause__, UnreadableError):
-                raise
-            between = "\n  " if "\n" in str(error) else "; "
-            hint = f"or give a ranking as a TREC run, in a file named {', '.join(TREC)}"
-            raise ResultError(f"{error}{between}{hint}") from error
-        yield first
-        yield from rows
+        yield from log_faults(path, ((number, in_full(row, hits)) for number, row, hits in read_log(path)))
         return
     run = read_run(path)
-    places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
     longest = max((len(ranking) for ranking in run.rankings.values()), default=0)
     if depth and longest > depth:
         raise ResultError(f"{path} ranks {longest} chunks for a query, beyond --depth {depth}; give the system's depth")
     for query_id, ranking in run.rankings.items():
+        topk = []
+        for rank, (chunk_id, score) in enumerate(ranking, start=1):
+            place = {} if places is None else _place(path, chunk_id, places)
+            topk.append(Retrieved(**{"chunk_id": chunk_id, **place, "rank": rank, "score": score}))
         yield (
             0,
             LogRow(
                 query_id=query_id,
                 system=run.tag or path.name.partition(".")[0],
                 k_raw=depth or max(1, longest),
-                topk=[_retrieved(path, corpus, places, scored, rank) for rank, scored in enumerate(ranking, start=1)],
+                topk=topk,
                 index_version=NOT_STATED,
                 chunker=ChunkerOfLog(algo=NOT_STATED, parameters={}),
             ),
         )
+
+
+def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, object]:
+    if chunk_id not in places:
+        raise ResultError(
+            f"{path} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id"
+        )
+    return places[chunk_id].model_dump(exclude_none=True)
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
@@ -87,17 +87,3 @@ def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
         return
     for number, query_id, chunk_id, gain in reader(path):
         yield number, _Graded(query_id=query_id, chunk_id=chunk_id, gain=gain)
-
-
-def _retrieved(
-    path: Path, corpus: Path | None, places: Mapping[str, LoggedChunk] | None, ranked: tuple[str, float], rank: int
-) -> Retrieved:
-    chunk_id, score = ranked
-    if places is None:
-        return Retrieved(rank=rank, chunk_id=chunk_id, score=score)
-    chunk = places.get(chunk_id)
-    if chunk is None:
-        raise ResultError(
-            f"{path} ranks {chunk_id!r}, which is not in {corpus}; name every chunk there, by the same id"
-        )
-    return Retrieved(rank=rank, score=score, **chunk.model_dump(exclude_none=True))

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.places import Gold as Places
 from repoeval_bench.core.places import Place
 from repoeval_bench.metrics.condensed import bpref, judged_at
@@ -25,39 +25,11 @@ if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.runs.records import IndexCost
 
+ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
+"""File -> chunk_id -> its lines, where they are known."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgements:
-    """The judgements of chunks: `gains` is query_id -> chunk_id -> gain, 0 for what was judged not relevant.
-
-    `pooled` says that files or lines were matched with the chunks that the log shows, because no corpus was given. Then
-    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files,
-    sorted; `places` is query_id -> its gold's lines, if the gold is of kind `lines`. `names` is query_id -> field ->
-    the name that the gold gives there. `chunks` are those that files and lines were matched with.
-    """
-
-    gains: dict[str, dict[str, float]]
-    files: dict[str, tuple[str, ...]]
-    places: dict[str, Places]
-    names: dict[str, dict[str, str]]
-    pooled: bool
-    kind: str
-    chunks: ByFile
-
-    @property
-    def judged(self) -> AbstractSet[str]:
-        """The chunk ids of the gold, or its files."""
-        return set().union(*(self.files or self.gains).values())
-
-    def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
-        """Score by the measures that look at judged chunks alone; return measure -> one value per query."""
-        results: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
-        for query_id, gains in self.gains.items():
-            ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
-            results["judged@5"].append(judged_at(ids, gains, 5))
-            results["judged@10"].append(judged_at(ids, gains, 10))
-            results["bpref"].append(bpref(ids, gains))
-        return results
+Named = Mapping[str, Mapping[str, str]]
+"""query_id -> field (repository, conversation, …) -> its name."""
 
 
 def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
@@ -93,54 +65,118 @@ def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
     ordered = sorted(ranking, key=lambda entry: entry.rank)
     if [entry.rank for entry in ordered] != list(range(1, len(ordered) + 1)):
         raise ResultError(f"{where}: ranks are {[entry.rank for entry in ordered][:5]} …; count them 1, 2, 3")
-    ids = [entry.chunk_id for entry in ordered]
-    if len(set(ids)) < len(ids):
-        duplicate = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
-        raise ResultError(f"{where}: {duplicate!r} is ranked twice; keep one, or recall could pass 1")
+    seen: set[str] = set()
+    for entry in ordered:
+        if entry.chunk_id in seen:
+            raise ResultError(f"{where}: {entry.chunk_id!r} is ranked twice; keep one, or recall could pass 1")
+        seen.add(entry.chunk_id)
     return ordered
-
-
-ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
-"""File -> chunk_id -> its lines, where they are known."""
 
 
 def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
     """Return the chunks of all rankings of a log, by file."""
-    return _by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
+    return by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
 
 
-def corpus_chunks(corpus: Path) -> Iterator[LoggedChunk]:
-    """Read the chunks of a corpus."""
-    return (chunk for _, chunk in read_rows(corpus, LoggedChunk))
-
-
-def _by_file(chunks: Iterable[LoggedChunk | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
-    by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
+def by_file(chunks: Iterable[LoggedChunk | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
+    """Return the chunks whose file is known, by file."""
+    results: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
     for chunk in chunks:
         if chunk.file is not None:
-            by_file[chunk.file][chunk.chunk_id] = chunk.lines
-    return by_file
+            results[chunk.file][chunk.chunk_id] = chunk.lines
+    return results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgements:
+    """The judgements of chunks."""
+
+    gains: dict[str, dict[str, float]]
+    """query_id -> chunk_id -> gain, 0 for what was judged not relevant."""
+    files: dict[str, tuple[str, ...]]
+    """query_id -> its gold's files, sorted."""
+    places: dict[str, Places]
+    """query_id -> its gold's lines, if the gold is of kind `lines`."""
+    names: dict[str, dict[str, str]]
+    kind: str
+    """`chunks`, `files` or `lines`."""
+    pooled: bool
+    """Whether files or lines were matched with the chunks that the log shows, because no corpus was given.
+
+    Then chunks that no system retrieved are not counted, and recall is too high.
+    """
+    chunks: ByFile
+    """What files and lines were matched with."""
+
+    @property
+    def judged(self) -> AbstractSet[str]:
+        """The chunk ids of the gold, or its files."""
+        return set().union(*(self.files or self.gains).values())
+
+    def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
+        """Score by the measures that look at judged chunks alone; return measure -> one value per query."""
+        results: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
+        for query_id, gains in self.gains.items():
+            ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
+            results["judged@5"].append(judged_at(ids, gains, 5))
+            results["judged@10"].append(judged_at(ids, gains, 10))
+            results["bpref"].append(bpref(ids, gains))
+        return results
+
+    def known(self, queries: AbstractSet[str], ranked: AbstractSet[str], gold: Path, log: Path, *, corpus: bool) -> int:
+        """Count the gold's files, or its chunk ids, that log or corpus have; a ResultError if nothing can match.
+
+        `queries` and `ranked` are the ids of the log's queries and of the chunks in its rankings. Gold of files for a
+        log without files or corpus is a UsageError.
+        """
+        if self.pooled and not self.chunks:
+            raise UsageError(f"{log} has no files, so gold of {self.kind} needs the chunks' places; give --corpus")
+        if not self.gains.keys() & queries:
+            raise ResultError(f"{log} and {gold} share no query; check their query_id")
+        ids: set[str] = set().union(*self.chunks.values())
+        if corpus and ranked:
+            _check_shared("chunk id", ("corpus", ids), ("log", ranked))
+        what, known = ("chunk id", ids | ranked) if self.kind == "chunks" else ("file", self.chunks.keys())
+        more = "" if corpus else ", or name all with --corpus"
+        _check_shared(what, ("gold", self.judged), ("corpus" if corpus else "log", known), more)
+        if corpus and any(self.places.values()) and not any(map(any, self.gains.values())):
+            place = next(place for places in self.places.values() for place in places)
+            raise ResultError(
+                f"no chunk of the corpus has a line of the gold, such as {place.lines.start} to {place.lines.end} of "
+                f"{place.file!r}; count the lines of both from 0, in the same files"
+            )
+        return len(self.judged & known)
+
+
+def _check_shared(
+    what: str, one: tuple[str, AbstractSet[str]], two: tuple[str, AbstractSet[str]], more: str = ""
+) -> None:
+    """Raise a ResultError with a name of each, if two inputs (what it is, its names) share none."""
+    if one[1] & two[1]:
+        return
+    shown = [f"the {name} has {min(names)!r}" if names else f"the {name} has none" for name, names in (one, two)]
+    raise ResultError(f"{one[0]} and {two[0]} share no {what}: {', '.join(shown)}; name {what}s alike in both{more}")
 
 
 def judge_log(
     shown: ByFile,
     gold: Path,
-    corpus: Path | None,
+    corpus: ByFile | None,
     unanswerable: AbstractSet[str] = frozenset(),
     cluster_by: str | None = None,
 ) -> Judgements:
     """Judge chunks: relevant are those that the gold names, those in a file that it names, those in its line ranges.
 
-    A query may have any number of rows, in any number of files. `corpus` names every chunk with its file and lines;
-    without it the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters.
-    ResultErrors: a gold row without a chunk or a file (or with both), gold of several kinds, a query whose repository
-    has two names, and an `unanswerable` query with an answer.
+    A query may have any number of rows, in any number of files. `corpus` has every chunk; without it the chunks that
+    the log has `shown` are taken for all. `cluster_by` is the field that names clusters. ResultErrors: a gold row
+    without a chunk or a file (or with both), gold of several kinds, a query whose repository has two names, and an
+    `unanswerable` query with an answer.
     """
-    by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
+    chunks = shown if corpus is None else corpus
     gains: dict[str, dict[str, float]] = {}
-    files: dict[str, set[str]] = {}
-    places: dict[str, list[Place]] = {}
-    names: dict[str, dict[str, str]] = {}
+    files: dict[str, set[str]] = defaultdict(set)
+    places: dict[str, list[Place]] = defaultdict(list)
+    names: dict[str, dict[str, str]] = defaultdict(dict)
     kinds: set[str] = set()
     for number, row in gold_rows(gold):
         where = f"{gold}:{number}" if number else str(gold)
@@ -151,9 +187,8 @@ def judge_log(
                 f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
                 "them"
             )
-        known = names.setdefault(row.query_id, {})
         for field, name in names_of(row, cluster_by).items():
-            _same(row.query_id, field, known.setdefault(field, name), name)
+            _same(row.query_id, field, names[row.query_id].setdefault(field, name), name)
         of_query = gains.setdefault(row.query_id, {})
         if row.chunk_id is not None:
             kinds.add("chunks")
@@ -162,11 +197,10 @@ def judge_log(
             of_query[row.chunk_id] = row.gain
         elif row.file is not None:
             kinds.add("files" if row.lines is None else "lines")
-            files.setdefault(row.query_id, set()).add(row.file)
-            gold_lines = places.setdefault(row.query_id, [])
+            files[row.query_id].add(row.file)
             if row.lines is not None and row.gain > 0:
-                gold_lines.append(Place(row.file, row.lines))
-            for chunk_id in _within(where, row.file, row.lines, by_file):
+                places[row.query_id].append(Place(row.file, row.lines))
+            for chunk_id in _within(where, row.file, row.lines, chunks):
                 of_query[chunk_id] = max(row.gain, of_query.get(chunk_id, 0.0))
     if not gains:
         raise ResultError(f"{gold} holds no row; give one for each judgement")
@@ -176,17 +210,17 @@ def judge_log(
     return Judgements(
         gains={query_id: of_query for query_id, of_query in gains.items() if query_id not in unanswerable},
         files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
-        places={query_id: tuple(gold_lines) for query_id, gold_lines in places.items()} if kind == "lines" else {},
+        places={query_id: tuple(places[query_id]) for query_id in files} if kind == "lines" else {},
         names=names,
         pooled=corpus is None and kind != "chunks",
         kind=kind,
-        chunks=by_file,
+        chunks=chunks,
     )
 
 
-def _within(where: str, file: str, span: LineSpan | None, by_file: ByFile) -> Iterator[str]:
+def _within(where: str, file: str, span: LineSpan | None, chunks: ByFile) -> Iterator[str]:
     """Yield the chunks of a file, or those that share a line with `span`."""
-    for chunk_id, lines in by_file.get(file, {}).items():
+    for chunk_id, lines in chunks.get(file, {}).items():
         if span is None:
             yield chunk_id
         elif lines is None:
@@ -220,67 +254,50 @@ def _same(query_id: str, field: str, known: str, name: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """query_id -> repository, of all queries or of none; query_id -> cluster, where it is known.
-
-    `cluster_by` is the field that names the clusters; None if they follow from the gold's files, or nothing is known.
-    `alone` counts the queries that name no cluster while others do.
-    """
+    """The repositories and clusters of queries."""
 
     repositories: Mapping[str, str]
+    """query_id -> repository, of all queries or of none."""
     clusters: Mapping[str, str]
+    """query_id -> cluster, where it is known."""
     cluster_by: str | None
-    alone: int = 0
+    """The field that names the clusters; None if they follow from the gold's files, or nothing is known."""
+    alone: int
+    """The queries that name no cluster while others do."""
 
-    @classmethod
-    def of(
-        cls,
-        queries: Collection[str],
-        gold: Mapping[str, Mapping[str, str]],
-        log: Mapping[str, Mapping[str, str]],
-        *,
-        with_files: bool,
-        cluster_by: str | None,
-    ) -> Self:
-        """Combine what gold and log name (query_id -> field -> name).
 
-        Queries are clustered by `cluster_by` (a field, or `file`), else by the gold's files, else by conversation. Gold
-        and log that contradict each other, a field that no query names, and repositories of some queries alone are a
-        ResultError.
-        """
-        repositories = _named(REPOSITORY, queries, gold, log)
-        if repositories and (lacking := [query_id for query_id in queries if query_id not in repositories]):
-            raise ResultError(
-                f"{len(lacking)} of {len(queries)} queries name no repository (such as {lacking[0]}); name it in the "
-                "rows of the gold, for all queries or for none"
-            )
-        if cluster_by == FILE and not with_files:
-            raise ResultError("the gold names chunks, not files, so queries cannot be clustered by file")
-        if cluster_by in {None, FILE} and with_files:
-            return cls(repositories=repositories, clusters={}, cluster_by=None)
-        field = cluster_by or CONVERSATION
-        clusters = _named(field, queries, gold, log)
-        if not clusters and cluster_by:
-            raise ResultError(
-                f"no query names a {cluster_by}; write it in the rows of the gold, as a field of theirs or under extra"
-            )
-        return cls(
-            repositories=repositories,
-            clusters=clusters,
-            cluster_by=field if clusters else None,
-            alone=len(queries) - len(clusters) if clusters else 0,
+def group(queries: Collection[str], gold: Named, log: Named, *, with_files: bool, cluster_by: str | None) -> Groups:
+    """Combine what gold and log name.
+
+    Queries are clustered by `cluster_by` (a field, or `file`), else by the gold's files, else by conversation. Gold and
+    log that contradict each other, a field that no query names, and repositories of some queries alone are a
+    ResultError.
+    """
+    repositories = _named(REPOSITORY, queries, gold, log)
+    if repositories and (lacking := [query_id for query_id in queries if query_id not in repositories]):
+        raise ResultError(
+            f"{len(lacking)} of {len(queries)} queries name no repository (such as {lacking[0]}); name it in the rows "
+            "of the gold, for all queries or for none"
         )
+    if cluster_by == FILE and not with_files:
+        raise ResultError("the gold names chunks, not files, so queries cannot be clustered by file")
+    if cluster_by in {None, FILE} and with_files:
+        return Groups(repositories=repositories, clusters={}, cluster_by=None, alone=0)
+    field = cluster_by or CONVERSATION
+    clusters = _named(field, queries, gold, log)
+    if not clusters and cluster_by:
+        raise ResultError(
+            f"no query names a {cluster_by}; write it in the rows of the gold, as a field of theirs or under extra"
+        )
+    alone = len(queries) - len(clusters) if clusters else 0
+    return Groups(repositories=repositories, clusters=clusters, cluster_by=field if clusters else None, alone=alone)
 
 
-def _named(
-    field: str,
-    queries: Collection[str],
-    gold: Mapping[str, Mapping[str, str]],
-    log: Mapping[str, Mapping[str, str]],
-) -> dict[str, str]:
+def _named(field: str, queries: Collection[str], gold: Named, log: Named) -> dict[str, str]:
     """Return query_id -> what gold or log name in a field."""
     results: dict[str, str] = {}
     for query_id in queries:
-        names = [names[field] for names in (gold.get(query_id, {}), log.get(query_id, {})) if field in names]
-        for name in names:
-            _same(query_id, field, results.setdefault(query_id, name), name)
+        for names in (gold.get(query_id, {}), log.get(query_id, {})):
+            if name := names.get(field):
+                _same(query_id, field, results.setdefault(query_id, name), name)
     return results

@@ -11,10 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
-from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
@@ -40,16 +39,14 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineInputs:
-    """The inputs of line measures: the context, the rankings as far as they can be read, the files by name.
-
-    `unread` counts the queries that rank a chunk without a known file or lines. The chunk's size is not known, so the
-    reading ends there, and the line measures are lower bounds.
-    """
+    """The inputs of line measures."""
 
     context: Context
     rankings: Mapping[str, Sequence[tuple[str, float]]]
+    """The rankings as far as they can be read: up to a chunk whose file or lines, and so whose size, are not known."""
     files: Mapping[str, SourceFile]
     unread: int
+    """The queries that are not read to the end. Their line measures are lower bounds."""
 
     @classmethod
     def of(
@@ -78,15 +75,6 @@ class LineInputs:
             rankings=readable,
             files=files,
             unread=sum(len(ranking) < len(rankings[query_id]) for query_id, ranking in readable.items()),
-        )
-
-    def identity(self) -> tuple[Any, Any]:
-        """Return plain values for all that decides the line measures beside ranking and gold."""
-        places = self.context.places or {}
-        ranked = {chunk_id for ranking in self.rankings.values() for chunk_id, _ in ranking}
-        return (
-            {c: (places[c].file, places[c].lines.start, places[c].lines.end, places[c].header_nws) for c in ranked},
-            {name: sha256_text(file.text) for name, file in self.files.items()},
         )
 
 

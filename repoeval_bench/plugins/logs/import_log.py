@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import Any, Self
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs.import_formats import log_rows
 from repoeval_bench.plugins.logs.import_gold import (
-    ByFile,
     Groups,
     Judgements,
-    corpus_chunks,
+    by_file,
+    group,
     judge_log,
     names_of,
     places_of,
     read_log,
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
-from repoeval_bench.plugins.logs.import_names import count_known
-from repoeval_bench.plugins.logs.records import read_rows
+from repoeval_bench.plugins.logs.records import RANKINGS, read_rows
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
+from repoeval_bench.runs.log import LoggedChunk, LogRow
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,
@@ -48,9 +49,6 @@ from repoeval_bench.runs.records import (
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.log import LogRow
 
 LINE_HEADLINE = "line_recall_auc"
 """The headline measure of imported runs that have lines."""
@@ -77,50 +75,88 @@ def import_run(
     `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
     and latency_ms; those of the log take precedence. `depth` is that of a TREC run. Without `measures` the usual ones
     are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
-    gold that share nothing that could match (`count_known`), or contradict each other, are a ResultError.
+    gold that share nothing that could match, or contradict each other, are a ResultError.
     """
-    try:
-        # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
-        with TemporaryFile("w+", encoding="utf-8", newline="\n") as rows:
-            entries = read_log(log, log_rows(log, corpus, depth))
-            read = _Log.read(log, entries, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
-            judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-            known = count_known(judgements, read.rows.keys(), read.ids.keys(), gold=gold, log=log, corpus=corpus)
-            lines = _lines(read, judgements, corpus, files)
-            result = _JudgedLog.of(
-                read,
-                judgements,
-                gold=gold,
-                measures=_resolved_measures(measures, lines, judgements),
-                lines=lines,
-                cluster_by=cluster_by,
-                latencies=_latencies(timings),
-                known=known,
-            )
-            # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
-            fields = Fields()
-            for _ in run_lines(result.rankings, read.first.system, fields):
-                pass
-            qrels, factor = format_qrels(result.judgements.gains, fields)
-            content = RunFiles(
-                manifest=result.manifest(created, factor),
-                metrics=result.metrics(),
-                queries=result.query_rows(),
-                timings=result.times,
-                qrels=qrels,
-                log=(line for _, line in read.lines(result.stored)),
-            )
-            return RunView(write_folder(results / result.run_id, content))
-    except OSError as error:
-        raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
+    places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
+
+    def rows() -> Iterator[LogRow]:
+        return read_log(log, log_rows(log, places, depth))
+
+    read = _Log.read(rows(), names_chunks=corpus is None, places_chunks=files is not None)
+    chunks = None if places is None else by_file(places.values())
+    judgements = judge_log(read.shown, gold, chunks, read.unanswerable, cluster_by)
+    known = judgements.known(read.rows.keys(), read.ids.keys(), gold, log, corpus=corpus is not None)
+    lines = _lines(read, judgements, places or {}, files)
+    names = _resolved_measures(measures, lines, judgements)
+    inputs = [_digest(path) for path in (log, gold, corpus, timings) if path]
+    sources = {name: sha256_text(file.text) for name, file in lines.files.items()} if lines else {}
+    result = _Import(
+        log=read,
+        judgements=judgements,
+        groups=group(
+            judgements.gains,
+            judgements.names,
+            {query_id: names_of(row, cluster_by) for query_id, row in read.rows.items()},
+            with_files=len(judgements.files) == len(judgements.gains),
+            cluster_by=cluster_by,
+        ),
+        lines=lines,
+        measures=names,
+        latencies=_latencies(timings),
+        known=known,
+        source=ImportSource(log=log.name, gold=gold.name, gold_kind=judgements.kind, pooled=judgements.pooled),
+        gold_name=gold.stem,
+        gold_digest=_gold_digest(judgements, gold),
+        digest=short_hash(
+            json.dumps([inputs, bool(corpus), bool(timings), read.first.k_raw, names, cluster_by, sources])
+        ),
+    )
+    # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
+    fields = Fields()
+    for _ in run_lines(result.rankings, read.first.system, fields):
+        pass
+    qrels, factor = format_qrels(judgements.gains, fields)
+    content = RunFiles(
+        manifest=result.manifest(created, factor),
+        metrics=result.metrics(),
+        queries=result.query_rows(),
+        timings=result.times(),
+        qrels=qrels,
+        # The log is read again: in memory it takes many times its bytes. Empty fields are left out.
+        log=(
+            jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})])
+            for row in rows()
+            if row.query_id in result.stored
+        ),
+    )
+    return RunView(write_folder(results / result.run_id, content))
 
 
-def _lines(log: _Log, judgements: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
+def _digest(path: Path) -> str:
+    """Hash the content of a file, unpacked."""
+    digest = sha256()
+    with json_reader.opened(path) as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _gold_digest(judgements: Judgements, gold: Path) -> str:
+    """Hash what the gold says; of chunk ids in any format, and of places line by line, in any order."""
+    if judgements.kind == "chunks":
+        return short_hash(json.dumps(judgements.gains, sort_keys=True), 12)
+    lines = json_reader.read_text(gold).splitlines()
+    return short_hash(json.dumps(sorted(line.strip() for line in lines if line.strip())), 12)
+
+
+def _lines(
+    log: _Log, judgements: Judgements, corpus: Mapping[str, LoggedChunk], files: Path | None
+) -> LineInputs | None:
     """Return the inputs of line measures; None without sources, or if the gold names no lines."""
     if files is None or judgements.kind != "lines":
         return None
     places = dict(log.places)
-    for chunk in corpus_chunks(corpus) if corpus else ():
+    for chunk in corpus.values():
         add_place(places, chunk)
     gold = {query_id: judgements.places[query_id] for query_id in judgements.gains}
     return LineInputs.of(log.rankings, places, gold, files)
@@ -141,229 +177,148 @@ def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """The part of a log's row that stays in memory, besides its ranking."""
-
-    facts: dict[str, Any]
-    names: dict[str, str]
-    query: str | None
-    as_of: str | None
-    latency_ms: dict[str, float] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Log:
-    """A log read once: its `rows` and `rankings` by query.
+    """A log read once."""
 
-    `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `ids` are those of chunks
-    in any ranking. `first` is the first row.
-    `spool` holds each row as it is stored, in the order of `rows`.
-    """
-
-    path: Path
-    rows: dict[str, _Row]
+    rows: dict[str, LogRow]
+    """query_id -> its row, without rankings."""
     rankings: dict[str, list[tuple[str, float]]]
-    shown: ByFile
-    places: Mapping[str, ChunkPlace]
-    ids: Mapping[str, str]
-    first: LogRow
-    spool: TextIO
+    shown: dict[str, dict[str, Any]]
+    """File -> chunk_id -> lines, of every chunk of any ranking; empty unless asked for."""
+    places: dict[str, ChunkPlace]
+    """chunk_id -> file and lines of ranked chunks; empty unless asked for."""
+    ids: dict[str, str]
+    """Those of chunks in any ranking, each kept once."""
 
     @classmethod
-    def read(
-        cls, path: Path, log: Iterable[LogRow], spool: TextIO, *, shown: bool, placed: bool, cluster_by: str | None
-    ) -> Self:
-        """Read the rows of a log.
-
-        With `shown` the file and lines of every chunk are kept. With `placed` those of ranked chunks and the texts of
-        queries are kept.
-        """
-        rows: dict[str, _Row] = {}
-        rankings: dict[str, list[tuple[str, float]]] = {}
-        ids: dict[str, str] = {}
-        ranked: dict[str, ChunkPlace] = {}
-        places: dict[str, dict[str, Any]] = {}
-        first: LogRow | None = None
+    def read(cls, log: Iterator[LogRow], *, names_chunks: bool, places_chunks: bool) -> Self:
+        """Read the rows of a log."""
+        read = cls(rows={}, rankings={}, shown={}, places={}, ids={})
         for row in log:
-            first = first or row
-            rows[row.query_id] = _Row(
-                facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
-                names=names_of(row, cluster_by),
-                query=row.query if placed else None,
-                as_of=row.as_of,
-                latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
-            )
-            # A chunk is retrieved for many queries, and its id is kept once.
-            rankings[row.query_id] = [
-                (ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk
-            ]
-            for entry in (*(row.raw_topk or ()), *(row.original_topk or ())):
-                ids.setdefault(entry.chunk_id, entry.chunk_id)
-            for entry in row.topk if placed else ():
-                add_place(ranked, entry)
-            for file, chunks in places_of([row]).items() if shown else ():
-                places.setdefault(file, {}).update(chunks)
-            # Empty fields are left out, so that a new field of the contract changes no run's id.
-            spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
-        assert first is not None
-        return cls(
-            path=path, rows=rows, rankings=rankings, shown=places, places=ranked, ids=ids, first=first, spool=spool
-        )
+            for name in RANKINGS:
+                for entry in getattr(row, name) or ():
+                    read.ids.setdefault(entry.chunk_id, entry.chunk_id)
+            read.rankings[row.query_id] = [(read.ids[entry.chunk_id], entry.score) for entry in row.topk]
+            for entry in row.topk if places_chunks else ():
+                add_place(read.places, entry)
+            for file, chunks in places_of([row]).items() if names_chunks else ():
+                read.shown.setdefault(file, {}).update(chunks)
+            read.rows[row.query_id] = row.model_copy(update={"topk": [], "raw_topk": None, "original_topk": None})
+        return read
+
+    @property
+    def first(self) -> LogRow:
+        """The first row."""
+        return next(iter(self.rows.values()))
 
     @property
     def unanswerable(self) -> frozenset[str]:
         """The queries that are known to have no answer."""
-        return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
-
-    def lines(self, query_ids: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield (query_id, line) for the rows of these queries."""
-        self.spool.seek(0)
-        for query_id, line in zip(self.rows, self.spool, strict=True):
-            if query_id in query_ids:
-                yield query_id, line
-
-    def digest(self, query_ids: Collection[str], beside: Any) -> str:
-        """Hash the rows of these queries, and plain values that decide the run's numbers beside them."""
-        digest = sha256(json.dumps(beside, sort_keys=True).encode())
-        for _, line in self.lines(query_ids):
-            digest.update(json.dumps(json.loads(line), sort_keys=True).encode())
-        return digest.hexdigest()[:8]
+        return frozenset(query_id for query_id, row in self.rows.items() if row.no_answer)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _JudgedLog:
-    """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store.
-
-    `times` are the latencies of stored rows. `known` counts the gold's files or chunk ids that log or corpus have.
-    """
+@dataclass(frozen=True, kw_only=True)
+class _Import:
+    """A log beside its judgements, and the files of its run."""
 
     log: _Log
-    gold: Path
     judgements: Judgements
-    scores: RunScores
-    values: Mapping[str, list[float]]
     groups: Groups
     lines: LineInputs | None
-    stored: Mapping[str, _Row]
-    times: Sequence[TimeRow]
+    measures: Sequence[str]
+    latencies: Mapping[str, Mapping[str, float]]
+    """Of the file beside the log: query_id -> step -> milliseconds."""
     known: int
-    run_id: str
-    dataset: DatasetRecord
+    """The gold's files or chunk ids that log or corpus have."""
+    source: ImportSource
+    gold_name: str
+    gold_digest: str
+    digest: str
+    """The hash of everything that decides the run's numbers."""
 
-    @classmethod
-    def of(
-        cls,
-        log: _Log,
-        judgements: Judgements,
-        *,
-        gold: Path,
-        measures: Sequence[str],
-        lines: LineInputs | None,
-        cluster_by: str | None,
-        latencies: Mapping[str, Mapping[str, float]],
-        known: int,
-    ) -> Self:
-        """Score the log; `latencies` are those beside it: query_id -> step -> milliseconds."""
-        relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}
-        by_lines = [name for name in measures if lines and inputs_of([name]) == INPUTS]
-        scores = score_run(log.rankings, relevant, [name for name in measures if name not in by_lines])
-        columns = dict(scores.values)
-        if lines:
-            columns |= score_run(lines.rankings, relevant, by_lines, lines.context).values
-        values = {name: columns[name].tolist() for name in measures} | judgements.condensed(log.rankings)
-        stored = {q: row for q, row in log.rows.items() if q in judgements.gains or q in log.unanswerable}
-        n = len(judgements.gains)
-        content = judgements.gains if judgements.kind == "chunks" else _gold_lines(gold)
-        fingerprint = short_hash(json.dumps(content, sort_keys=True), 12)
-        groups = Groups.of(
-            judgements.gains,
-            judgements.names,
-            {query_id: row.names for query_id, row in log.rows.items()},
-            with_files=len(judgements.files) == len(judgements.gains),
-            cluster_by=cluster_by,
-        )
-        times = _time_rows(stored, latencies)
-        beside = (
-            [*values],
-            (judgements.kind, judgements.pooled, judgements.gains, known),
-            (groups.repositories, groups.clusters, groups.cluster_by),
-            lines and lines.identity(),
-            [row.as_json() for row in times],
-        )
-        return cls(
-            log=log,
-            gold=gold,
-            judgements=judgements,
-            scores=scores,
-            values=values,
-            groups=groups,
-            lines=lines,
-            stored=stored,
-            times=times,
-            known=known,
-            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored, beside)}",
-            dataset=DatasetRecord(
-                name=f"imported-{gold.stem}",
-                fingerprint=fingerprint,
-                label=f"imported, {count(n, 'query')} · {fingerprint}",
-                tasks=n,
-            ),
-        )
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return f"imported-{self.gold_digest}_{slug(self.log.first.system)}-{self.digest[:8]}"
+
+    @property
+    def dataset(self) -> DatasetRecord:
+        """The gold as a data set."""
+        n = len(self.judgements.gains)
+        label = f"imported, {count(n, 'query')} · {self.gold_digest}"
+        return DatasetRecord(name=f"imported-{self.gold_name}", fingerprint=self.gold_digest, label=label, tasks=n)
+
+    @cached_property
+    def stored(self) -> dict[str, LogRow]:
+        """The rows of the log that are stored: those of queries with gold or without an answer."""
+        unanswerable = self.log.unanswerable
+        return {q: row for q, row in self.log.rows.items() if q in self.judgements.gains or q in unanswerable}
 
     @property
     def rankings(self) -> dict[str, list[tuple[str, float]]]:
         """The rankings of queries with gold, in the log's order."""
         return {q: ranking for q, ranking in self.log.rankings.items() if q in self.judgements.gains}
 
+    @cached_property
+    def _scored(self) -> tuple[RunScores, dict[str, list[float]]]:
+        """Score the rankings; return the scores, and measure -> one value per query."""
+        gains = self.judgements.gains
+        relevant = {query_id: {c: g for c, g in of_query.items() if g > 0} for query_id, of_query in gains.items()}
+        by_lines = [name for name in self.measures if self.lines and inputs_of([name]) == INPUTS]
+        scores = score_run(self.log.rankings, relevant, [name for name in self.measures if name not in by_lines])
+        columns = dict(scores.values)
+        if self.lines:
+            columns |= score_run(self.lines.rankings, relevant, by_lines, self.lines.context).values
+        condensed = self.judgements.condensed(self.log.rankings)
+        return scores, {name: columns[name].tolist() for name in self.measures} | condensed
+
     @property
     def counts(self) -> Counts:
         """Return how many queries are scored and how many are not, and how much of the gold is known, if little."""
-        named = len(self.judgements.judged)
+        named, gains = len(self.judgements.judged), self.judgements.gains
+        scores, _ = self._scored
         return Counts(
-            queries=len(self.judgements.gains),
-            queries_without_relevant=self.scores.without_relevant,
-            queries_not_in_log=self.scores.missing,
-            queries_without_gold=len(self.log.rows.keys() - self.judgements.gains.keys() - self.log.unanswerable),
+            queries=len(gains),
+            queries_without_relevant=scores.without_relevant,
+            queries_not_in_log=scores.missing,
+            queries_without_gold=len(self.log.rows.keys() - self.stored.keys()),
             queries_no_answer=len(self.log.unanswerable),
             queries_without_cluster=self.groups.alone,
             **({"gold_names": named, "gold_names_known": self.known} if 2 * self.known < named else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 
-    @property
-    def repos(self) -> list[str]:
-        """The repository of each query; `all` for a query that names none."""
-        return [self.groups.repositories.get(query_id, "all") for query_id in self.judgements.gains]
+    def _repository(self, query_id: str) -> str:
+        """The repository of a query; `all` if it names none."""
+        return self.groups.repositories.get(query_id, "all")
 
     def query_gold_overlap(self) -> Averages | None:
         """Return the share of the gold in the queries of the log; None if a query's text or the sources are missing."""
         rows = {query_id: self.log.rows[query_id] for query_id in self.judgements.gains if query_id in self.log.rows}
         if self.lines is None or any(row.query is None for row in rows.values()):
             return None
-        repos = dict(zip(self.judgements.gains, self.repos, strict=True))
-        queries = [Query(query_id, repos[query_id], row.query or "") for query_id, row in rows.items()]
+        queries = [Query(query_id, self._repository(query_id), row.query or "") for query_id, row in rows.items()]
         shares = gold_in_query(queries, self.lines.files, self.judgements.places)
-        means = Means.of({"gold_lines_in_query": list(shares.values())}, [repos[query_id] for query_id in shares])
+        means = Means.of({"gold_lines_in_query": list(shares.values())}, list(map(self._repository, shares)))
         return Averages(micro=means.micro, macro=means.macro)
 
     def metrics(self) -> Metrics:
         """Return the content of metrics.json; if no repository is named, macro and micro are the same."""
-        first = self.log.first
+        first, (_, values) = self.log.first, self._scored
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
-        means = Means.of(self.values, self.repos)
         return Metrics(
             run_id=self.run_id,
             imported=True,
             dataset=self.dataset,
             protocol=f"imported+gold={self.judgements.kind}" + ("+pooled" if self.judgements.pooled else ""),
             headline="micro",
-            headline_measure=LINE_HEADLINE if LINE_HEADLINE in self.values else None,
+            headline_measure=LINE_HEADLINE if LINE_HEADLINE in values else None,
             chunker=one_line(first.chunker.algo + (f":{parameters}" if parameters else "")),
             embedder=one_line(f"index {first.index_version}"),
             retriever=one_line(first.system),
             k=first.k_raw,
             counts=self.counts,
-            **dict(means),
+            **dict(Means.of(values, list(map(self._repository, self.judgements.gains)))),
             query_gold_overlap=self.query_gold_overlap(),
         )
 
@@ -374,12 +329,7 @@ class _JudgedLog:
             schema=SCHEMA,
             run_id=self.run_id,
             created=created,
-            imported=ImportSource(
-                log=self.log.path.name,
-                gold=self.gold.name,
-                gold_kind=self.judgements.kind,
-                pooled=self.judgements.pooled,
-            ),
+            imported=self.source,
             dataset=self.dataset,
             counts=self.counts,
             qrels_gain_factor=gain_factor,
@@ -391,32 +341,32 @@ class _JudgedLog:
 
     def query_rows(self) -> Iterator[QueryRow]:
         """The rows of per_query.jsonl.gz."""
-        judgements, rows, groups = self.judgements, self.log.rows, self.groups
-        for i, (query_id, gains) in enumerate(judgements.gains.items()):
+        _, values = self._scored
+        for i, (query_id, gains) in enumerate(self.judgements.gains.items()):
+            row = self.log.rows.get(query_id)
+            facts = row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True) if row else {}
             yield QueryRow(
                 query_id=query_id,
-                repo=groups.repositories.get(query_id),
-                gold_files=judgements.files.get(query_id, ()),
-                cluster=groups.clusters.get(query_id),
-                cluster_by=groups.cluster_by,
+                repo=self.groups.repositories.get(query_id),
+                gold_files=self.judgements.files.get(query_id, ()),
+                cluster=self.groups.clusters.get(query_id),
+                cluster_by=self.groups.cluster_by,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
-                facts=rows[query_id].facts if query_id in rows else {},
-                measures={name: column[i] for name, column in self.values.items()},
+                facts=facts,
+                measures={name: column[i] for name, column in values.items()},
             )
 
-
-def _gold_lines(gold: Path) -> list[str]:
-    with json_reader.opened(gold) as stream:
-        text = stream.read().decode("utf-8-sig")
-    return sorted(line.strip() for line in text.splitlines() if line.strip())
+    def times(self) -> list[TimeRow]:
+        """The rows of timings.jsonl; times of the log take precedence over those beside it."""
+        rows = []
+        for query_id, row in self.stored.items():
+            own = row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else {}
+            if latency := {**self.latencies.get(query_id, {}), **own}:
+                rows.append(TimeRow(query_id=query_id, latency_ms=latency))
+        return rows
 
 
 def _latencies(path: Path | None) -> dict[str, Mapping[str, float]]:
     """Return query_id -> step -> milliseconds of a file of timings."""
     rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
     return {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
-
-
-def _time_rows(stored: Mapping[str, _Row], latencies: Mapping[str, Mapping[str, float]]) -> list[TimeRow]:
-    joined = {query_id: {**latencies.get(query_id, {}), **(row.latency_ms or {})} for query_id, row in stored.items()}
-    return [TimeRow(query_id=query_id, latency_ms=latency) for query_id, latency in joined.items() if latency]

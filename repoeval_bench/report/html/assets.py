@@ -22,7 +22,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def check_page(what: str = "the page") -> None:
     """Raise a UsageError if the packages for pages are not installed."""
-    require(what, "jinja2", "matplotlib", "pygments")
+    require(what, "jinja2", "matplotlib")
 
 
 @lru_cache(maxsize=4)

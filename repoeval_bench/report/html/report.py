@@ -1,12 +1,13 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
-Scores, differences and segments are plain HTML; what belongs to single queries is packed data that the page's own
-script shows as text. Sources and prompts are untrusted. Jinja2 escapes everything it is given, the packed data is one
-base64 word, and the page's policy runs only this script.
+Scores, differences and segments are plain HTML; what belongs to single queries is JSON that the page's own script shows
+as text. Sources and prompts are untrusted: Jinja2 escapes everything it is given, and the page's policy runs only this
+script.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -17,12 +18,12 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_columns
-from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
-from repoeval_bench.report.html.payload import compressed, payload
+from repoeval_bench.report.html.payload import payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
     differences_note,
+    origin_table,
     page_table,
     score_columns,
     segments,
@@ -30,6 +31,7 @@ from repoeval_bench.report.html.tables import (
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.run_ranking import (
     RankedRow,
     Ranking,
@@ -45,6 +47,7 @@ from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
     from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.runs.records import Manifest
     from repoeval_bench.runs.view import RunView
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
@@ -131,13 +134,18 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
-            artefacts=artefacts(runs, _report_command(() if answer else stored, () if answer else bm25, output)),
+            commands=[
+                *dict.fromkeys(map(run_command, stored)),
+                shlex.join(_report_command(() if answer else stored, () if answer else bm25, output)),
+            ],
+            skipped=[*dict.fromkeys(file for run in stored for file in _left_out(run.manifest))],
+            origin=page_table(origin_table(runs)),
             characters_note=CHARACTERS_NOTE.capitalize(),
             version=version("repoeval-bench"),
             style=style(_run_colours(stored)),
             script=code,
             script_hash=digest,
-            data=compressed(payload(runs, bm25, shown)),
+            data=payload(runs, bm25, shown),
         )
     )
 
@@ -148,6 +156,10 @@ def _beside(run: PageRun) -> PageRun | None:
     if peer is None or peer is run.stored:
         return run if peer else None
     return PageRun(peer, peer.run_id, "BM25", peer.scores)
+
+
+def _left_out(manifest: Manifest) -> tuple[str, ...]:
+    return (*manifest.skipped, *manifest.undecodable)
 
 
 def _chart(figure: Figure) -> dict[str, Any]:

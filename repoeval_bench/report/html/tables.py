@@ -16,12 +16,13 @@ from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
-from repoeval_bench.report.text import cluster_count, heading, interval, printable
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
+from repoeval_bench.report.text import COUNTS, cluster_count, heading, interval, printable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.report.html.runs import PageRun
+    from repoeval_bench.runs.view import RunView
 
 
 BAR = 58.0
@@ -196,6 +197,39 @@ def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tup
         Column(name="note", value=note),
     ]
     return table_of(columns, range(len(parts)), "page"), [line.removeprefix("note: ") for line in warnings if line]
+
+
+def origin_table(runs: Sequence[PageRun]) -> Table:
+    """Return a column for each run, and a row for each fact, count and version that any of them has."""
+    origins = [_origin(run.stored) for run in runs]
+    names = dict.fromkeys(name for origin in origins for name, value in origin.items() if value)
+    columns = ["what", *(run.short for run in runs)]
+    return make_table(columns, ([name, *(origin.get(name, "") for origin in origins)] for name in names))
+
+
+def _origin(run: RunView) -> dict[str, str]:
+    metrics, manifest = run.metrics, run.manifest
+    config, code = manifest.config, manifest.code
+    identity = config.embedder_identity if config else {}
+    choices = config.protocol.as_json() if config else {}
+    counts = metrics.counts.as_json()
+    return {
+        "run": run.run_id,
+        "made": manifest.created,
+        "commit": f"{code.commit or ''}{' with changes' if code.dirty else ''}",
+        "dataset": metrics.dataset.label,
+        "fingerprint": metrics.dataset.fingerprint,
+        "definition": config.pack if config else "",
+        "chunker": metrics.chunker,
+        "retriever": metrics.ranked_by,
+        "embedder": metrics.embedder,
+        **{f"embedder: {key}": str(value) for key, value in identity.items()},
+        "depth k": str(metrics.k),
+        "protocol": metrics.protocol,
+        **{f"protocol: {key}": str(value) for key, value in choices.items() if key != "name"},
+        **{COUNTS.get(name, name): f"{value:,}" for name, value in counts.items() if isinstance(value, int)},
+        **{name: str(version) for name, version in manifest.versions.items()},
+    }
 
 
 def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 
 import pytest
 
@@ -11,7 +10,6 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.plugins.lab.report import leaderboard as report
-from repoeval_bench.plugins.lab.report import site
 from repoeval_bench.plugins.lab.report.leaderboard import (
     leaderboard_columns,
     leaderboard_csv,
@@ -19,9 +17,9 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
     leaderboard_tables,
     summary,
 )
-from repoeval_bench.plugins.lab.report.site import site_files
 from repoeval_bench.report.formats import markdown
 from repoeval_bench.report.table import number, record_of
+from support.command import succeed
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
@@ -105,13 +103,12 @@ def test_equal_scores_share_a_rank(results):
 
 
 def test_what_cannot_be_ranked_is_named_with_its_reason(results):
-    """An unfinished run, another version's, a broken one, one that contradicts itself, and what never was a run."""
+    """An unfinished run, another version's, a broken one, and what never was a run."""
     stored_run(results, "good", 0.5)
     (stored_run(results, "unfinished", 0.5).folder / "manifest.json").unlink()
     edit(stored_run(results, "newer", 0.5), "manifest.json", schema=99)
     (stored_run(results, "torn", 0.5).folder / "metrics.json").write_text('{"micro": ')
     (stored_run(results, "short", 0.5).folder / "per_query.jsonl.gz").unlink()
-    edit(stored_run(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
     edit(stored_run(results, "shape", 0.5), "metrics.json", dataset="a word")
     edit(stored_run(results, "list", 0.5), "metrics.json", chunker=["ast"])
     for name in ("notes", "packs"):  # the latter is what recommend keeps beside runs
@@ -124,7 +121,6 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
         "newer": "schema 99",
         "torn": "is broken",
         "short": "cannot be read",
-        "edited": "different things of line_rprec",
         "shape": "metrics.json is broken (dataset",
         "list": "metrics.json is broken (chunker",
         "notes": "not finished, or this is not a run",
@@ -132,9 +128,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     assert result.not_ranked.keys() == why.keys()
     for name, part in why.items():
         assert part in result.not_ranked[name], result.not_ranked[name]
-    assert summary(result) == "1 run on 1 leaderboard; 8 folders not ranked"
-    page = site_files(result)["index.html"]
-    assert all(f"Not ranked: {name}" in page for name in why)
+    assert summary(result) == "1 run on 1 leaderboard; 7 folders not ranked"
     assert leaderboard_records(result)["not_ranked"] == result.not_ranked
 
 
@@ -146,34 +140,23 @@ def test_no_run_at_all(results):
         leaderboards(run_folders(results))
 
 
-def test_the_same_runs_give_the_same_pages(tmp_path):
-    """Whatever order the folders were made in."""
-    pages = []
-    for place, names in (("x", "abc"), ("y", "cba")):
-        for name in names:
-            stored_run(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
-        pages.append(site_files(leaderboards(run_folders(tmp_path / place), apart=True)))
-    assert pages[0] == pages[1]
-
-
 def test_hostile_names_are_text_in_every_format(results):
-    """In HTML no tag, in Markdown no markup, in CSV the name itself."""
+    """In Markdown no markup, in CSV the name itself."""
     stored_run(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     stored_run(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
     result = leaderboards(run_folders(results))
-    files = site_files(leaderboards(run_folders(results), apart=True))
-    pages = [content for name, content in files.items() if name.endswith(".html")]
-    assert len(pages) == 2
-    for page in pages:
-        assert not re.search(r"<(img|i|u)\b", page)
-        assert page.count("<script") == 1
-        assert "&lt;img src=x" in page
-        assert "\x07" not in page
     assert r"\<img src=x" in markdown(leaderboard_tables(result))
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert {row["chunker"] for row in rows} == {HOSTILE, "ast"}
     assert {row["embedder"] for row in rows} == {"'=1+1"}
+
+
+def test_the_csv_is_written_beside_what_is_printed(results, tmp_path):
+    stored_run(results, "a", 0.41)
+    done = succeed("lab", "leaderboard", "--out", results, "-o", tmp_path / "l.csv")
+    assert (tmp_path / "l.csv").read_text() == leaderboard_csv(leaderboards(run_folders(results)))
+    assert "1 run on 1 leaderboard" in done.out
 
 
 def test_csv_and_json_hold_the_full_numbers(results):
@@ -191,7 +174,7 @@ def test_csv_and_json_hold_the_full_numbers(results):
 
 
 def test_a_column_is_one_entry(results, monkeypatch):
-    """A column that is added to the list is in the table, whatever its form, in CSV and JSON, and on both pages."""
+    """A column that is added to the list is in the table, whatever its form, and in CSV and JSON."""
     stored_run(results, "a", 0.41)
     stored_run(results, "b", 0.57)
     own = number("queries twice", lambda entry: 2 * entry.run.metrics.counts.queries, "d")
@@ -199,14 +182,9 @@ def test_a_column_is_one_entry(results, monkeypatch):
     def with_own(leaderboard, columns=leaderboard_columns):
         return [*columns(leaderboard), own]
 
-    for module in (report, site):
-        monkeypatch.setattr(module, "leaderboard_columns", with_own)
+    monkeypatch.setattr(report, "leaderboard_columns", with_own)
     result = leaderboards(run_folders(results))
     assert "queries twice" in [column.name for column in leaderboard_tables(result)[0].columns]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert [row["queries twice"] for row in rows] == ["16", "16"]
     assert [entry["queries twice"] for entry in leaderboard_records(result)["boards"][0]["entries"]] == [16, 16]
-    pages = [page for name, page in site_files(leaderboards(run_folders(results), apart=True)).items() if "-" in name]
-    assert len(pages) == 1
-    assert "queries twice" in pages[0]
-    assert pages[0].count('data-value="16">16</td>') == 2

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from plugins.logs.made_logs import log_row
 from repoeval_bench import load_benchmark
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import LINES
 from repoeval_bench.plugins.logs.import_log import import_run
-from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS
+from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, FILE_QUESTIONS, GOLD, LOG, QUESTIONS
 from support.codebase import write_files
 from support.command import bench, one_sentence, succeed
 from support.runs import read_rows, write_rows
@@ -98,8 +98,11 @@ def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folde
     (whole,) = read_rows(out / FILE_GOLD)
     assert (whole["query_id"], whole["file"], "start_line" in whole) == ("tool/2", "tool/src/spans.py", False)
     place = {"file": "tool/src/spans.py", "start_line": 3, "end_line": 4}
-    assert read_rows(out / QUESTIONS) == [{"id": "tool/1", "query": "how spans are joined", "places": [place]}]
-    assert "blind to chunking" in printed
+    asked = {"id": "tool/1", "query": "how spans are joined", "places": [place], "strict": False}
+    assert read_rows(out / QUESTIONS) == [asked]
+    of_files = {"id": "tool/2", "query": "Span", "places": [{"file": "tool/src/spans.py"}], "strict": False}
+    assert read_rows(out / FILE_QUESTIONS) == [of_files]
+    assert "1 question with whole files as answers, blind to chunking" in printed
     assert "1 question without an answer" in printed
 
 
@@ -139,14 +142,46 @@ def test_questions_are_asked_of_the_code_that_they_are_about(tmp_path):
     assert (task.prompt, task.places) == ("how spans are joined", (Place("tool/src/spans.py", LineSpan(2, 4)),))
 
 
-def test_gold_of_whole_files_is_marked(tmp_path):
-    """The result of an import says that it cannot tell chunkers apart."""
-    file = write(tmp_path / "tool.json", SEMBLE)
-    _, out = converted(tmp_path, "semble", file)
-    chunk = {"rank": 1, "chunk_id": "c", "score": 1.0, "file": "tool/src/spans.py"}
-    write(tmp_path / "log.jsonl", [log_row("tool/2", [chunk])])
-    done = succeed("logs", "import", tmp_path / "log.jsonl", "--gold", out / FILE_GOLD, "--out", tmp_path / "runs")
-    assert "blind to chunking" in done.out
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Annotations of two repositories in three files: one answer in no code, one beyond its file, one elsewhere."""
+    rows = [
+        {"query": "joins", "relevant": [*places(("src/spans.py", 3, 4)), *places(("docs/spans.md", 1, 2))]},
+        {"query": "too far", "relevant": places(("src/spans.py", 3, 400))},
+        {"query": "whole", "relevant": ["src/use.py"]},
+    ]
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in" / "tool.json", rows[:1])
+    write(tmp_path / "in" / "more.json", [row | {"repo": "tool"} for row in rows[1:]])
+    write(tmp_path / "in" / "other.json", [{"query": "other", "relevant": places(("a.py", 1, 1))}])
+    write_files(tmp_path / "tool", SOURCES)
+    return tmp_path / "in"
+
+
+def test_answers_that_the_source_lacks_are_counted(tmp_path, elsewhere, notices):
+    """Files of one repository have one sequence of ids; what a checkout has is asked, the rest is said."""
+    _, out = converted(tmp_path, "semble", elsewhere)
+    benchmark = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS)
+    assert [(task.task_id, len(task.places)) for task in benchmark.tasks] == [("tool/3", 1)]
+    assert benchmark.whole_tasks == 3
+    assert "the source lacks 3 answers" in " ".join(notices)
+    assert "2 questions without another one left out" in " ".join(notices)
+    (task,) = load_benchmark(tmp_path / "tool", questions=out / FILE_QUESTIONS).tasks
+    assert task.places == (Place("tool/src/use.py", LineSpan(0, 1)),)
+    assert "blind to chunking: 1 of 1" in " ".join(notices)
+
+
+def test_a_strict_conversion_refuses_them(tmp_path, elsewhere):
+    _, out = converted(tmp_path, "semble", elsewhere, "--strict")
+    with pytest.raises(UsageError, match="3 mistakes in"):
+        load_benchmark(tmp_path / "tool", questions=out / QUESTIONS)
+
+
+def test_a_source_with_none_of_the_answers_is_refused(tmp_path, elsewhere):
+    _, out = converted(tmp_path, "semble", elsewhere)
+    write_files(tmp_path / "third", {"b.py": "x = 1\n"})
+    with pytest.raises(UsageError, match="the source has none of its answers"):
+        load_benchmark(tmp_path / "third", questions=out / QUESTIONS)
 
 
 @pytest.mark.parametrize(

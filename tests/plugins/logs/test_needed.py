@@ -1,8 +1,9 @@
 """Definitions that queries need, held against what was retrieved."""
 
+from plugins.logs.made_logs import judged, row
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.plugins.logs.diagnosis.evidence import Needed, needed, never_retrieved
+from repoeval_bench.plugins.logs.diagnosis.evidence import never_retrieved
 from repoeval_bench.runs.inspection import DefinitionRow, Inspection, QueryGoldRow
 from repoeval_bench.runs.log import Retrieved, first_rank
 
@@ -36,19 +37,10 @@ def test_the_first_chunk_with_a_line_counts():
     assert first_rank(gold(("r/d/b.py", 0, 2), ("r/d/b.py", 7, 9)), RANKED) == 2
 
 
-def test_every_definition_has_its_rank_and_distance():
-    result = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
-    distances = [(row.name, row.rank, row.distance) for row in result]
-    assert distances == [("near", 1, 0), ("far", 2, 2), ("lost", None, 2)]
-    # A query that was never answered was given none of them.
-    assert {definition.rank for definition in needed(Inspection({}, {}, {}, {"q": QUERY}), {})} == {None}
-    assert needed(None, {"q": RANKED}) == ()
-
-
 def test_what_is_never_retrieved_is_counted_by_what_it_is_like():
-    result = needed(Inspection({}, {}, {}, {"q": QUERY}), {"q": RANKED})
-    assert all(isinstance(row, Needed) for row in result)
-    assert never_retrieved(result) == {
+    topk = [hit.model_dump(exclude_none=True) for hit in RANKED]
+    inspection = Inspection({}, {}, {}, {"q": QUERY})
+    assert never_retrieved(inspection, judged([row("q", topk)], {"q": "c1"})) == {
         "all definitions": (1, 3),
         "kind class": (1, 2),
         "kind function": (0, 1),
@@ -57,3 +49,6 @@ def test_what_is_never_retrieved_is_counted_by_what_it_is_like():
         "tier imported": (1, 1),
         "tier resolved": (0, 2),
     }
+    unanswered = judged([], {"q": "c1"})
+    assert never_retrieved(inspection, unanswered)["all definitions"] == (3, 3)
+    assert never_retrieved(None, unanswered) == {}

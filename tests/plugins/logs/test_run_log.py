@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from plugins.logs.made_logs import log_row
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics.condensed import bpref, judged_at
-from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
+from repoeval_bench.plugins.logs.import_gold import by_file, judge_log, places_of, read_log
 from repoeval_bench.plugins.logs.records import Gold, Judgement, read_rows, schema
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved, check_row
 from support.runs import write_rows
@@ -35,7 +35,7 @@ def write(path, *rows):
 
 def judged(tmp_path, *gold, corpus=None):
     rows = read_log(write(tmp_path / "log.jsonl", row()))
-    return judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), corpus)
+    return judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), corpus and by_file(corpus))
 
 
 def test_the_schema_in_the_docs_is_the_contract():
@@ -87,7 +87,7 @@ def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
     gold = {"query_id": "q", "file": "r/f.py"}
     result = judged(tmp_path, gold)
     assert (result.gains, result.pooled, result.files) == ({"q": {"a": 1.0, "b": 1.0}}, True, {"q": ("r/f.py",)})
-    corpus = write(tmp_path / "corpus.jsonl", *({"chunk_id": c, "file": "r/f.py"} for c in "abc"))
+    corpus = [LoggedChunk(chunk_id=c, file="r/f.py") for c in "abc"]
     result = judged(tmp_path, gold, corpus=corpus)
     assert (result.gains, result.pooled) == ({"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, False)
 

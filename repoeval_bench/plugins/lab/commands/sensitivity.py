@@ -1,82 +1,44 @@
-"""`lab sensitivity`: check whether a verdict on two chunkers holds when the setting changes."""
+"""`lab sensitivity`: count in how many settings of a file a verdict on two chunkers holds."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from repoeval_bench.cli.console import print_tables
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, note, request_options
-from repoeval_bench.cli.output import OUTPUT_JSON
-from repoeval_bench.core.errors import ChunkError, ResultError
-from repoeval_bench.core.files import write_named
-from repoeval_bench.core.words import count
-from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.plugins.lab.grid import GridRequest, answerable_protocols, check_grid, scoring_protocols
-from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
-from repoeval_bench.plugins.lab.sensitivity import sensitivity
-from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.executors import ProcessPool, start_server
-from repoeval_bench.runs.materials import log_unread
-from repoeval_bench.runs.parts import skipped_line
-from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest
+from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_table
+from repoeval_bench.plugins.lab.sensitivity import cells
+from repoeval_bench.runs.benchmark_file import find_benchmark, read_benchmark
+from repoeval_bench.runs.execution import runner_on
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.request import ExecutionRequest
 
 
 @click.command("sensitivity")
-@request_options(GridRequest)
-@click.option("-o", "--output", type=OUTPUT_JSON, help="Write the cells there as JSON.")
+@click.argument("file", default="sensitivity")
+@click.option("--source", metavar="SOURCE", help="Where the data comes from, instead of the file's source.")
+@out_option
 @home_option
+@execution_options
 @json_option
 def sensitivity_command(
-    *,
-    as_json: bool,
-    output: Path | None,
-    home: Path | None,
-    **fields: Any,
+    *, file: str, source: str | None, out: Path, home: Path | None, execution: ExecutionRequest, as_json: bool
 ) -> None:
-    """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
+    """Run every setting in FILE, a YAML file as `run` reads it, and count those in which one chunker beats another.
 
-    A cell is decided if the 95 % interval of the difference over files excludes 0. It is noise if the difference is not
-    larger than the spread of one chunker whose chunks start at other lines.
+    Without FILE it is the one that ships. Stored runs are reused.
     """
-    request = GridRequest.of(fields, typed=True)
-    by_default = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
-    if by_default:
-        request = request.model_copy(update={"protocols": scoring_protocols(request)})
-    problems = Problems()
-    check_grid(request, home, problems)
-    problems.check()
-    if request.limit is None:
-        start_server(request.chunkers)
-    log_unread(request.requests())
-    data = request.model_dump(include=set(DataRequest.model_fields))
-    protocols = map(Protocol.parse, request.protocols)
-    without = passed_over(protocols, request.level)
-    benchmark = load_benchmark(**data, without=without, home=home)
-    if by_default:
-        request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark)})
-    grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
-    failed: list[str] = []
-
-    def fail(spec: str, error: ChunkError) -> None:
-        failed.append(f"{spec}: {error}")
-        note(skipped_line(spec, str(error)))
-
-    with ProcessPool() as executor:
-        result = sensitivity(benchmark, request.chunkers, **grid, home=home, executor=executor, fail=fail)
-    text = json.dumps([contest.as_dict() for contest in result], indent=2, ensure_ascii=False)
-    if output:
-        write_named(output, text + "\n", "another file with --output")
+    benchmarking = read_benchmark(find_benchmark(file), {"source": source} if source else {}, home)
+    if len({request.chunker for request in benchmarking.requests}) < 2:
+        raise UsageError(f"{file} has one chunker; name two or more to compare")
+    with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
+        counted = list(cells(runner, benchmarking.requests))
     if as_json:
-        echo(text)
+        print_json([cell.as_dict() for cell in counted])
     else:
-        echo(benchmark.label)
-        print_tables(sensitivity_tables(result))
-    if failed:
-        raise ResultError("\n  ".join([f"{count(len(failed), 'chunker')} failed:", *failed]))
+        print_table(sensitivity_table(counted))

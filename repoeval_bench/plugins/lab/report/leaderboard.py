@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.plugins.lab.analysis import mean_nws
-from repoeval_bench.plugins.lab.verified import VerificationRecord, VerificationStatus
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
@@ -55,27 +53,7 @@ def leaderboard_title(leaderboard: Leaderboard) -> tuple[str, str]:
 def notes(leaderboards: Leaderboards) -> list[str]:
     """Return the notes below the leaderboards."""
     not_ranked = [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
-    return [*explained(leaderboards), *verification_notes(leaderboards), *not_ranked]
-
-
-def verification_notes(leaderboards: Leaderboards) -> list[str]:
-    """Return the verification of each added run."""
-    return [
-        f"{entry.run_id}: {verification_words(entry.verification)}"
-        for leaderboard in leaderboards.ranked
-        for entry in leaderboard.entries
-        if entry.verification
-    ]
-
-
-def verification_words(state: VerificationRecord | None) -> str:
-    """Return the verification of an added run in words; empty for a run that was made here."""
-    if state is None:
-        return ""
-    if state.status is VerificationStatus.VERIFIED:
-        return f"verified, ranking {state.ranking}"
-    changed = " changed since the run was added" if state.status is VerificationStatus.CHANGED else ""
-    return f"not verified: {state.reason}{changed}"
+    return [*explained(leaderboards), *not_ranked]
 
 
 def explained(leaderboards: Leaderboards) -> list[str]:
@@ -150,15 +128,17 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
         ),
         Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
         *map(beside, ("ndcg@10", "recall@10")),
-        number(heading("mean_nws"), lambda entry: mean_nws(entry.run), ".0f", lowest_first=True),
-        fact("verification", lambda entry: entry.verification and entry.verification.status),
-        fact("ranking", lambda entry: entry.verification and entry.verification.ranking),
-        fact("reason", lambda entry: entry.verification and entry.verification.reason),
+        number(heading("mean_nws"), _mean_nws, ".0f", lowest_first=True),
         fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),
         fact("commit", lambda entry: entry.run.manifest.code.commit),
         fact("changed_files", lambda entry: entry.run.manifest.code.dirty),
         fact("command", lambda entry: run_command(entry.run)),
     ]
+
+
+def _mean_nws(entry: RankedRun) -> float | None:
+    sizes = entry.run.metrics.chunk_nws
+    return sizes.mean if sizes else None
 
 
 def leaderboard_records(leaderboards: Leaderboards) -> dict[str, Any]:

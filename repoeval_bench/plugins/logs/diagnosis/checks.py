@@ -1,29 +1,23 @@
-"""The checks of a diagnosis, one function a symptom: its numbers, their limits, and what they say."""
+"""The checks of a diagnosis: each is a function that computes its numbers, with a row that asks and answers.
+
+A new check is one function under `check`, and a row of the table in docs/logs.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from repoeval_bench.core.words import count
-from repoeval_bench.plugins.logs.diagnosis.evidence import (
-    DEEP,
-    LEAST_DEEP,
-    TOP,
-    DiagnosisEvidence,
-    never_retrieved,
-    newer_share,
-    quantiles,
-    repeats,
-)
+from repoeval_bench.plugins.logs.diagnosis.evidence import DEEP, LEAST_DEEP, TOP, DiagnosisEvidence, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import Gap, find_gaps
+from repoeval_bench.plugins.logs.pipeline.report import latency
+from repoeval_bench.plugins.logs.pipeline.stages import freshness
 
 if TYPE_CHECKING:
     Numbers = dict[str, float | int | None]
-
 
 MIN_GROUP = 20
 """The fewest definitions of a group that can be named as missed most often."""
@@ -45,54 +39,70 @@ LIMITS: Mapping[str, float] = {
 }
 """Threshold -> its value, by convention; docs/logs.md says what each is compared with."""
 
-
 Status = Literal["finding", "fine", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The check for one symptom: `says` is the result and what to try, or why there is no result.
-
-    `numbers` are the evidence, and `limits` (threshold -> value) what they were compared with. `gaps` are the segments
-    that a finding on segments is about.
-    """
+    """The result of one check on a run."""
 
     name: str
     status: Status
     says: str
+    """The result and what to try, or why there is no result."""
     numbers: Mapping[str, float | int | None]
     limits: Mapping[str, float]
+    """Threshold -> value, for those that the numbers were compared with."""
+    gaps: tuple[Gap, ...] = ()
+    """The segments that a finding on segments is about."""
+
+
+class Found(NamedTuple):
+    """The result of a check's function: whether there is a problem, and the numbers that show it."""
+
+    is_problem: bool
+    numbers: Numbers
+    says: str = ""
+    """The sentence, if the row's two do not say enough."""
     gaps: tuple[Gap, ...] = ()
 
 
-def check_all(evidence: DiagnosisEvidence, measure: str) -> list[Check]:
-    """Return every check, in a fixed order; also those that found nothing.
+Missing = str
+"""The result of a check's function on a run that does not have what it needs: the reason."""
 
-    Means are over queries. Segments are compared by `measure`.
+Look = Callable[[DiagnosisEvidence], Found | Missing | None]
+
+CHECKS: list[tuple[str, Callable[[DiagnosisEvidence], Check | None]]] = []
+"""(The question, what answers it on a run) of every check, in the order of this file."""
+
+
+def check(name: str, question: str, *limits: str, finding: str = "", fine: str) -> Callable[[Look], Look]:
+    """Register a function as a check that answers a question.
+
+    Its sentence is `finding` (the problem, then what to try) or `fine`. `limits` are the thresholds of `LIMITS` that
+    its numbers are compared with.
     """
-    return [
-        _depth(evidence),
-        _missing(evidence),
-        _copies(evidence),
-        _ranking(evidence),
-        _segments(evidence, measure),
-        _freshness(evidence),
-        _latency(evidence),
-        _truncation(evidence),
-        _chunker(evidence),
-        _retriever(evidence),
-        _lost(evidence),
-        *([_definitions(evidence)] if evidence.needed else []),
-    ]
+
+    def register(look: Look) -> Look:
+        def answer(evidence: DiagnosisEvidence) -> Check | None:
+            if (found := look(evidence)) is None:
+                return None
+            used = {limit: LIMITS[limit] for limit in limits}
+            if isinstance(found, str):
+                return Check(name=name, status="unknown", says=found, numbers={}, limits=used)
+            says = found.says or (finding if found.is_problem else fine)
+            status: Status = "finding" if found.is_problem else "fine"
+            return Check(name=name, status=status, says=says, numbers=found.numbers, limits=used, gaps=found.gaps)
+
+        CHECKS.append((question, answer))
+        return look
+
+    return register
 
 
-def _check(
-    name: str, is_problem: bool | None, says: str, numbers: Numbers, *limits: str, gaps: tuple[Gap, ...] = ()
-) -> Check:
-    """Return a check that was compared with these thresholds; `is_problem` is None if the result is not known."""
-    status: Status = "unknown" if is_problem is None else "finding" if is_problem else "fine"
-    used = {limit: LIMITS[limit] for limit in limits}
-    return Check(name=name, status=status, says=says, numbers=numbers, limits=used, gaps=gaps)
+def check_all(evidence: DiagnosisEvidence) -> list[Check]:
+    """Return the result of every check that asks something of a run."""
+    return [result for _, answer in CHECKS if (result := answer(evidence))]
 
 
 def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
@@ -103,42 +113,42 @@ def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
     return numbers
 
 
-def _too_shallow(name: str, evidence: DiagnosisEvidence) -> Check:
+def _too_shallow(evidence: DiagnosisEvidence) -> Missing:
     way_out = f"import a log of {DEEP} results a query" if evidence.metrics.imported else f"rank with --k {DEEP}"
-    says = f"the run ranks {evidence.metrics.k} results; lower ranks are not known, {way_out}"
-    return _check(name, None, says, {"k": evidence.metrics.k})
+    return f"the run ranks {evidence.metrics.k} results; lower ranks are not known, {way_out}"
 
 
-def _depth(evidence: DiagnosisEvidence) -> Check:
+@check(
+    "depth",
+    "Is what is relevant retrieved, but below rank 5?",
+    "recall-low",
+    "recall-high",
+    finding=f"what is relevant is retrieved, but below rank 5: rerank the first {DEEP}, or pass on more results (k)",
+    fine="what is retrieved does not wait below rank 5",
+)
+def _depth(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < LEAST_DEEP:
-        return _too_shallow("depth", evidence)
-    low = evidence.recall_share(5) < LIMITS["recall-low"]
-    is_problem = low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
-    if is_problem:
-        says = (
-            f"what is relevant is retrieved, but below rank 5: rerank the first {evidence.deep}, or pass on more "
-            "results (k)"
-        )
-    elif low:
-        says = f"recall@5 is low, and so is recall@{evidence.deep}: see missing"
-    else:
-        says = "the first five results hold most of what five can hold"
-    return _check("depth", is_problem, says, _recalls(evidence, 5, evidence.deep), "recall-low", "recall-high")
+        return _too_shallow(evidence)
+    is_low = evidence.recall_share(5) < LIMITS["recall-low"]
+    is_problem = is_low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
+    return Found(is_problem, _recalls(evidence, 5, evidence.deep))
 
 
-def _missing(evidence: DiagnosisEvidence) -> Check:
+@check(
+    "missing",
+    "Is much of what is relevant not retrieved at all?",
+    "recall-high",
+    fine="most of what is relevant is among them",
+)
+def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < LEAST_DEEP:
-        return _too_shallow("missing", evidence)
+        return _too_shallow(evidence)
     files, known = evidence.file_recall()
-    numbers: Numbers = {
-        **_recalls(evidence, evidence.deep),
-        f"file recall@{evidence.deep}": files,
-        "queries whose gold file is known": known,
-    }
-    is_problem = evidence.recall_share(evidence.deep) < LIMITS["recall-high"]
-    if not is_problem:
-        says = "most of what is relevant is among them"
-    elif files is None:
+    numbers = _recalls(evidence, evidence.deep)
+    numbers |= {f"file recall@{evidence.deep}": files, "queries whose gold file is known": known}
+    if evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]:
+        return Found(False, numbers)
+    if files is None:
         says = "much is not retrieved at all: indexing or chunking; no file of the gold is known to say which"
     elif files >= LIMITS["recall-high"]:
         says = (
@@ -150,126 +160,118 @@ def _missing(evidence: DiagnosisEvidence) -> Check:
             "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
             "little"
         )
-    return _check("missing", is_problem, says, numbers, "recall-high")
+    return Found(True, numbers, says)
 
 
-def _copies(evidence: DiagnosisEvidence) -> Check:
-    k = min(TOP, evidence.metrics.k)
-    if k < TOP:
-        says = f"the run ranks {k} results; near-duplicates are looked for in ten"
-        return _check("near-duplicates", None, says, {"k": evidence.metrics.k})
-    share = float(np.mean([repeats(evidence.log.topk(query_id)[:k]) for query_id in evidence.scores.query_ids]))
-    numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
-    if "novelty@10" in evidence.scores.values:
-        repeated = 1 - float(evidence.scores.values["novelty@10"].mean())
-        numbers["1 - novelty@10"] = repeated
-        share = max(share, repeated)
-    if evidence.metrics.counts.chunks_duplicate is not None:
-        numbers["chunks with a copy in the repository"] = evidence.metrics.counts.chunks_duplicate
-    high = evidence.recall_share(10) >= LIMITS["recall-high"]
-    repeat = share >= LIMITS["repeats"]
-    is_problem = high and repeat and evidence.mean("precision@10") < LIMITS["precision-low"]
-    if is_problem:
-        says = (
-            "what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
-            "chunks) before or after ranking"
-        )
-    elif repeat:
-        says = "the top 10 repeat themselves, but that is not what keeps precision low"
-    else:
-        says = "the top 10 hardly repeat themselves"
-    return _check("near-duplicates", is_problem, says, numbers, "recall-high", "precision-low", "repeats")
+@check(
+    "near-duplicates",
+    "Do results that repeat higher ranks take the places of relevant ones?",
+    "recall-high",
+    "precision-low",
+    "repeats",
+    finding="what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
+    "chunks) before or after ranking",
+    fine="repeats do not keep precision low",
+)
+def _near_duplicates(evidence: DiagnosisEvidence) -> Found | Missing:
+    if evidence.metrics.k < TOP:
+        return f"the run ranks {evidence.metrics.k} results; near-duplicates are looked for in ten"
+    share = float(np.mean([repeats(evidence.log.topk(query_id)[:TOP]) for query_id in evidence.scores.query_ids]))
+    precision = evidence.mean("precision@10")
+    numbers = {**_recalls(evidence, TOP), "precision@10": precision, "repeats@10": share}
+    is_found = evidence.recall_share(TOP) >= LIMITS["recall-high"]
+    return Found(is_found and share >= LIMITS["repeats"] and precision < LIMITS["precision-low"], numbers)
 
 
-def _ranking(evidence: DiagnosisEvidence) -> Check:
+@check(
+    "ranking",
+    "Does the first relevant result rank low?",
+    "mrr-low",
+    fine="where something relevant is found, it ranks high",
+)
+def _ranking(evidence: DiagnosisEvidence) -> Found | Missing:
     is_hit = evidence.values[f"hit@{evidence.deep}"] > 0
+    if not is_hit.any():
+        return "no query has a hit: there is nothing to rank"
+    mrr = float(evidence.values["mrr"][is_hit].mean())
     numbers: Numbers = {
         "mrr": evidence.mean("mrr"),
         f"hit@{evidence.deep}": float(is_hit.mean()),
-        "mrr of queries with a hit": None,
+        "mrr of queries with a hit": mrr,
     }
-    if not is_hit.any():
-        return _check("ranking", None, "no query has a hit: there is nothing to rank", numbers, "mrr-low")
-    mrr = float(evidence.values["mrr"][is_hit].mean())
-    numbers["mrr of queries with a hit"] = mrr
-    if mrr < LIMITS["mrr-low"]:
-        says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
-    else:
-        says = "where something relevant is found, it ranks high"
-    return _check("ranking", mrr < LIMITS["mrr-low"], says, numbers, "mrr-low")
+    if mrr >= LIMITS["mrr-low"]:
+        return Found(False, numbers)
+    says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
+    return Found(True, numbers, says)
 
 
-def _segments(evidence: DiagnosisEvidence, measure: str) -> Check:
-    gaps, untested = find_gaps(evidence.scores, measure)
+@check(
+    "segments",
+    "Does a segment of the queries score clearly lower than all others?",
+    "gap",
+    finding="the segments in the table below are clearly behind the other queries; look at these first",
+    fine="no segment is clearly behind the others",
+)
+def _segments(evidence: DiagnosisEvidence) -> Found | Missing:
+    gaps, untested = find_gaps(evidence.scores, evidence.measure)
+    if not gaps:
+        return "no segment can be tested; bring facts, or more files"
     worse = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -LIMITS["gap"])
     numbers: Numbers = {
-        f"mean {measure}": float(evidence.scores.values[measure].mean()),
+        f"mean {evidence.measure}": float(evidence.scores.values[evidence.measure].mean()),
         "segments tested": len(gaps),
         "of them behind": len(worse),
         "segments with too few clusters to test": untested,
     }
-    if not gaps:
-        return _check("segments", None, "no segment can be tested; bring facts, or more files", numbers, "gap")
-    if not worse:
-        return _check("segments", False, "no segment is clearly behind the others", numbers, "gap")
-    listed = ", ".join(f"{gap.by} = {gap.name}" for gap in worse[:5]) + (", …" if len(worse) > 5 else "")
-    says = f"clearly behind the other queries (Holm over {count(len(gaps), 'test')}): {listed}; look at these first"
-    return _check("segments", True, says, numbers, "gap", gaps=worse)
+    return Found(bool(worse), numbers, gaps=worse)
 
 
-def _freshness(evidence: DiagnosisEvidence) -> Check:
-    share, n_dated = newer_share(evidence.log.rows.values(), TOP)
-    numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": n_dated}
-    if share is None:
-        return _check("freshness", None, "no query has an as_of with dated results (doc_version)", numbers, "newer")
-    is_problem = share > LIMITS["newer"]
-    says = (
-        "results are newer than the query may know of: filter by date before ranking, and index earlier versions"
-        if is_problem
-        else "no result is newer than its query may know of"
-    )
-    return _check("freshness", is_problem, says, numbers, "newer")
+@check(
+    "freshness",
+    "Are results newer than the query may know of?",
+    "newer",
+    finding="results are newer than the query may know of: filter by date before ranking, and index earlier versions",
+    fine="no result is newer than its query may know of",
+)
+def _freshness(evidence: DiagnosisEvidence) -> Found | Missing:
+    section = freshness(evidence.log, TOP)
+    if section.missing:
+        return section.missing
+    fresh = next(figure for figure in section.figures if figure.of == "chunks")
+    numbers: Numbers = {"share of the top 10 newer than as_of": 1 - fresh.value, "results with both dates": fresh.n}
+    return Found(1 - fresh.value > LIMITS["newer"], numbers)
 
 
 _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
 
 
-def _latency(evidence: DiagnosisEvidence) -> Check:
-    if not evidence.latency:
-        return _check("latency", None, "the run has no times of its queries", {}, "latency-ms")
+@check("latency", "Does one query in ten take too long?", "latency-ms", fine="nine queries in ten are quick enough")
+def _latency(evidence: DiagnosisEvidence) -> Found | Missing:
     # Scores from the cache took no time, so they say nothing about the reranker's.
-    timed = [query for query in evidence.latency.values() if "rerank" in query or not evidence.reranked]
-    if not timed:
-        says = "the scores of the reranker's pairs were in the cache, so its time is not known"
-        return _check("latency", None, says, {}, "latency-ms")
-    times = {step: [query[step] for query in timed if step in query] for step in ("retrieve", "rerank")}
-    times = {step: column for step, column in times.items() if column}
-    whole = quantiles(sum(query.values()) for query in timed)
-    named = {
-        **{step: quantiles(column) for step, column in times.items()},
-        **({"both": whole} if len(times) > 1 else {}),
-    }
-    numbers: Numbers = {f"{what} {name}, ms": value for what, both in named.items() for name, value in both.items()}
-    totals = {step: sum(column) for step, column in times.items()}
+    times = {q: steps for q, steps in evidence.latency.items() if "rerank" in steps or not evidence.reranked}
+    if not times:
+        in_cache = "the scores of the reranker's pairs were in the cache, so its time is not known"
+        return in_cache if evidence.latency else "the run has no times of its queries"
+    numbers: Numbers = {f"{figure.name}, ms": figure.value for figure in latency(times, {}).figures}
+    p90 = max(value for name, value in numbers.items() if name.endswith("p90, ms") and value is not None)
+    if p90 <= LIMITS["latency-ms"]:
+        return Found(False, numbers)
+    totals = {step: sum(steps.get(step, 0.0) for steps in times.values()) for step in _QUICKER}
     slowest = max(totals, key=lambda step: totals[step])
-    share = totals[slowest] / sum(totals.values()) if sum(totals.values()) else 1.0
-    split = f"{slowest} takes {share:.0%} of the time" if len(totals) > 1 else f"{slowest} is the only step with times"
-    is_problem = whole["p90"] > LIMITS["latency-ms"]
-    says = (
-        f"one query in ten takes {whole['p90']:.0f} ms or more; {split}: {_QUICKER[slowest]}" if is_problem else split
-    )
-    return _check("latency", is_problem, says, numbers, "latency-ms")
+    share = totals[slowest] / sum(totals.values())
+    says = f"one query in ten takes {p90:.0f} ms or more; {slowest} takes {share:.0%} of the time: {_QUICKER[slowest]}"
+    return Found(True, numbers, says)
 
 
-def _truncation(evidence: DiagnosisEvidence) -> Check:
+@check("truncation", "Does the model not read the end of long texts?", "truncated", fine="the model reads nearly all")
+def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
     counts = evidence.metrics.counts
     if not evidence.metrics.chunk_tokens:
         if evidence.metrics.imported:
-            return _check("truncation", None, "the log does not say what its model cut", {}, "truncated")
+            return "the log does not say what its model cut"
         if counts.queries_truncated is None:
-            says = f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
-            return _check("truncation", None, says, {}, "truncated")
-        return _check("truncation", False, "nothing was embedded, so nothing was cut", {}, "truncated")
+            return f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
+        return Found(False, {}, "nothing was embedded, so nothing was cut")
     numbers: Numbers = {}
     cut = []
     for name, total, truncated in (
@@ -283,28 +285,34 @@ def _truncation(evidence: DiagnosisEvidence) -> Check:
     says = (
         f"the model does not read the end of {' and '.join(cut)}: the embedder's options long_queries=tail and "
         "long_chunks=tail, smaller chunks, or a model that reads more"
-        if cut
-        else "the model reads nearly everything whole"
     )
-    return _check("truncation", bool(cut), says, numbers, "truncated")
+    return Found(bool(cut), numbers, says if cut else "")
 
 
-def _chunker(evidence: DiagnosisEvidence) -> Check:
+@check(
+    "chunker",
+    "Could no ranking of these chunks show the gold?",
+    "ceiling-low",
+    finding="even the best known order of these chunks shows little of the gold in as many characters as it has: "
+    "chunking",
+    fine="a perfect ranker could read nearly all gold lines from these chunks",
+)
+def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
     ceiling = evidence.line_ceiling
     if ceiling is None:
-        return _check("chunker", None, "line ceilings are not stored for this run", {}, "ceiling-low")
-    is_problem = ceiling < LIMITS["ceiling-low"]
-    says = (
-        "even the best known order of these chunks shows little of the gold in as many characters as it has: chunking"
-        if is_problem
-        else "a perfect ranker could read nearly all gold lines from these chunks"
-    )
-    return _check(
-        "chunker", is_problem, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, "ceiling-low"
-    )
+        return "line ceilings are not stored for this run"
+    return Found(ceiling < LIMITS["ceiling-low"], {"ceiling of lines R-prec": ceiling})
 
 
-def _retriever(evidence: DiagnosisEvidence) -> Check:
+@check(
+    "retriever",
+    "Does the ranking miss much of what these chunks could give?",
+    "share-low",
+    finding="the retriever misses much of what these chunks could give: another model, BM25 or both, what is read of "
+    "long texts",
+    fine="the retriever takes most of what these chunks can give",
+)
+def _retriever(evidence: DiagnosisEvidence) -> Found | Missing:
     name, value = "line_rprec", evidence.metrics.micro.get("line_rprec")
     ceiling = evidence.line_ceiling
     if not ceiling:
@@ -312,19 +320,20 @@ def _retriever(evidence: DiagnosisEvidence) -> Check:
         name, ceiling = f"recall@{k}", evidence.recall_ceiling(k)
         value = evidence.mean(name) if name in evidence.values else None
     if not ceiling or value is None:
-        return _check("retriever", None, "nothing can be found, or the run ranks too few", {}, "share-low")
-    is_problem = value / ceiling < LIMITS["share-low"]
-    says = (
-        "the retriever misses much of what these chunks could give: another model, BM25 or both, what is read of long "
-        "texts"
-        if is_problem
-        else "the retriever takes most of what these chunks can give"
-    )
+        return "nothing can be found, or the run ranks too few"
     numbers: Numbers = {name: value, "its ceiling": ceiling, "share of the ceiling": value / ceiling}
-    return _check("retriever", is_problem, says, numbers, "share-low")
+    return Found(value / ceiling < LIMITS["share-low"], numbers)
 
 
-def _lost(evidence: DiagnosisEvidence) -> Check:
+@check(
+    "lost",
+    "Can some queries never be answered?",
+    "lost",
+    finding="queries always score 0, because their gold is in no chunk or they were never answered: see what was "
+    "skipped",
+    fine="every query can be answered from the index, or nearly",
+)
+def _lost(evidence: DiagnosisEvidence) -> Found:
     counts = evidence.metrics.counts
     without = sum(not gains for gains in evidence.log.qrels.values())
     share = without / counts.queries if counts.queries else 0.0
@@ -336,26 +345,27 @@ def _lost(evidence: DiagnosisEvidence) -> Check:
     }
     numbers: Numbers = {"queries without a relevant chunk": without, "share of queries": share}
     numbers |= {what: number for what, number in lost.items() if number}
-    is_problem = share > LIMITS["lost"] or counts.files_skipped + counts.queries_not_in_log > 0
-    says = (
-        "queries always score 0, because their gold is in no chunk or they were never answered: see what was skipped"
-        if is_problem
-        else "every query can be answered from the index, or nearly"
-    )
-    return _check("lost", is_problem, says, numbers, "lost")
+    return Found(share > LIMITS["lost"] or counts.files_skipped + counts.queries_not_in_log > 0, numbers)
 
 
-def _definitions(evidence: DiagnosisEvidence) -> Check:
-    groups = never_retrieved(evidence.needed)
+@check(
+    "definitions",
+    "Are definitions that completion needs in no ranked chunk?",
+    "never-retrieved",
+    fine="nearly every definition that completion needs is in a chunk that was ranked",
+)
+def _definitions(evidence: DiagnosisEvidence) -> Found | None:
+    groups = dict(evidence.never_retrieved)
+    if not groups:
+        return None
     numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
     missed, of = groups.pop("all definitions")
-    is_problem = missed / of > LIMITS["never-retrieved"]
+    if missed / of <= LIMITS["never-retrieved"]:
+        return Found(False, numbers)
     # Small groups say little, so the larger ones come first.
     worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
     says = (
         f"{missed} of {of} definitions that completion needs are in none of the {evidence.metrics.k} chunks that were "
         f"ranked; most often {worst} ({groups[worst][0]} of {groups[worst][1]})"
-        if is_problem
-        else "nearly every definition that completion needs is in a chunk that was ranked"
     )
-    return _check("definitions", is_problem, says, numbers, "never-retrieved")
+    return Found(True, numbers, says)

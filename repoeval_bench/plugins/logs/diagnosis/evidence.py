@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
-from repoeval_bench.plugins.logs.pipeline.stages import is_newer
 from repoeval_bench.protocols.uses import distance
-from repoeval_bench.runs.log import LogRow, Retrieved, first_rank, moment
+from repoeval_bench.runs.log import Retrieved, first_rank
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.view import RunView
-
 
 _CHUNK_ID = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
 """A chunk's id as this project makes it: file@start-end, in characters."""
@@ -36,28 +34,30 @@ LEAST_DEEP = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DiagnosisEvidence:
-    """The content of a run's folder.
-
-    The `log` may lack a row for a query of the gold. `latency` is query_id -> step -> milliseconds. `needed` are the
-    definitions that queries need; it is empty if the protocol does not ask for definitions.
-    """
+    """The content of a run's folder."""
 
     scores: QueryScores
     log: JudgedLog
+    """It may lack a row for a query of the gold."""
     metrics: Metrics
+    measure: str
+    """The measure that segments and queries are compared by."""
     latency: Mapping[str, Mapping[str, float]]
-    needed: tuple[Needed, ...] = ()
+    """query_id -> step -> milliseconds."""
+    never_retrieved: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of the definitions that queries need; see the function of that name."""
 
     @classmethod
-    def read(cls, run: RunView, scores: QueryScores) -> Self:
+    def read(cls, run: RunView, scores: QueryScores, measure: str) -> Self:
         """Read the evidence of a run; `scores` are the run's, perhaps with further facts."""
         log = JudgedLog.of(scores, run.log_rows(), run.qrels())
         return cls(
             scores=scores,
             log=log,
             metrics=run.metrics,
+            measure=measure,
             latency=run.timings.queries,
-            needed=needed(run.inspection, {query_id: row.ranked for query_id, row in log.rows.items()}),
+            never_retrieved=never_retrieved(run.inspection, log),
         )
 
     @property
@@ -108,21 +108,14 @@ class DiagnosisEvidence:
         named = None if self.metrics.imported else _CHUNK_ID.match(chunk_id)
         return named[1] if named else None
 
-    def gold_files(self) -> dict[str, set[str]]:
-        """Return query_id -> the files of its relevant chunks, for the queries of which a file is known."""
-        results: dict[str, set[str]] = {}
-        for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
-            files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))}
-            if files := files or set(named):
-                results[query_id] = files
-        return results
-
     def file_recall(self) -> tuple[float | None, int]:
         """Return the mean share of a query's gold files with a chunk in the first `deep`, and over how many queries."""
         shares = []
-        for query_id, files in self.gold_files().items():
-            seen = {self.file_of(entry.chunk_id) for entry in self.log.topk(query_id)[: self.deep]}
-            shares.append(len(files & seen) / len(files))
+        for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
+            files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))} or set(named)
+            if files:
+                seen = {self.file_of(entry.chunk_id) for entry in self.log.topk(query_id)[: self.deep]}
+                shares.append(len(files & seen) / len(files))
         return (float(np.mean(shares)) if shares else None), len(shares)
 
 
@@ -132,81 +125,33 @@ def repeats(entries: Sequence[Retrieved]) -> float:
     Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A score of
     0 does not mark a copy: every chunk that shares nothing with the query has it.
     """
-    shown: dict[str, set[int]] = {}
+    shown: dict[str, set[int]] = defaultdict(set)
     scores: set[float] = set()
     total = 0.0
     for entry in entries:
         share = 1.0 if entry.score in scores and entry.score != 0 else 0.0
-        if entry.file is not None and entry.lines is not None:
+        if entry.file is not None and entry.lines:
             lines = set(entry.lines)
-            before = shown.setdefault(entry.file, set())
-            if lines:
-                share = max(share, len(lines & before) / len(lines))
-            before |= lines
+            share = max(share, len(lines & shown[entry.file]) / len(lines))
+            shown[entry.file] |= lines
         scores.add(entry.score)
         total += share
     return total / len(entries) if entries else 0.0
 
 
-def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
-    """Return the share of the first k results that are newer than their query's as_of, and how many have both dates."""
-    dated = [
-        newer
-        for row in rows
-        if row.as_of is not None and (as_of := moment(row.as_of)) is not None
-        for entry in row.topk
-        if entry.rank <= k and (newer := is_newer(entry, as_of)) is not None
-    ]
-    return (float(np.mean(dated)) if dated else None), len(dated)
+def never_retrieved(inspection: Inspection | None, log: JudgedLog) -> dict[str, tuple[int, int]]:
+    """Return group of definitions that queries need -> (how many no result has a line of, how many there are).
 
-
-def quantiles(times: Iterable[float]) -> dict[str, float]:
-    """Median and p90."""
-    values = np.fromiter(times, dtype=np.float64)
-    return {"median": float(np.median(values)), "p90": float(np.quantile(values, 0.9))}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
-    """A definition that a query needs; `rank` is that of the first result with one of its gold lines, or None.
-
-    `distance` is 0 in the query's own file, 1 in its folder, and 1 more for each folder up or down.
+    The groups are all definitions, and those of each kind, distance and tier. The distance is 0 in the query's own
+    file, 1 in its folder, and 1 more for each folder up or down. Empty if the protocol does not ask for definitions.
     """
-
-    query_id: str
-    name: str
-    kind: str
-    tier: str
-    distance: int
-    rank: int | None
-
-
-def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieved]]) -> tuple[Needed, ...]:
-    """Every definition that a query of the run needs; `ranked` is query_id -> its results, best first."""
-    queries = inspection.queries if inspection else {}
-    return tuple(
-        Needed(
-            query_id=query_id,
-            name=definition.name,
-            kind=definition.kind,
-            tier=definition.tier,
-            distance=distance(query.file, definition.gold[0][0]),
-            rank=first_rank(definition.places, ranked.get(query_id, ())),
-        )
-        for query_id, query in queries.items()
-        for definition in query.definitions
-    )
-
-
-def never_retrieved(needed: Sequence[Needed]) -> dict[str, tuple[int, int]]:
-    """Return group of definitions -> (how many were never retrieved, how many there are).
-
-    The groups are all definitions, and those of each kind, distance and tier.
-    """
-    groups: dict[str, list[Needed]] = defaultdict(list)
-    for definition in needed:
-        groups["all definitions"].append(definition)
-    for what in ("kind", "distance", "tier"):
-        for value in sorted({getattr(definition, what) for definition in needed}):
-            groups[f"{what} {value}"] = [definition for definition in needed if getattr(definition, what) == value]
-    return {name: (sum(definition.rank is None for definition in group), len(group)) for name, group in groups.items()}
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for query_id, query in inspection.queries.items() if inspection else ():
+        row = log.rows.get(query_id)
+        for definition in query.definitions:
+            is_missed = first_rank(definition.places, row.ranked if row else ()) is None
+            away = distance(query.file, definition.gold[0][0])
+            of = (f"kind {definition.kind}", f"distance {away}", f"tier {definition.tier}")
+            for group in ("all definitions", *of):
+                groups[group].append(is_missed)
+    return {name: (sum(missed), len(missed)) for name, missed in groups.items()}

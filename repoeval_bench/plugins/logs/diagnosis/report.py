@@ -25,9 +25,14 @@ class ResultLocation:
     """A chunk and, where they are known, its file and lines (0-based, half-open)."""
 
     chunk_id: str
-    file: str | None
-    start_line: int | None
-    end_line: int | None
+    file: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+
+    @classmethod
+    def of(cls, chunk_id: str, entry: Retrieved | None) -> ResultLocation:
+        """Return the place of a chunk as the log has it."""
+        return cls(chunk_id, entry.file, entry.start_line, entry.end_line) if entry else cls(chunk_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,86 +47,65 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstQuery:
-    """A query with its value; `first_hit` is the rank of its first relevant chunk in the stored ranking.
-
-    `query` is None where the log has no text, `bm25` where BM25's ranking is not known.
-    """
+    """A query with its value, its gold, and its ten best results."""
 
     query_id: str
     value: float
     query: str | None
+    """None where the log has no text."""
     relevant: int
     first_hit: int | None
+    """The rank of the first relevant chunk in the stored ranking."""
     gold: tuple[ResultLocation, ...]
     top: tuple[Ranked, ...]
     bm25: tuple[Ranked, ...] | None
+    """None where BM25's ranking is not known."""
 
 
-def worst_ids(evidence: DiagnosisEvidence, measure: str, number: int) -> list[str]:
+BM25 = tuple[Mapping[str, "Sequence[Retrieved]"], "Qrels"]
+"""query_id -> BM25's results, best first; the judgements of its chunks."""
+
+
+def worst_queries(evidence: DiagnosisEvidence, number: int, bm25: BM25 | None) -> list[WorstQuery]:
     """Return the `number` queries with the lowest values, lowest first; ties by the later first hit, then by id."""
-    values = evidence.scores.by_query(measure)
-    later = {query_id: -(_first_hit(evidence, query_id) or evidence.metrics.k + 1) for query_id in values}
-    return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
-
-
-def worst_queries(
-    evidence: DiagnosisEvidence,
-    measure: str,
-    ids: Sequence[str],
-    bm25: tuple[Mapping[str, Sequence[Retrieved]], Qrels] | None,
-) -> list[WorstQuery]:
-    """Return these queries with their gold, their top 10 and, if it is known, BM25's top 10.
-
-    `bm25` is (query_id -> BM25's results, best first; the judgements of its chunks).
-    """
     results, qrels = bm25 or ({}, {})
-    values = evidence.scores.by_query(measure)
-    known = dict(evidence.places)
-    for ranked in results.values():
-        known |= {entry.chunk_id: entry for entry in ranked if entry.chunk_id not in known}
+    log, values = evidence.log, evidence.scores.by_query(evidence.measure)
+    known = {entry.chunk_id: entry for ranked in results.values() for entry in ranked} | evidence.places
+    hits = {
+        query_id: next((entry.rank for entry in log.topk(query_id) if entry.chunk_id in log.qrels[query_id]), None)
+        for query_id in values
+    }
+    lowest = sorted(values, key=lambda one: (values[one], -(hits[one] or evidence.metrics.k + 1), one))
     return [
         WorstQuery(
             query_id=query_id,
             value=values[query_id],
-            query=evidence.log.rows[query_id].query if query_id in evidence.log.rows else None,
-            relevant=len(evidence.log.qrels[query_id]),
-            first_hit=_first_hit(evidence, query_id),
-            gold=_gold(evidence.log.qrels[query_id], known),
-            top=_top(evidence.log.topk(query_id)[:TOP], evidence.log.qrels[query_id]),
-            bm25=_top(results.get(query_id, ())[:TOP], qrels.get(query_id, {})) if bm25 else None,
+            query=log.rows[query_id].query if query_id in log.rows else None,
+            relevant=len(log.qrels[query_id]),
+            first_hit=hits[query_id],
+            gold=_gold(log.qrels[query_id], known),
+            top=_top(log.topk(query_id), log.qrels[query_id]),
+            bm25=_top(results.get(query_id, ()), qrels.get(query_id, {})) if bm25 else None,
         )
-        for query_id in ids
+        for query_id in lowest[:number]
     ]
 
 
 def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[ResultLocation, ...]:
-    locations = (_location(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
+    locations = (ResultLocation.of(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
     return tuple(sorted(locations, key=lambda chunk: (chunk.file or "", chunk.start_line or 0, chunk.chunk_id)))
 
 
-def _first_hit(evidence: DiagnosisEvidence, query_id: str) -> int | None:
-    gold = evidence.log.qrels[query_id]
-    return next((entry.rank for entry in evidence.log.topk(query_id) if entry.chunk_id in gold), None)
-
-
-def _top(entries: Iterable[Retrieved], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
+def _top(entries: Sequence[Retrieved], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
     return tuple(
-        Ranked(entry.rank, _location(entry.chunk_id, entry), entry.score, entry.chunk_id in gold) for entry in entries
+        Ranked(entry.rank, ResultLocation.of(entry.chunk_id, entry), entry.score, entry.chunk_id in gold)
+        for entry in entries[:TOP]
     )
-
-
-def _location(chunk_id: str, entry: Retrieved | None) -> ResultLocation:
-    if entry is None:
-        return ResultLocation(chunk_id, None, None, None)
-    return ResultLocation(chunk_id, entry.file, entry.start_line, entry.end_line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The checks of a run and its worst queries. `bm25` is the run of BM25's ranking, or None.
-
-    `note` is one sentence on where BM25's ranking is from, or why there is none.
-    """
+    """The checks of a run and its worst queries."""
 
     run: str
     retriever: str
@@ -130,7 +114,9 @@ class Diagnosis:
     checks: tuple[Check, ...]
     worst: tuple[WorstQuery, ...]
     bm25: str | None
+    """The run of BM25's ranking."""
     note: str
+    """One sentence on where BM25's ranking is from, or why there is none."""
 
 
 def diagnose(
@@ -152,29 +138,27 @@ def diagnose(
         raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
     usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
     (measure,) = shared_measures([run], [measure or usual])
-    evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0])
-    checks = check_all(evidence, measure)
-    ids = worst_ids(evidence, measure, worst)
-    bm25, note = _find_bm25(run, bm25, ids)
+    evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0], measure)
+    bm25, note = _find_bm25(run, bm25)
     ranking = ({row.query_id: row.ranked for row in bm25.log_rows()}, bm25.qrels()) if bm25 else None
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,
         measure=measure,
         n_queries=len(run.scores),
-        checks=tuple(checks),
-        worst=tuple(worst_queries(evidence, measure, ids, ranking)),
+        checks=tuple(check_all(evidence)),
+        worst=tuple(worst_queries(evidence, worst, ranking)),
         bm25=bm25.run_id if bm25 else None,
         note=note,
     )
 
 
-def _find_bm25(run: RunView, named: RunView | None, ids: Sequence[str]) -> tuple[RunView | None, str]:
-    """Return the run of BM25's ranking of these queries, and one sentence: its id, or why there is none.
+def _find_bm25(run: RunView, named: RunView | None) -> tuple[RunView | None, str]:
+    """Return the run of BM25's ranking, and one sentence: its id, or why there is none.
 
     It is the `named` run, else one in the same folder. A named run of other queries is a UsageError.
     """
-    if named is not None and not set(ids) <= set(named.scores.query_ids):
+    if named is not None and not set(run.scores.query_ids) <= set(named.scores.query_ids):
         raise UsageError(f"{named.run_id} answers other queries than {run.run_id}; give a run of the same data")
     if named is None and _is_bm25(run):
         return None, "The run is BM25's own."

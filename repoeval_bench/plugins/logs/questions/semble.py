@@ -7,6 +7,7 @@ of MinishLab/semble, version 0.7.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,23 +42,27 @@ class _Annotations(RootModel[list[_Annotation]]):
 def read_semble(path: Path) -> Iterator[ForeignQuestion]:
     """Read the questions of a file, or of the files of a folder; a question's id is `REPOSITORY/NUMBER`, from 1.
 
-    A ResultError names a file of another form.
+    Several files may be of one repository, and a file of several. A ResultError names a file of another form.
     """
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files:
         raise ResultError(f"{path} has no .json file; name a file of annotations, or their folder")
+    seen: Counter[str] = Counter()
     for file in files:
         with json_reader.faults_as(ResultError, file, "give annotations as Semble has them"):
             rows = json_reader.parse(json_reader.read_document(file), _Annotations).root
-        for number, row in enumerate(rows, start=1):
+        for position, row in enumerate(rows, start=1):
             name = row.repo or file.stem
+            seen[name] += 1
             question = ForeignQuestion(
-                f"{file}: question {number}", f"{name}/{number}", row.query, repository=name, category=row.category
+                f"{file}: question {position}",
+                f"{name}/{seen[name]}",
+                row.query,
+                repository=name,
+                category=row.category,
             )
             for answers, gain in ((row.relevant, RELEVANT), (row.secondary, SECONDARY)):
                 for answer in answers:
-                    if isinstance(answer, str):
-                        question.add(answer, gain=gain)
-                    else:
-                        question.add(answer.path, answer.start_line, answer.end_line, gain)
+                    place = _Answer(path=answer) if isinstance(answer, str) else answer
+                    question.add(place.path, place.start_line, place.end_line, gain)
             yield question

@@ -1,13 +1,13 @@
 """Questions of another benchmark as files that this tool reads: gold for `logs import`, questions for `--queries`.
 
-Gold of lines and gold of whole files are two files. Gold of whole files does not depend on chunking: every chunk of the
-file is relevant.
+Answers that are lines and answers that are whole files are in files of their own. Gold of whole files does not depend
+on chunking: every chunk of the file is relevant.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,11 @@ from repoeval_bench.runs.store import jsonl
 if TYPE_CHECKING:
     from repoeval_bench.runs.log import LogRow
 
-GOLD, FILE_GOLD, QUESTIONS, LOG = "gold.jsonl", "gold-files.jsonl", "questions.jsonl", "log.jsonl"
+GOLD, QUESTIONS = "gold.jsonl", "questions.jsonl"
+"""Answers that are lines, and their questions."""
+FILE_GOLD, FILE_QUESTIONS = "gold-files.jsonl", "questions-files.jsonl"
+"""The same of answers that are whole files."""
+LOG = "log.jsonl"
 
 
 class ForeignRecord(Record, extra="ignore"):
@@ -67,23 +71,23 @@ class ForeignQuestion:
                 **({"extra": {"category": self.category}} if self.category else {}),
             }
 
-    def as_query(self) -> dict[str, Any]:
+    def as_query(self, *, strict: bool) -> dict[str, Any]:
         """Return a row for `--queries`, whose places are the answers of the highest gain."""
         best = max(self.answers.values())
         places = [
-            {"file": file, "start_line": lines.start + 1, "end_line": lines.end}
+            {"file": file, **({"start_line": lines.start + 1, "end_line": lines.end} if lines else {})}
             for (file, lines), gain in self.answers.items()
-            if lines and gain == best
+            if gain == best
         ]
-        return {"id": re.sub(r"\s+", "-", self.query_id), "query": self.query, "places": places}
+        row = {"id": re.sub(r"\s+", "-", self.query_id), "query": self.query, "places": places}
+        return row if strict else row | {"strict": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCounts:
-    """Counts of what was written: questions with line gold, with whole files, without an answer, without a text."""
+    """Counts of what was written: file -> questions in it, and those that are in none."""
 
-    lines: int
-    files: int
+    written: Mapping[str, int]
     unanswered: int
     without_text: int
 
@@ -102,10 +106,11 @@ def relative(path: str) -> str:
     return re.sub(r"^(?:/testbed/|/workspace/[^/]+/|/|(?:\./)+)", "", path.replace("\\", "/"))
 
 
-def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> QuestionCounts:
+def write_questions(questions: Iterable[ForeignQuestion], folder: Path, *, strict: bool = False) -> QuestionCounts:
     """Write the files that get a row into a folder; a ResultError if an id appears twice, or nothing has an answer.
 
-    A question with a whole file among its answers goes to the gold of files, with all its answers.
+    A question with a whole file among its answers goes to the files of these, with all its answers. Unless `strict`,
+    `--queries` counts answers that the source lacks; else it refuses them.
     """
     answered: dict[str, ForeignQuestion] = {}
     unanswered = 0
@@ -116,20 +121,20 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Quest
             raise ResultError(f"question {question.query_id!r} appears twice; keep one")
     if not answered:
         raise ResultError("no question has an answer, so there is nothing to write; name another file")
-    of_lines = [question for question in answered.values() if question.has_lines]
-    of_files = [question for question in answered.values() if not question.has_lines]
-    texts = [question for question in of_lines if question.query.strip()]
-    _write(folder / GOLD, (row for question in of_lines for row in question.gold()))
-    _write(folder / FILE_GOLD, (row for question in of_files for row in question.gold()))
-    _write(folder / QUESTIONS, (question.as_query() for question in texts))
-    return QuestionCounts(
-        lines=len(of_lines), files=len(of_files), unanswered=unanswered, without_text=len(of_lines) - len(texts)
-    )
+    written = {}
+    for is_lines, gold, queries in ((True, GOLD, QUESTIONS), (False, FILE_GOLD, FILE_QUESTIONS)):
+        kept = [question for question in answered.values() if question.has_lines == is_lines]
+        asked = [question.as_query(strict=strict) for question in kept if question.query.strip()]
+        _write(folder / gold, [row for question in kept for row in question.gold()])
+        _write(folder / queries, asked)
+        written |= {gold: len(kept), queries: len(asked)}
+    without_text = len(answered) - written[QUESTIONS] - written[FILE_QUESTIONS]
+    return QuestionCounts(written=written, unanswered=unanswered, without_text=without_text)
 
 
 def write_log(rows: Iterable[LogRow], folder: Path) -> int:
     """Write the ranking of another system as a log; return the number of its queries."""
-    return _write(folder / LOG, (row.as_json() for row in rows))
+    return _write(folder / LOG, [row.as_json() for row in rows])
 
 
 def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -137,12 +142,11 @@ def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:
     return ((f"{path}:{number}", row) for number, row in read_rows(path, model))
 
 
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
+def _write(path: Path, rows: list[dict[str, Any]]) -> int:
     """Write rows and return their number; without rows, remove the file."""
-    written = list(rows)
-    if not written:
+    if not rows:
         path.unlink(missing_ok=True)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(jsonl(written), encoding="utf-8")
-    return len(written)
+        path.write_text(jsonl(rows), encoding="utf-8")
+    return len(rows)

@@ -4,10 +4,9 @@ function missesView(data) {
   data.runs.forEach((run, at) => select.append(option(at, run.short)));
 
   function fill(query, at) {
-    const file = query.file === undefined ? null : data.files[query.file];
-    const places = file ? [...query.gold.map((span) => [query.file, ...span]), ...query.elsewhere] : [];
-    const wanted = file && file.text !== undefined ? make("div", {}, ...places.flatMap(([where, start, end]) => [
-      make("p", { class: "mini wrap" }, `${data.files[where].name.replace(/^[^/]*\//, "")}:${start + 1}–${end}`), excerpt(data.files[where], start, end)]))
+    const places = query.file ? [...query.gold.map((span) => [query.file, ...span]), ...query.elsewhere] : [];
+    const wanted = data.files[query.file] ? make("div", {}, ...places.flatMap(([where, start, end]) => [
+      make("p", { class: "mini wrap" }, `${path(where)}:${start + 1}–${end}`), excerpt(data, where, start, end)]))
       : make("p", { class: "soft" }, "The run stored no sources.");
     const bm25 = data.bm25[at] && data.bm25[at][query.id];
     const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);

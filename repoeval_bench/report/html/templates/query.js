@@ -30,12 +30,7 @@ function queryView(data) {
   let current = null;
   function listed() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const text = (query) => {
-      const file = query.file === undefined ? null : data.files[query.file];
-      const body = Array.isArray(query.text) && typeof query.text[0] === "string" ? query.text.join("\n")
-        : query.text && file ? linesOf(file).slice(...query.text).join("\n") : "";
-      return `${query.id} ${file ? file.name : ""} ${body}`.toLowerCase();
-    };
+    const text = (query) => `${query.id} ${query.file || ""} ${(query.text || []).join("")}`.toLowerCase();
     const found = data.queries.filter((query) =>
       (!repo.value || query.repo === repo.value) &&
       (!wins.value || String(winner(query)) === wins.value) &&
@@ -49,11 +44,10 @@ function queryView(data) {
     const found = listed();
     count.textContent = `${found.length} of ${data.queries.length} queries`;
     list.replaceChildren(...found.map((query) => {
-      const file = query.file === undefined ? "" : data.files[query.file].name.replace(/^[^/]*\//, "");
       const scores = data.runs.map((run, at) => make("span", { class: `run${at}`, title: run.name }, make("span", { class: "key" }),
         number(query, at) === null ? "–" : number(query, at).toFixed(2)));
       const button = make("button", { type: "button", tabindex: -1, "data-query": query.id, "aria-current": query === current && "true" },
-        query.id, make("span", { class: "mini" }, file), make("span", { class: "mini" }, ...scores));
+        query.id, make("span", { class: "mini" }, path(query.file || "")), make("span", { class: "mini" }, ...scores));
       button.addEventListener("click", () => open(query, true));
       return make("li", {}, button);
     }));
@@ -97,7 +91,7 @@ function queryView(data) {
     const viewer = detail.querySelector(".viewer");
     if (viewer) viewer.scrollTop = Math.max(0, ((query.gold[0] || query.body)[0] - 4) * LINE);
     // Show the place where the model began or stopped to read.
-    const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.read?.[0] || query.read?.[1] ? "span" : "del");
+    const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.text[0] ? "span" : "del");
     if (cut) text.scrollTop = Math.max(0, cut.offsetTop - text.offsetTop - 0.6 * text.clientHeight);
   }
 
@@ -118,15 +112,14 @@ function queryView(data) {
 }
 
 function inspection(data, query) {
-  const file = query.file === undefined ? null : data.files[query.file];
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
   if (query.asked) {
     const [commit, date, subject] = query.asked;
     nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}: ${subject}`));
   }
   nodes.push(...definitionTable(data, query));
-  if (file && file.text !== undefined) nodes.push(...source(data, query, file));
-  nodes.push(...queryText(query, file));
+  if (data.files[query.file]) nodes.push(...source(data, query));
+  nodes.push(...queryText(query));
   nodes.push(make("h3", {}, "Retrieved"), make("div", { class: "columns" }, ...data.runs.map((run, at) =>
     make("div", {}, make("p", {}, runKey(data, at)), hitList(data, query.top[at], `retrieved by ${run.short}`)))));
   return nodes;
@@ -142,20 +135,20 @@ function summary(data, query) {
     make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
 }
 
-function source(data, query, file) {
-  const lines = linesOf(file);
-  const rows = lines.map((_, at) => {
+function source(data, query) {
+  const lines = data.files[query.file];
+  const rows = lines.map((line, at) => {
     const gold = query.gold.some(([start, end]) => at >= start && at < end);
     const hole = !query.asked && at >= query.body[0] && at < query.body[1];
-    return make("span", { class: `l${gold ? " gold" : ""}${hole ? " hole" : ""}` }, make("span", { class: "no" }, `${at + 1}`), ...codeLine(file, at));
+    return make("span", { class: `l${gold ? " gold" : ""}${hole ? " hole" : ""}` }, make("span", { class: "no" }, `${at + 1}`), line);
   });
   const lanes = data.runs.map((run, at) => lane(data, query, at, lines.length)).filter(Boolean);
-  const viewer = make("div", { class: "viewer", tabindex: 0, role: "region", "aria-label": `Source of ${file.name}` },
+  const viewer = make("div", { class: "viewer", tabindex: 0, role: "region", "aria-label": `Source of ${query.file}` },
     make("div", { class: "body" }, lanes.length ? make("div", { class: "lanes" }, ...lanes) : null, make("pre", { class: "lines" }, ...rows)));
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
   const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "gold"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
-  return [make("p", { class: "wrap wide" }, make("code", {}, file.name), ` · ${goldWords(data, query)}${query.asked ? "" : `, to be written are lines ${query.body[0] + 1}–${query.body[1]}`}`), legend, viewer];
+  return [make("p", { class: "wrap wide" }, make("code", {}, query.file), ` · ${goldWords(data, query)}${query.asked ? "" : `, to be written are lines ${query.body[0] + 1}–${query.body[1]}`}`), legend, viewer];
 }
 
 // The places of the gold in words: of the query's own file first.
@@ -171,11 +164,10 @@ function definitionTable(data, query) {
   if (!query.definitions) return [];
   const head = ["definition", "kind", "resolved", "where", "distance", ...data.runs.map((run) => run.short)];
   const rows = query.definitions.map(([name, kind, tier, file, lines, far, ranks]) => {
-    const where = data.files[file];
-    const title = `${where.name.replace(/^[^/]*\//, "")}:${lines.map(([start, end]) => `${start + 1}–${end}`).join(", ")}`;
+    const title = `${path(file)}:${lines.map(([start, end]) => `${start + 1}–${end}`).join(", ")}`;
     const place = make("details", {}, make("summary", {}, title));
     place.addEventListener("toggle", () => {
-      if (place.open && place.children.length === 1 && where.text !== undefined) lines.forEach(([start, end]) => place.append(excerpt(where, start, end)));
+      if (place.open && place.children.length === 1 && data.files[file]) lines.forEach(([start, end]) => place.append(excerpt(data, file, start, end)));
     });
     return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)), make("td", { class: "text" }, kind), make("td", { class: "text" }, tier),
       make("td", { class: "text" }, place), make("td", {}, `${far}`), ...ranks.map((rank) => make("td", {}, rank === null ? "not retrieved" : `rank ${rank}`)));
@@ -186,38 +178,22 @@ function definitionTable(data, query) {
 
 // One run's chunks of the file as boxes beside the lines.
 function lane(data, query, at, height) {
-  const ends = (query.own && query.own[at]) || (data.chunks[at] && data.chunks[at][query.file]);
-  const ranks = query.ranks && query.ranks[at];
-  if (!ends) return null;
-  const box = make("div", { class: `lane run${at}`, style: `height:${height * LINE}px` });
-  for (let i = 0; 2 * i < ends.length; i++) {
-    const [start, end] = [ends[2 * i], ends[2 * i + 1]];
-    const rank = ranks ? ranks[i] >> 1 : 0;
-    const relevant = ranks && ranks[i] & 1;
-    const place = rank ? `, rank ${rank}` : ranks ? ", not retrieved" : "";
+  const chunks = query.lanes[at];
+  if (!chunks) return null;
+  return make("div", { class: `lane run${at}`, style: `height:${height * LINE}px` }, ...chunks.map(([start, end, rank, relevant]) => {
+    const place = rank ? `, rank ${rank}` : rank === null ? "" : ", not retrieved";
     const words = `${data.runs[at].short}: lines ${start + 1}–${end}${place}${relevant ? ", relevant" : ""}`;
-    box.append(make("div", { class: `chunk${rank ? (rank <= 10 ? " top" : " found") : ""}${relevant ? " relevant" : ""}`, title: words,
-      style: `top:${start * LINE + 1}px;height:${Math.max(4, (end - start) * LINE - 2)}px` }, make("span", {}, rank ? `${rank}` : "")));
-  }
-  return box;
+    return make("div", { class: `chunk${rank ? (rank <= 10 ? " top" : " found") : ""}${relevant ? " relevant" : ""}`, title: words,
+      style: `top:${start * LINE + 1}px;height:${Math.max(4, (end - start) * LINE - 2)}px` }, make("span", {}, rank ? `${rank}` : ""));
+  }));
 }
 
 // The query as the model saw it: what was cut off is struck out.
-function queryText(query, file) {
+function queryText(query) {
   if (!query.text) return [];
-  const lines = typeof query.text[0] === "string" ? query.text : file && file.text !== undefined ? linesOf(file).slice(...query.text) : [];
   const pre = make("pre", { class: "query-text", tabindex: 0, role: "region", "aria-label": "Query text" });
-  const title = make("h3", {}, "The query as the model saw it");
-  const text = lines.join("\n");
-  if (!query.read) {
-    pre.append(text);
-    return [title, make("p", { class: "soft" }, "The model read all of it."), pre];
-  }
-  const offset = (line, column) => lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0) + column;
-  const [from, to] = [offset(query.read[0], query.read[1]), offset(query.read[2], query.read[3])];
-  for (const [piece, tag] of [[text.slice(0, from), "del"], [text.slice(from, to), "span"], [text.slice(to), "del"]]) {
-    if (piece) pre.append(make(tag, {}, piece));
-  }
-  const share = `The model read ${(100 * query.share).toFixed(0)} % of its characters; the rest is struck out.`;
-  return [title, make("p", { class: "soft" }, share), pre];
+  query.text.forEach((piece, at) => { if (piece) pre.append(make(at === 1 ? "span" : "del", {}, piece)); });
+  const share = query.share === undefined ? "The model read all of it."
+    : `The model read ${(100 * query.share).toFixed(0)} % of its characters; the rest is struck out.`;
+  return [make("h3", {}, "The query as the model saw it"), make("p", { class: "soft" }, share), pre];
 }

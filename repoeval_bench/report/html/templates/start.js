@@ -9,9 +9,8 @@ window.addEventListener("hashchange", unfold);
 document.querySelectorAll("nav a").forEach((link) => link.addEventListener("click", () => link.hash === location.hash && unfold()));
 window.addEventListener("beforeprint", () => document.querySelectorAll("details.part").forEach((part) => { part.open = true; }));
 
-unpack().then((data) => {
-  queryView(data);
-  missesView(data);
-  unfold();
-  document.documentElement.dataset.ready = String(Math.round(performance.now()));
-});
+const data = JSON.parse(document.getElementById("data").textContent);
+queryView(data);
+missesView(data);
+unfold();
+document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,0 +1,60 @@
+"""Print which share of a new version of some code is embedded again, a JSON line for each chunker.
+
+`python scripts/churn.py pypi:NAME==OLD pypi:NAME==NEW -c ast -c fixed`: each version is a folder, an archive, or a
+package. Files that a chunker fails on are skipped and counted. A text that only moved costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import compress
+from typing import Any
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.statistics import default_tokens
+from repoeval_bench.core.source import count_nws
+from repoeval_bench.dataset.reading.plain import read_code
+from repoeval_bench.retrieval.corpus import build_corpus
+
+
+def churn(spec: str, old: Any, new: Any) -> dict[str, Any]:
+    """Count the distinct texts of the new files that the old ones lack, with their characters and tokens."""
+    chunker = make_chunker(spec)
+    before, after = (build_corpus({"": code.files}, chunker, skip_errors=True) for code in (old, new))
+    known, texts = {chunk.embed_text for chunk in before}, [*dict.fromkeys(chunk.embed_text for chunk in after)]
+    again = [text not in known for text in texts]
+    sizes = [count_nws(text) for text in texts]
+    row = {
+        **{
+            role: {"name": code.name, "fingerprint": code.fingerprint, "language": code.language}
+            for role, code in (("old", old), ("new", new))
+        },
+        "spec": chunker.spec,
+        "old_texts": len(known),
+        "texts": len(texts),
+        "new_texts": sum(again),
+        "nws": sum(sizes),
+        "new_nws": sum(compress(sizes, again)),
+        "skipped": [before.skipped, after.skipped],
+    }
+    tokens = default_tokens(texts)
+    if tokens is not None:
+        row |= {"tokens": sum(tokens), "new_tokens": sum(compress(tokens, again))}
+    return row
+
+
+def main() -> None:
+    """Read both versions once, and print a line for each chunker."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("-c", "--chunker", action="append", default=[])
+    arguments = parser.parse_args()
+    old, new = read_code(arguments.old), read_code(arguments.new)
+    for spec in arguments.chunker or ["ast"]:
+        print(json.dumps(churn(spec, old, new), ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
