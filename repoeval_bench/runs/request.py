@@ -8,9 +8,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.errors import UsageError
@@ -117,7 +117,7 @@ class RunRequest(DataRequest):
         rare=True,
     )
     k: int = option(DEPTH, "Number of chunks to rank and store for a query.", le=EXACT)
-    measures: tuple[str, ...] = option(
+    measures: Annotated[tuple[str, ...], Field(strict=False)] = option(  # a list where a stored run is read
         (), "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
     )
     skip_errors: bool = option(

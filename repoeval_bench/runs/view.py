@@ -292,7 +292,7 @@ def current_run(folder: Path) -> RunView | None:
     parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
     if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
         return None
-    if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
+    if config and any(name.startswith("py:") for name in (config.protocol, *config.measures)):
         return None
     state = code_state()
     # Without this package's own metadata it is not known which versions matter.

@@ -49,7 +49,7 @@ class PageRun:
     def ranks_own_chunks(self) -> bool:
         """Return whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
         config = self.stored.manifest.config
-        return config is None or config.protocol.documents != "baseline"
+        return config is None or config.choices.documents != "baseline"
 
     @cached_property
     def qrels(self) -> Qrels:
