@@ -1,7 +1,6 @@
 """Runs whose hits bring more than themselves: the same ranking, other lines read, a run of its own."""
 
 import ast
-import json
 from dataclasses import replace
 
 import pytest
