@@ -162,21 +162,21 @@ class Kind(Generic[R]):
     def known(self, name: str) -> R | None:
         """The row of a name or alias, from the room or another package; None if there is none."""
         leaves = shipped_entry_points(self.group)
-        found = self._in_room(name)
-        if found is None and name not in leaves:
+        row = self._in_room(name)
+        if row is None and name not in leaves:
             # The file with a part's name holds it; a walk finds those in other files.
             file = f"{self._package}.{name.replace('-', '_')}"
             if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
                 import_module(file)
-            found = self._in_room(name)
-            if found is None:
+            row = self._in_room(name)
+            if row is None:
                 self._walk()
-                found = self._in_room(name)
-        if found is None and name in leaves:
+                row = self._in_room(name)
+        if row is None and name in leaves:
             return self._plug_in(leaves[name])
-        if found is None and name in (points := entry_points(self.group)):
+        if row is None and name in (points := entry_points(self.group)):
             return self._plug_in(points[name])
-        return found
+        return row
 
     def _in_room(self, name: str) -> R | None:
         return next((row for row in self._of_room().values() if name in (row.name, *row.aliases)), None)

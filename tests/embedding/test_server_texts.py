@@ -227,8 +227,8 @@ def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, emb
     [
         ("cost_limit=3", "cost_limit needs the price"),
         ("tokenizer=/nowhere", "tokenizer /nowhere is neither a tokenizer.json nor a folder with one"),
-        ("price=-1", "a number of 0 or more was expected"),
-        ("concurrency=0", "a number of 1 or more was expected"),
+        ("price=-1", "price is a number from 0"),
+        ("concurrency=0", "concurrency is a whole number from 1"),
         ("query_prefx=x", "did you mean 'query_prefix'"),
     ],
 )
