@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from repoeval_bench.core.fields import Option, options_of
 from repoeval_bench.core.spec import format_spec
@@ -24,7 +24,8 @@ class Cutter:
 
     @classmethod
     def _fields(cls) -> Mapping[str, Option]:
-        return options_of(cls)
+        part: Any = cls
+        return options_of(part)
 
     @property
     def options(self) -> Mapping[str, str]:

@@ -119,7 +119,7 @@ class Option:
         try:
             return self._reader.validate_python(value)
         except ValidationError as error:
-            details = dict(error.errors(include_url=False)[0])
+            details: dict[str, Any] = dict(error.errors(include_url=False)[0])
         if details["type"] == "value_error":  # a sentence of the option's own
             raise SpecError(f"{owner}: {details['msg'].removeprefix('Value error, ')}")
         sentence = f"{self.name} is {self.expected}"
