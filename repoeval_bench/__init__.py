@@ -9,7 +9,7 @@ The public names are loaded on first use, so that importing the package costs no
   use for your code (`ProcessPool` makes its runs in parallel);
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments` and `gate` (with limits of `read_gates`) analyse
   runs, each with a record as the result;
-- `verify` computes a stored run again from the data, and says whether it is what it claims;
+- `verify` runs a stored request again on the data, and says whether the stored run is the same;
 - `benchmark_of` loads a stored run's tasks;
 - `plot` returns one figure of a report as a matplotlib figure;
 - `export_beir` writes runs as data sets for BEIR and MTEB;

@@ -71,7 +71,6 @@ def main() -> None:
     print(machine(), flush=True)
     sections: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
         "eval": ("The whole job, on all available tasks", partial(bench_eval.rows, source)),
-        "grid": ("Grids, vectors cached", partial(bench_eval.grid_rows, source)),
         "embedding": ("Embedding", partial(bench_embedding.rows, source)),
         "search": ("Search", bench_search.rows),
         "cache": (bench_cache.TITLE, bench_cache.rows),

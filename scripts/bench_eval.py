@@ -1,4 +1,4 @@
-"""Speed and memory of the whole job, of a grid, and of protocol `uses`: each figure from a process of its own."""
+"""Speed and memory of the whole job, and of protocol `uses`: each figure from a process of its own."""
 
 from __future__ import annotations
 
@@ -106,16 +106,6 @@ def fetched(home: Path, source: str) -> Path:
     """Fetch the data into a home without vectors, and return the home."""
     command("data", "fetch", "--source", source, home=home)
     return home
-
-
-def grid_rows(source: str) -> Iterator[Row]:
-    """Measure a sensitivity grid with cached vectors, which are hashed: the time does not depend on the embedder."""
-    with tempfile.TemporaryDirectory() as name:
-        home = fetched(Path(name) / "home", source)
-        grid = ("lab", "sensitivity", *THREE, "--embedder", "hash:dim=384", "--source", source)
-        command(*grid, home=home)
-        wall = command(*grid, home=home).wall
-    yield Row("grid of three chunkers, dense and BM25, band and matched sizes", f"{wall:.1f} s", "< 15 s", wall < 15)
 
 
 def uses_rows(source: str) -> Iterator[Row]:

@@ -119,17 +119,19 @@ GATE = GateConfig.model_validate({"gates": [{"measure": "ndcg@10", "at_least": 0
 CODE = '"""Part {i}."""\n\n\ndef value(path):\n    """The size of a path."""\n    return os.stat(path).st_size + {i}\n'
 
 RAW = [
-    "NaN",
-    "Infinity",
-    "1e999",
-    "-0.0",
-    "1e-320",
-    "9007199254740993",
-    "9" * 5000,
-    "[" * 5000,
-    r'"\ud800"',
-    "tru",
-    "01",
+    *(
+        "NaN",
+        "Infinity",
+        "1e999",
+        "-0.0",
+        "1e-320",
+        "9007199254740993",
+        r'"\ud800"',
+        "tru",
+        "01",
+        "9" * 5000,
+        "[" * 5000,
+    ),
 ]
 """Pieces that no JSON writer writes, or that readers interpret in different ways."""
 
@@ -144,22 +146,8 @@ VALUES: list[Any] = [
 TOKENS = [
     *(raw.encode() for raw in RAW),
     *(b"\xef\xbb\xbf", b"\xff", b"\x00", b"\r", b"\n\n", b"\t", b" ", b",", b":", b'"', b"\\", b"{", b"}", b"[", b"]"),
-    *(
-        b"- ",
-        b"&a ",
-        b"*a",
-        b"!!float ",
-        b"<<: ",
-        b"? ",
-        b"| ",
-        b"%",
-        b"=",
-        b"@",
-        b"\xe2\x80\xa8",
-        b"nan",
-        b"-1",
-        b"1_0",
-    ),
+    *(b"- ;&a ;*a;!!float ;<<: ;? ;| ;%;=;@;nan;-1;1_0".split(b";")),
+    b"\xe2\x80\xa8",
 ]
 """Bytes that are inserted, or replace others."""
 
@@ -246,8 +234,8 @@ class Inputs:
         known = {"name": "mine-function-2k-codex", "fingerprint": "0" * 12, "level": "function", "source": "mirror"}
         benchmark = Benchmark(tasks=tasks, files=files, whole_tasks=8, whole_repos=2, **known)
         run = evaluate(benchmark, "fixed:max_nws=100", retriever="bm25", k=10, allow_sparse_qrels=True, out=folder)
-        made = cls(folder, benchmark, (run.folder,))
-        imported = made.imported(_jsonl(LOG), _jsonl(GOLD))
+        alone = cls(folder, benchmark, (run.folder,))
+        imported = alone.imported(_jsonl(LOG), _jsonl(GOLD))
         return cls(folder, benchmark, (run.folder, imported.folder))
 
     def write(self, name: str, content: bytes) -> Path:

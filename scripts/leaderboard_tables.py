@@ -87,11 +87,11 @@ class Sized:
         """Return size option of `fixed` -> its run, ascending; of runs of equal mean chunk, the roundest size."""
         fixed = [run for run in self.board.runs if chunker_name(run.metrics.chunker) == BASELINE]
         sizes = [(size, run) for run in fixed if (size := chunker_size(run.metrics.chunker))]
-        found: dict[int, RunView] = {}
+        results: dict[int, RunView] = {}
         for size, run in sorted(sizes, key=lambda sized: (len(str(sized[0]).rstrip("0")), sized[0], sized[1].run_id)):
-            if size not in found and _nearest(run, found) is None:
-                found[size] = run
-        return dict(sorted(found.items()))
+            if size not in results and _nearest(run, results) is None:
+                results[size] = run
+        return dict(sorted(results.items()))
 
     def _size(self, run: RunView) -> int | None:
         """Return the size of the baseline that a run is compared with; a second `fixed` of a size has none."""
@@ -104,13 +104,13 @@ class Sized:
         """Run id -> its comparisons with `fixed` of its size, Holm over the runs of that size."""
         known = shared_measures(self.board.runs)
         measures = [self.board.measure, *({CLAIMED} & {*known} - {self.board.measure})]
-        found: dict[str, list[Comparison]] = {}
+        results: dict[str, list[Comparison]] = {}
         for size, baseline in self.baselines.items():
             others = [run for run in self.board.runs if self.sizes[run.run_id] == size and run is not baseline]
             if others:
                 compared, n = list(compare(others, baseline, measures=measures)), len(measures)
-                found |= {run.run_id: compared[index * n : (index + 1) * n] for index, run in enumerate(others)}
-        return found
+                results |= {run.run_id: compared[index * n : (index + 1) * n] for index, run in enumerate(others)}
+        return results
 
 
 def _label(spec: str, size: int | None) -> str:
@@ -201,11 +201,9 @@ def _shares(spec: str, rows: Sequence[Row]) -> dict[Pair, float]:
         theirs = chunker_size(row["spec"])
         distance = 0.0 if size == theirs else abs(log(size / theirs)) if size and theirs else inf
         if row["nws"] and chunker_name(row["spec"]) == name and distance <= SAME_SIZE:
-            pair, found = (
-                (row["old"]["fingerprint"], row["new"]["fingerprint"]),
-                (distance, row["new_nws"] / row["nws"]),
-            )
-            nearest[pair] = min(found, nearest.get(pair, found))
+            pair = (row["old"]["fingerprint"], row["new"]["fingerprint"])
+            candidate = (distance, row["new_nws"] / row["nws"])
+            nearest[pair] = min(candidate, nearest.get(pair, candidate))
     return {pair: share for pair, (_, share) in nearest.items()}
 
 

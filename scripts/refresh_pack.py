@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
@@ -111,31 +110,6 @@ TAKEN_BEFORE = frozenset({"packaging"})
 """Packages that were in an edition before this project depended on them; the next edition may have them too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshRequest:
-    """Options of a refresh.
-
-    `pack` is the name of a shipped pack, or the file of a recipe. `version` is the new one's, by year and month such
-    as `2027-06`; releases from before the day `before` (`2027-06-01`) are taken.
-    """
-
-    pack: str
-    version: str
-    before: str
-
-    def check(self) -> None:
-        """Raise a UsageError that names every mistake."""
-        wrong = []
-        if not re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", self.version):
-            wrong.append(f"the edition {self.version!r} is not a year and a month, such as 2027-06")
-        try:
-            date.fromisoformat(self.before)
-        except ValueError:
-            wrong.append(f"{self.before!r} is not a day; write it as 2027-06-01")
-        if wrong:
-            raise UsageError(all_mistakes(wrong))
-
-
 class ChosenPackage(NamedTuple):
     """A package that met the criteria, with the facts that the pack states on it."""
 
@@ -148,41 +122,39 @@ class LeftOutError(Exception):
     """The reason why a candidate was left out."""
 
 
-def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
+def refresh_pack(recipe: Recipe, version: str, before: str, out: Path | str) -> PackFile:
     """Write the facts of a new edition to the folder `out`, which must not exist yet or be empty; return its manifest.
 
-    The folder is a `--source`, like a shipped pack. A notice names each candidate that was looked up. UsageError: the
-    request names something that does not exist, or contradicts itself. DatasetError: a list has too few packages that
-    meet the criteria. After an error nothing is written.
+    A `version` is a year and a month such as `2027-06`; releases before the day `before` (`2027-06-01`) are taken.
+    The folder is a `--source`, like a shipped pack. A notice names each candidate that was looked up. DatasetError: a
+    list has too few packages that meet the criteria. After an error nothing is written.
     """
-    request.check()
-    recipe = read_recipe(request.pack)
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
-        chosen = list(choose_packages(recipe, request, registry))
+        chosen = list(choose_packages(recipe, version, before, registry))
         sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in chosen)
     build = BuildRequest(
         sources=sources,
         tasks=recipe.tasks,
         languages=tuple(recipe.languages),
-        name=f"{recipe.name}@{request.version}",
+        name=f"{recipe.name}@{version}",
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
         pack = build_pack(build, Path(work) / "pack")
         return ship(pack, folder, [release.facts for release in chosen])
 
 
-def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
+def choose_packages(recipe: Recipe, version: str, before: str, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
     """Yield the packages of an edition, in the order of the recipe; a DatasetError if a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
     for domain, names, number, since in lists:
         n_chosen = 0
-        for name in in_order(names, f"{recipe.name}@{request.version}:"):
+        for name in in_order(names, f"{recipe.name}@{version}:"):
             if n_chosen == number:
                 break
             try:
-                release = examined(registry, name, recipe, request.before, since)
+                release = examined(registry, name, recipe, before, since)
             except (LeftOutError, DatasetError) as reason:
                 NOTICES.info(f"left out {name}: {reason}")
                 continue
@@ -285,15 +257,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", help="the name of a shipped pack, or the file of a recipe")
     parser.add_argument("--edition", dest="version", required=True, metavar="YYYY-MM", help="the edition's name")
-    parser.add_argument("--before", required=True, metavar="YYYY-MM-DD", help="take releases from before this day")
+    parser.add_argument(
+        "--before", required=True, type=date.fromisoformat, metavar="YYYY-MM-DD", help="take releases from before"
+    )
     parser.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="the new folder; packs/NAME@EDITION")
     options = parser.parse_args(arguments)
     show_notices(lambda line: print(line, file=sys.stderr))
-    request = RefreshRequest(pack=options.pack, version=options.version, before=options.before)
     try:
-        request.check()
-        folder = options.out or Path("packs") / f"{read_recipe(request.pack).name}@{request.version}"
-        content = refresh_pack(request, folder)
+        recipe = read_recipe(options.pack)
+        folder = options.out or Path("packs") / f"{recipe.name}@{options.version}"
+        content = refresh_pack(recipe, options.version, options.before.isoformat(), folder)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1

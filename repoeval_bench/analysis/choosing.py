@@ -20,8 +20,6 @@ from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.analysis.sign_flips import FloatArray
-    from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
 READ = 10
@@ -69,7 +67,8 @@ def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure:
     if not comparisons and len(runs) > 1:
         joined = together([run.scores for run in runs])
         comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure, seed=seed)
-    verdict = _verdict(order, comparisons, measure, metrics.headline, metrics.protocol)
+    scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
+    verdict = decide(scored, comparisons, protocol=metrics.protocol, measure=measure, over=metrics.headline)
     return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
 
 
@@ -106,35 +105,6 @@ def leads_of(
         means=means,
         seed=seed,
     )
-
-
-def choice_of(
-    table: FloatArray,
-    scores: QueryScores,
-    candidates: Sequence[Candidate],
-    *,
-    measure: str,
-    over: Headline,
-    protocol: str = "",
-    cost_unit: str = "",
-) -> Choice:
-    """Choose among runs given as a table of scores.
-
-    `table` is float64 (n_queries, n_runs), its rows the queries of `scores`. `candidates` are the runs in the order of
-    the columns.
-    """
-    order = ranked(candidates, measure)
-    names = [candidate.run for candidate in candidates]
-    comparisons = leads(table, scores, names, candidates.index(order[0]), measure=measure, over=over)
-    verdict = _verdict(order, comparisons, measure, over, protocol)
-    return Choice(verdict=verdict, cost_unit=cost_unit, candidates=tuple(order))
-
-
-def _verdict(
-    order: Sequence[Candidate], comparisons: Sequence[Comparison], measure: str, over: Headline, protocol: str
-) -> Verdict:
-    scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
-    return decide(scored, comparisons, protocol=protocol, measure=measure, over=over)
 
 
 def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:

@@ -246,9 +246,6 @@ def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) ->
     """The gate's measure of each query, or its difference to the baseline where the gate is on a drop."""
     if limit.measure not in run.values:
         raise UsageError(f"{limit.measure} was not scored in this run; it has {few([*run.values], 5)}")
-    for scores in (run, baseline):
-        if scores is not None and not np.isfinite(scores.values.get(limit.measure, 0.0)).all():
-            raise UsageError(f"a score of {limit.measure} is not a finite number, so no limit can hold")
     if limit.max_drop is None:
         return run.values[limit.measure]
     if baseline is None:
@@ -262,8 +259,6 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]]) -> list
     if not (times := latency.get(limit.step)):
         known = ", ".join(latency) or "no step"
         raise UsageError(f"the run has no times of {limit.step}; it has those of {known}")
-    if not np.isfinite(times).all():
-        raise UsageError(f"a time of {limit.step} is not a finite number, so no limit can hold")
     results = []
     for name, quantile, most in (("median", 0.5, limit.median_ms), ("p90", 0.9, limit.p90_ms)):
         if most is None:

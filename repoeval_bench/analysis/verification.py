@@ -63,17 +63,13 @@ def compare_runs(stored: RunView, computed: RunView, data: str, tolerance: float
     }
     scores = _scores(stored, reordered), _scores(computed, reordered)
     qrels = _gains(stored.qrels()), _gains(computed.qrels())
-    found = [
-        *(
-            [(math.inf, Difference(what="id", stored=stored.run_id, computed=computed.run_id))]
-            if stored.run_id != computed.run_id
-            else []
-        ),
+    differences = [
+        *_other_id(stored.run_id, computed.run_id),
         *_ranking_differences(*rankings, tolerance),
         *_differences(*qrels),
         *_differences(*scores),
     ]
-    largest = sorted(found, key=lambda sized: -sized[0])[:SHOWN]
+    largest = sorted(differences, key=lambda sized: -sized[0])[:SHOWN]
     return Verification(
         run_id=stored.run_id,
         data=data,
@@ -83,11 +79,16 @@ def compare_runs(stored: RunView, computed: RunView, data: str, tolerance: float
             "judgements": len(qrels[1]),
             "scores": len(scores[1]),
         },
-        n_differences=len(found),
+        n_differences=len(differences),
         differences=tuple(difference for _, difference in largest),
         tolerance=tolerance,
         reordered=len(reordered),
     )
+
+
+def _other_id(stored: str, computed: str) -> Iterator[tuple[float, Difference]]:
+    if stored != computed:
+        yield math.inf, Difference(what="id", stored=stored, computed=computed)
 
 
 def _moved(stored: Mapping[str, Ranking], query_id: str, ranking: Ranking, tolerance: float) -> bool:
@@ -115,7 +116,7 @@ def _gains(qrels: Qrels) -> dict[str, float]:
 
 
 def _scores(run: RunView, left_out: set[str]) -> dict[str, float]:
-    """Return name -> score of each query that is not left out; if none is, also the means and ceilings."""
+    """Return name -> score of each query that is not left out; if none is, also the means."""
     rows = (row for row in run.query_rows() if row.query_id not in left_out)
     scores = {f"{name} of {row.query_id}": value for row in rows for name, value in row.measures.items()}
     return scores if left_out else scores | _means(run.metrics)

@@ -22,10 +22,7 @@ try:
     import click
 
     from repoeval_bench.cli.echo import echo
-    from repoeval_bench.cli.examples import LINES
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
-    from repoeval_bench.cli.interrupts import interrupts_heeded
-    from repoeval_bench.cli.silent_ends import silent_ends_refused
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
@@ -52,10 +49,9 @@ COMMANDS = {
     ),
     "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
-    "list": ("repoeval_bench.cli.listing:list_command", "List chunkers, protocols, retrievers, measures, …"),
-    "explain": (
-        "repoeval_bench.cli.explain:explain_command",
-        "Explain a chunker, a protocol, a retriever, a measure, …",
+    "list": (
+        "repoeval_bench.cli.listing:list_command",
+        "List chunkers, protocols, retrievers, measures, …, or explain one.",
     ),
     "cache": (
         "repoeval_bench.cli.cache:cache_group",
@@ -72,13 +68,66 @@ _FURTHER = frozenset({"cache", "chunker", "export"})
 _RESUMING = frozenset({"recommend", "eval", "run", "compare", "sweep", "report", "verify", "data", "cache"})
 """Commands that continue from what an interrupted call has stored."""
 
+EXAMPLES = """\
+recommend CHECKOUT --current langchain:chunk_size=1000,chunk_overlap=200
+recommend ./my-project --retriever bm25 --report page.html
+recommend pypi:click==8.1.7 -c ast -c fixed --sizes 500,1000
+recommend ./my-project --queries questions.jsonl --time-limit 10
+eval -c ast -c fixed
+eval -c ast --retriever bm25 --source FOLDER
+eval -c fixed:max_nws=800 --protocol body --embedder st:BAAI/bge-base-en-v1.5
+eval -c py:cutter:halves -m ndcg@10 -m lines@1500 --details
+eval -c 'exec:node cut.js' --limit 20 --retriever bm25
+run repoeval
+run bench.yaml --out results
+run bench.yaml --source FOLDER
+compare -c fixed -c ast
+compare ast fixed --details
+compare -c ast -c chonkie --match-size fixed --baseline ast
+compare latest @2 -m ndcg@10 --equivalence 0.02
+compare -c fixed -c ast --protocol body --set exclusion=hidden
+runs
+runs --out other-results --json
+runs --prune unfinished --dry-run
+diff fixed ast --measure recall@10
+diff @2 latest --limit 50
+segments RUN --by repo --by is_method
+segments ast fixed --facts facts.csv
+gate RUN --config gates.yaml --junit gates.xml
+gate latest --config gates.yaml --baseline fixed
+gate chunking.toml --source .
+verify latest --source FOLDER
+verify RUN --allow py:cutter:halves
+sweep -c fixed -c ast --sizes 500,1000,1500,3000,6000
+sweep -c ast --retriever bm25
+sweep -c ast:max_tokens=256 --sizes 128,256,512
+report
+report ast fixed -o report.html
+data fetch
+data fetch --source FOLDER --json
+data build . pypi:click==8.1.7 -o packs/mine
+cache info
+cache verify --delete
+cache delete minilm
+list chunkers
+list measures --json
+list chunkers ast
+list measures "lines found"
+list protocols code-chunk
+"""
+"""An example a line, without `repoeval-bench`."""
+
+_GONE = {"explain": "list KIND NAME, such as list chunkers ast"}
+"""Commands that this release removes -> what to write instead."""
+
 
 app = CommandGroup(
     name=ROOT,
     table=COMMANDS,
-    examples=LINES,
+    examples=EXAMPLES,
     resuming=_RESUMING,
     further=_FURTHER,
+    gone=_GONE,
     plug_ins=PLUG_INS,
     help="Say which code chunker retrieves better, on RepoEval or on your own code.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -101,8 +150,7 @@ def main() -> NoReturn:
     if sys.stdout is None:  # with `>&-`; the first file that is opened would get its number
         fail("standard output is closed; send it to a file or to /dev/null", 1)
     try:
-        with interrupts_heeded(), silent_ends_refused():
-            code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:

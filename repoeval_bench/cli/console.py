@@ -13,12 +13,16 @@ import click
 
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.visible import visible
-from repoeval_bench.report.terminal import NARROW, PAGE, table_lines
+from repoeval_bench.report.terminal import PAGE, table_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from repoeval_bench.report.table import Table
+
+
+_DEEPEST = 24
+"""Columns by which the further lines of a text are indented at most."""
 
 
 def print_table(table: Table) -> None:
@@ -49,7 +53,7 @@ def print_lines(lines: Iterable[str]) -> None:
             echo(line)
             continue
         key = re.match(r"\s*(?:\S+(?: \S+)*\s{2,})?", line)
-        indent = " " * min(key.end() if key else 0, NARROW)
+        indent = " " * min(key.end() if key else 0, _DEEPEST)
         folded = textwrap.wrap(
             line, _console().width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )

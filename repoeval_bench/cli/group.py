@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -47,7 +48,8 @@ class CommandGroup(click.Group):
 
     `table` is name -> (`module:Name` of the command, its purpose), in the order of use. `examples` are lines that begin
     with the name of a command; they are shown below its help. `resuming` are the commands that find what they computed
-    when called again. `further` are names of the table that `--help` lists apart.
+    when called again. `further` are names of the table that `--help` lists apart. `gone` is a removed name -> what to
+    write instead.
     """
 
     def __init__(
@@ -57,12 +59,13 @@ class CommandGroup(click.Group):
         examples: str = "",
         resuming: frozenset[str] = frozenset(),
         further: frozenset[str] = frozenset(),
+        gone: Mapping[str, str] = MappingProxyType({}),
         plug_ins: str = "",
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.table, self.examples, self._resuming, self._further = table, examples, resuming, further
-        self._plug_ins = plug_ins
+        self._gone, self._plug_ins = gone, plug_ins
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Parse the command line; `--help` prints here."""
@@ -118,7 +121,13 @@ class CommandGroup(click.Group):
             if not word or (word.startswith("--") and word.endswith("=")):
                 position = f"after {before}" if not word else f"of {word}"
                 raise click.UsageError(f"the value {position} is empty, as an unset variable leaves it; give one", ctx)
+        if args and (instead := self._gone.get(args[0])):
+            raise click.UsageError(f"{args[0]} was removed; write {instead}", ctx)
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from repoeval_bench.core.registry import GONE  # `--help` imports none
+
+            if instead := GONE.get(("command", args[0])):
+                raise click.UsageError(f"command {args[0]} was removed; choose {instead}", ctx)
             raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None or ctx.resilient_parsing:

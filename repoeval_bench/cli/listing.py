@@ -1,70 +1,73 @@
-"""`list`: what there is to choose from."""
+"""`list`: what there is to choose from, and the meaning of a name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.uses import TIERS
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.embedding.registry import EMBEDDERS
 from repoeval_bench.protocols.protocol import PROTOCOLS
 from repoeval_bench.report.table import Column, Table, make_table
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
+if TYPE_CHECKING:
+    from repoeval_bench.protocols.protocol import Protocol
+
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
     return make_table([first, *(Column(name=name, prose=True) for name in others)], lines)
 
 
-def available(kind: Kind[Any]) -> list[Row]:
+def _available(kind: Kind[Any]) -> list[Row]:
     """Return the parts of a kind that can be named: built-in ones, those of other packages, and `py:MODULE:NAME`."""
     what = f"`{kind.data.__name__}`" if kind.data else "class or function"
     open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
     return [*kind, *kind.plug_ins(), open_form]
 
 
-def meaning(row: Row) -> str:
-    """Return a part's meaning, with the package of one from outside."""
+def _meaning(row: Row) -> str:
     return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
 
-def _parts(kind: Kind[Any]) -> Callable[[], Table]:
-    def table() -> Table:
-        lines = [(row.label, ", ".join(map(str, kind.options(row).values())), meaning(row)) for row in available(kind)]
-        return _table(kind.name, "options and defaults", "what it does", lines=lines)
-
-    return table
+def _parts(kind: Kind[Any]) -> Table:
+    lines = [(row.label, ", ".join(map(str, kind.options(row).values())), _meaning(row)) for row in _available(kind)]
+    return _table(kind.name, "options and defaults", "what it does", lines=lines)
 
 
 def _protocols() -> Table:
     lines = []
-    for row in available(PROTOCOLS):
+    for row in _available(PROTOCOLS):
         p: Any = row.part  # the open form has none
         choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
-        lines.append((row.name, *choices, meaning(row)))
+        lines.append((row.name, *choices, _meaning(row)))
     choices = ("query", "gold", "relevant", "repositories", "documents", "headline")
     return _table("protocol", *choices, "used by", lines=lines)
 
 
 def _measures() -> Table:
+    from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.metrics.definition import MEASURES
     from repoeval_bench.metrics.measure import pattern
 
     lines = []
-    for row in available(MEASURES):
+    for row in _available(MEASURES):
         d = row.part
         lines.append(
-            (pattern(row.name, d) if d else row.name, ", ".join(row.aliases), meaning(row), d.range if d else "")
+            (pattern(row.name, d) if d else row.name, ", ".join(row.aliases), _meaning(row), d.range if d else "")
         )
+    lines += [(name, "", f"{text} Scored for imported runs alone.", "") for name, text in UNREGISTERED.items()]
     return _table("measure", "also", "meaning", "range", lines=lines)
 
 
@@ -92,6 +95,13 @@ def _expansions() -> Table:
     return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
 
 
+def _facts() -> Table:
+    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
+    from repoeval_bench.protocols import uses
+
+    return _table("fact", "what it says of a task", lines={**FACTS, **uses.FACTS, **COMMIT_FACTS}.items())
+
+
 def _languages() -> Table:
     lines = [
         (language.name, " ".join(language.endings), "installed" if language.installed else install_command())
@@ -116,33 +126,174 @@ def _packs() -> Table:
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
 
+_KINDS: dict[str, Kind[Any]] = {
+    "chunkers": CHUNKERS,
+    "embedders": EMBEDDERS,
+    "retrievers": RETRIEVERS,
+    "rerankers": RERANKERS,
+}
+
 LISTS: dict[str, Callable[[], Table]] = {
-    "chunkers": _parts(CHUNKERS),
+    "chunkers": partial(_parts, CHUNKERS),
     "headers": _headers,
     "languages": _languages,
     "protocols": _protocols,
     "relevance": _relevance,
     "exclusions": _exclusions,
     "expansions": _expansions,
-    "retrievers": _parts(RETRIEVERS),
-    "rerankers": _parts(RERANKERS),
+    "retrievers": partial(_parts, RETRIEVERS),
+    "rerankers": partial(_parts, RERANKERS),
     "measures": _measures,
-    "embedders": _parts(EMBEDDERS),
+    "embedders": partial(_parts, EMBEDDERS),
+    "facts": _facts,
     "datasets": _datasets,
     "packs": _packs,
 }
 
 
-@click.command("list", help=f"List the available names; WHAT is one of {', '.join(LISTS)}.")
-@click.argument("what")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
-def list_command(*, what: str, as_json: bool) -> None:
-    """List what there is to choose from."""
-    if what not in LISTS:
-        raise UsageError(nearest("list", what, LISTS))
-    table = LISTS[what]()
-    if as_json:
+@click.command("list", help=f"List the available names, or explain one; KIND is one of {', '.join(LISTS)}.")
+@click.argument("kind")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def list_command(*, kind: str, name: str | None, as_json: bool) -> None:
+    """List what there is to choose from, or explain one of it."""
+    if kind not in LISTS:
+        raise UsageError(nearest("list", kind, LISTS))
+    if name is not None:
+        text = explanation(kind, name)
+        if as_json:
+            print_json({"kind": kind, "name": name, "explanation": text})
+        else:
+            print_lines([text])
+    elif as_json:
+        table = LISTS[kind]()
         names = [column.name for column in table.columns]
         print_json([dict(zip(names, texts, strict=True)) for texts in table.texts()])
     else:
-        print_table(table)
+        print_table(LISTS[kind]())
+
+
+def explanation(kind: str, name: str) -> str:
+    """Say what a name of a list means; a SpecError or UsageError offers the nearest if the list has none."""
+    from repoeval_bench.metrics.condensed import UNREGISTERED
+
+    table = LISTS[kind]()
+    names = [row[0] for row in table.texts()]
+    if name in names and name.startswith("py:"):
+        return _of_row(table, name)
+    if kind in _KINDS:
+        return _part(_KINDS[kind], name)
+    match kind:
+        case "protocols":
+            return _protocol(name)
+        case "measures" if name not in UNREGISTERED:
+            # The list writes the cutoff as a letter.
+            from repoeval_bench.metrics import explain
+
+            return explain(name.removesuffix("@k").removesuffix("@B"))
+        case "packs":
+            return _pack(name, names)
+    return _of_row(table, name)
+
+
+def _of_row(table: Table, name: str) -> str:
+    """Say what the rows of a name have, or else those of its rule: `iou:T` for `iou:0.5`."""
+    first, *heads = [column.name for column in table.columns]
+    texts_of = table.texts()
+    stem = name.partition(":")[0]
+    same = [texts for texts in texts_of if texts[0] == name]
+    same = same or [texts for texts in texts_of if texts[0].partition(":")[0] == stem]
+    if not same:
+        raise UsageError(nearest(first, name, [texts[0] for texts in texts_of]))
+    lines = []
+    for named, *cells in same:
+        filled = [(head, cell) for head, cell in zip(heads, cells, strict=True) if cell]
+        said = [cell if len(filled) == 1 else f"{head} {cell}" for head, cell in filled]
+        lines.append(f"{first} {named}: {'; '.join(said)}")
+    return "\n".join(lines)
+
+
+def _part(kind: Kind[Any], name: str) -> str:
+    """Describe a part, and the one that is named inside it, with the options of each."""
+    row = next((row for row in _available(kind) if name in (row.name, row.label, *row.aliases)), None)
+    if row is not None:
+        return _with_options(kind, row)
+    chosen = kind.choose(name)
+    inner = [_with_options(chosen.inner.kind, chosen.inner.row)] if chosen.inner else []
+    return "\n".join([_with_options(kind, chosen.row), *inner])
+
+
+def _with_options(kind: Kind[Any], row: Row) -> str:
+    lines = [f"{kind.name} {row.label}: {_meaning(row)}"]
+    for option in kind.options(row).values():
+        where = f" (with {option.only})" if option.only else ""
+        lines.append(f"  {option!s:<17} {option.meaning}{where}".rstrip())
+    if kind is CHUNKERS and not row.origin:  # every chunker of this package has headers
+        lines.append(f"  {'header=none':<17} what is put before each chunk's text; see `list headers`")
+    return "\n".join(lines)
+
+
+_GOLD = {
+    "prompt": "[c, h+1): the prompt's lines and the first line to be written",
+    "context": "[c, h+n): the prompt's lines and all lines to be written",
+    "body": "[h, h+n): the lines to be written",
+    "uses": "the definitions of the names in the lines to be written: decorators, header and docstring of a function "
+    "or class, a name's statement; at most 12 non-blank lines each, without the prompt's",
+    "lines": "the lines that the commit removed or replaced, as they stand in the base, with five lines around each "
+    "within its definition",
+    "exact": "these lines alone; of a commit that only inserts, the line before",
+    "definitions": "the whole innermost definitions that contain them",
+    "places": "the lines that answer the question, in one or several places",
+}
+
+
+def _gold(protocol: Protocol) -> str:
+    from repoeval_bench.protocols.uses import tiers_of
+
+    if not protocol.of_definitions:
+        return _GOLD[protocol.gold]
+    tiers = tiers_of(protocol.gold)
+    return f"{_GOLD['uses']}; names that are {', '.join(tier for tier in TIERS if tier in tiers)}"
+
+
+def _protocol(name: str) -> str:
+    from repoeval_bench.protocols.exclusion import POLICIES
+    from repoeval_bench.protocols.protocol import BASELINE, Protocol
+    from repoeval_bench.protocols.qrels import RULES
+
+    protocol = Protocol.parse(name)
+    stem = protocol.relevance.partition(":")[0]
+    rule = next((words for name, words in RULES.items() if name in (protocol.relevance, f"{stem}:N", f"{stem}:T")), "")
+    documents = {
+        "chunks": "the chunker's chunks",
+        "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
+        "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
+    }
+    scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
+    noun = "prompt" if protocol.tasks == "completion" else "question"
+    lines = {
+        "query": f"{protocol.query}: the {'whole' if protocol.query == 'full' else 'last lines of the'} {noun}",
+        "gold": f"{protocol.gold}: {_gold(protocol)}",
+        "relevant": f"{protocol.relevance}: {rule}",
+        "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",
+        "documents": f"{protocol.documents}: {documents[protocol.documents]}",
+        "exclusion": f"{protocol.exclusion}: {POLICIES[protocol.exclusion]}",
+        "scope": f"{protocol.scope}: a query searches {scope}",
+        **({"note": protocol.caution} if protocol.caution else {}),
+    }
+    return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])
+
+
+def _pack(name: str, names: Sequence[str]) -> str:
+    """Describe a shipped pack and its packages by domain."""
+    from repoeval_bench.dataset.shipped import shipped_pack, summary_of
+
+    pack = shipped_pack(name)
+    if pack is None:
+        raise UsageError(nearest("pack", name, names))
+    summary = summary_of(pack.content)
+    title = (
+        f"pack {summary.name}: {summary.tasks} function tasks in {summary.repositories} packages, fetched through the "
+        f"{summary.registry}; see docs/packs.md"
+    )
+    return "\n".join([title, *(f"  {domain}: {', '.join(names)}" for domain, names in summary.domains.items())])

@@ -212,7 +212,7 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
     """Report every mistake that shows before code is read or fetched."""
     problems = Problems()
     if report is not None:
-        from repoeval_bench.report.html.assets import check_page
+        from repoeval_bench.report.html.report import check_page
 
         with problems.about("report"):
             check_page("--report")

@@ -63,8 +63,7 @@ def report_command(
 
     The page is one file that needs no network.
     """
-    from repoeval_bench.report.html.assets import check_page
-    from repoeval_bench.report.html.report import report_page
+    from repoeval_bench.report.html.report import check_page, report_page
 
     check_page()
     if not bm25:

@@ -1,4 +1,4 @@
-"""`verify`: check that a run folder is what it claims."""
+"""`verify`: run a stored request again, and compare."""
 
 from __future__ import annotations
 

@@ -112,10 +112,6 @@ class ResultError(BenchError):
     """A run folder cannot be written, or contains something that cannot be read back."""
 
 
-class EndedError(BaseException):
-    """The caller of this worker process ends it."""
-
-
 _LONGEST = 200
 """The most characters that are shown of another package's message."""
 
@@ -150,9 +146,9 @@ def in_one_line(error: BaseException) -> str:
 class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as contextlib's `suppress` is
     """Raise whatever another package's code raises in the block as an error of ours, with its class and message.
 
-    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C and the end of a worker stay what they
-    are, also if a `finally` of that code raises another error in their place. A generator would take the end of itself
-    for such an error, if Ctrl-C comes between its `yield` and the block.
+    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays what it is, also if a `finally`
+    of that code raises another error in its place. A generator would take the end of itself for such an error, if
+    Ctrl-C comes between its `yield` and the block.
     """
 
     def __init__(self, as_error: Callable[[str], BenchError]) -> None:
@@ -160,10 +156,10 @@ class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as 
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         """Raise the error of ours in place of another package's."""
-        if error is None or isinstance(error, BenchError | KeyboardInterrupt | EndedError):
+        if error is None or isinstance(error, BenchError | KeyboardInterrupt):
             return
         first = error.__context__
-        while first is not None and not isinstance(first, KeyboardInterrupt | EndedError):
+        while first is not None and not isinstance(first, KeyboardInterrupt):
             first = first.__context__
         if first is not None:
             raise first from None

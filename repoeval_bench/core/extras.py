@@ -32,6 +32,7 @@ EXTRAS = {
     "langchain_text_splitters": "langchain",
     "llama_index": "llama-index",
     "matplotlib": "report",
+    "openai": "server",
     "pandas": "frames",
     "polars": "frames",
     "pyarrow": "parquet",

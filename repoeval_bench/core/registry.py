@@ -48,8 +48,10 @@ if TYPE_CHECKING:
 
 GONE: Mapping[tuple[str, str], str] = {
     ("protocol", "prose"): "commits",
+    ("command", "add"): "repoeval-bench verify",
+    ("command", "stability"): "python scripts/churn.py",
 }
-"""Kind and name of a part that this release removes -> the part to choose instead."""
+"""Kind and name of a part or command that this release removes -> the one to choose instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_errors_as
-from repoeval_bench.core.numbers import EXACT
-from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
 
@@ -34,12 +33,11 @@ class Strict(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file's content as plain values, the line of every value (from 1), and the keys that appear twice."""
+    """A file's content as plain values, and the line of every value (from 1)."""
 
     path: Path
     content: Any
     lines: Mapping[KeyPath, int]
-    repeated: tuple[KeyPath, ...]
 
     def line(self, location: KeyPath) -> int:
         """The line of a value, or of the nearest value around it that has one; 0 if none has."""
@@ -62,25 +60,15 @@ class Document:
 
     def problems(self, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
         """Return (path of keys, sentence) of everything in the content that does not fit `model`."""
-        problems = [(location, f"{location[-1]!r} is given twice; keep one") for location in self.repeated]
         try:
             model.model_validate(self.content)
         except ValidationError as error:
-            problems += [(tuple(details["loc"]), _sentence(dict(details), model)) for details in error.errors()]
-        return problems
+            return [(tuple(details["loc"]), _sentence(dict(details), model)) for details in error.errors()]
+        return []
 
 
 MOST = 256 * 1024
 """The most bytes of a file; those that people write have a hundredth of it."""
-
-DEEPEST = 32
-"""The most levels of nesting; our files have four."""
-
-VALUES = 100_000
-"""The most values of a file."""
-
-_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
-"""Types that a value may have. A date is a text, as everywhere else here."""
 
 
 def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
@@ -88,7 +76,7 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
 
     A UsageError about a file that is not YAML names the line instead of the way out, as a person wrote the file.
 
-    Values are texts, numbers, true, false, null, lists, and keys with values, within the limits above.
+    Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error.
     """
     return parse_yaml(path, read_limited(path, way_out, kind), way_out, kind)
 
@@ -113,100 +101,58 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         remedy = "save it as UTF-8" if kind is UsageError else way_out
         raise kind(f"{path}:{line} is not UTF-8; {remedy}") from error
     try:
-        _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
-        loader = _loader(text)
+        loader = _loader()(text)
         root = loader.get_single_node()
-        locations = list(_keys_and_entries(root, ())) if root is not None else []
-        content = loader.construct_document(root) if root is not None else None
-    except yaml.YAMLError as error:
+        lines = {} if root is None else dict(_lines(root, ()))
+        content = None if root is None else loader.construct_document(root)
+    except RecursionError:
+        raise kind(f"{path}: not valid YAML (values are nested too deeply); {way_out}") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: `!!float x`
         position = getattr(error, "problem_mark", None)
         suffix = f":{position.line + 1}" if position else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
         otherwise = "" if kind is UsageError else f"; {way_out}"
         raise kind(f"{path}{suffix}: not valid YAML ({reason}){otherwise}") from error
-    seen: dict[KeyPath, int] = {}
-    repeated = []
-    for location, line, is_key in locations:
-        if is_key and location in seen:
-            repeated.append(location)
-        seen[location] = line
-    return Document(path, content, seen, tuple(repeated))
+    return Document(path, content, lines)
 
 
-def _check_size(events: Iterable[yaml.Event]) -> None:
-    """Raise a MarkedYAMLError if values are nested too deeply, are too many, or have a tag or an anchor.
-
-    This comes before any value is built: the library builds nested values by recursion, and repeated ones without end.
-    """
+@cache
+def _loader() -> type[yaml.SafeLoader]:
+    """Return PyYAML's safe loader that refuses repeated keys, where it would take the last one."""
     import yaml
 
-    depth = count = 0
-    for event in events:
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        if event.anchor is not None:
-            _refuse(f"a value has the name {event.anchor!r}, to be repeated by it; write the value each time", event)
-        if event.tag is not None and event.tag not in _TAGS:
-            _refuse(f"a value cannot be of the kind {event.tag}", event)
-        count += 1
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        if depth > DEEPEST:
-            _refuse(f"values are nested more than {DEEPEST} levels deep", event)
-        if count > VALUES:
-            _refuse(f"it has more than {VALUES:,} values", event)
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key, _ in node.value:
+                name = key.value if isinstance(key, yaml.ScalarNode) else id(key)
+                if name in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"{name!r} is given twice; keep one", problem_mark=key.start_mark
+                    )
+                seen.add(name)
+            return super().construct_mapping(node, deep)
 
-
-def _refuse(reason: str, source: yaml.Event | yaml.Node) -> NoReturn:
-    import yaml
-
-    raise yaml.MarkedYAMLError(problem=reason, problem_mark=source.start_mark)
-
-
-def _loader(text: str) -> yaml.SafeLoader:
-    """A loader that leaves dates as texts, and refuses a value that is not of its tag's type, with its line."""
-    import yaml
-
-    loader = yaml.SafeLoader(text)
-    loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if tag in _TAGS]
-        for first, known in loader.yaml_implicit_resolvers.items()
+    Loader.yaml_implicit_resolvers = {  # a date is a text
+        first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    construct = loader.construct_object
-
-    def checked(node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            value = construct(node, deep)
-        except (ValueError, TypeError, ArithmeticError, LookupError):  # `!!float x`, `!!float`, a number without end
-            _refuse(f"{str(node.value)[:40]!r} is not of the kind {node.tag.rpartition(':')[2]}", node)
-        if isinstance(value, int) and abs(value) > EXACT:
-            _refuse(f"{str(node.value)[:40]!r} is larger than 2^53", node)
-        if isinstance(value, str) and value != readable(value):
-            _refuse("a text holds half of a character", node)
-        return value
-
-    loader.construct_object = checked
-    return loader
+    return Loader
 
 
-def _keys_and_entries(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int, bool]]:
-    """Yield (path of keys, line, whether it is a key) of every key and every entry of a list."""
+def _lines(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    """Yield (path of keys, line) of every key and every entry of a list."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            if key.tag.rpartition(":")[2] != "str":  # `on`, a number, nothing, a list
-                name = f"the key {key.value[:40]!r}" if isinstance(key, yaml.ScalarNode) else "a key"
-                _refuse(f"{name} is not a text; put it in quotes", key)
-            if key.value == "<<" and not key.style:
-                _refuse("merge keys (<<) are not read; write the keys themselves", key)
             inner = (*location, str(key.value))
-            yield inner, key.start_mark.line + 1, True
-            yield from _keys_and_entries(value, inner)
+            yield inner, key.start_mark.line + 1
+            yield from _lines(value, inner)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
-            yield (*location, i), value.start_mark.line + 1, False
-            yield from _keys_and_entries(value, (*location, i))
+            yield (*location, i), value.start_mark.line + 1
+            yield from _lines(value, (*location, i))
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:

@@ -104,9 +104,7 @@ def find_set(home: Path, folder: str, task_set: TaskSet) -> InstalledSet | None:
     """The set of one folder name, or None."""
     root = home / "datasets" / folder
     path = root / "set.json"
-    try:
-        path.stat()  # unlike is_file, which says of a name that no file may have that it is not there
-    except (FileNotFoundError, NotADirectoryError):
+    if not path.is_file():
         return None
     with faults_as(DatasetError, path, f"delete the folder {root}"):
         facts = parse(read_document(path), SetFacts)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -80,31 +80,20 @@ class Question(BaseModel):
 
     query: Annotated[str, Field(min_length=1, pattern=r"\S")]
     id: Annotated[str, Field(min_length=1, pattern=r"^\S+$")] | None = None
-    file: Annotated[str, Field(min_length=1)] | None = None
-    start_line: _Line | None = None
-    end_line: _Line | None = None
-    quote: str | None = None
     places: tuple[_Place, ...] = Field((), strict=False)
     strict: bool = True
     """Whether a place that the source lacks is a mistake; otherwise it is counted and left out."""
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        own = (self.file, self.start_line, self.end_line, self.quote)
-        if bool(self.places) == any(value is not None for value in own):
+    @model_validator(mode="before")
+    @classmethod
+    def _with_places(cls, row: Any) -> Any:
+        """Take the fields of a single place for a list of it."""
+        if not isinstance(row, dict):
+            return row
+        own = {name: row[name] for name in _Place.model_fields if name in row}
+        if bool(own) == bool(row.get("places")):
             raise ValueError("either file, start_line and end_line were expected, or places")
-        if not self.places and None in own[:3]:
-            raise ValueError("file, start_line and end_line were expected together")
-        if self.start_line is not None and self.end_line is not None and self.start_line > self.end_line:
-            raise ValueError(f"end_line of at least start_line ({self.start_line}) was expected")
-        return self
-
-    @property
-    def answers(self) -> tuple[_Place, ...]:
-        """Its places."""
-        if self.places or self.file is None:
-            return self.places
-        return (_Place(file=self.file, start_line=self.start_line, end_line=self.end_line, quote=self.quote),)
+        return {**{name: row[name] for name in row if name not in own}, **({"places": [own]} if own else {})}
 
 
 def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
@@ -139,7 +128,7 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
         problems += (f"{path}:{line}: {problem}" for problem in wrong)
         if places and not wrong:
             tasks.append(_task(row, query_id, places))
-            n_whole += any(place.start_line is None for place in row.answers)
+            n_whole += any(place.start_line is None for place in row.places)
     if not tasks and not problems:
         why = (
             f"the source has none of its answers ({lacking[0]})"
@@ -187,7 +176,7 @@ class _Files:
         """The places of a question, and what is wrong with the others."""
         places: list[Place] = []
         wrong: list[str] = []
-        for place in row.answers:
+        for place in row.places:
             file = self._file(place.file)
             if problem := file if isinstance(file, str) else place.problem(file):
                 wrong.append(problem)

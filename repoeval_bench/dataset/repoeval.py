@@ -146,15 +146,11 @@ def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
         raise UsageError(all_mistakes(nearest("repository", name, known) for name in unknown))
 
 
-_PATH = 4096
-"""Characters of a path, as file systems have it; a longer text is not a tuple of its parts either."""
-
-
 def _path_parts(value: Any) -> Any:
     """A path as its parts, from a list or from the string of a tuple; anything else is left to the schema."""
     if isinstance(value, str):
         try:
-            value = ast.literal_eval(value) if len(value) <= _PATH else None
+            value = ast.literal_eval(value)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             value = None
     if not isinstance(value, (list, tuple)) or not all(isinstance(part, str) for part in value):
@@ -164,8 +160,8 @@ def _path_parts(value: Any) -> Any:
     parts = [step for part in value for step in part.replace("\\", "/").split("/")]
     if any(not step.strip() or step in {".", ".."} for step in parts):
         raise ValueError("path parts that are not blank, '.' or '..' were expected")
-    if len(path := "/".join(parts)) > _PATH or (problem := path_problem(path)):
-        raise ValueError("a path of at most 4,096 characters was expected" if len(path) > _PATH else f"it {problem}")
+    if problem := path_problem("/".join(parts)):
+        raise ValueError(f"it {problem}")
     return parts
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import CacheError, EmbeddingError, ending_with
+from repoeval_bench.core.errors import CacheError, ending_with
 from repoeval_bench.core.parts import Embedded, Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
@@ -18,7 +17,7 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
-from repoeval_bench.embedding.storage import MEND, Kind, VectorCache, key_prefix, model_name, text_key
+from repoeval_bench.embedding.storage import MEND, Kind, VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -38,9 +37,8 @@ class CachedEmbedder:
         self._model = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
-        self._bytes: int | None = None
-        """Length of a stored vector, where one is known."""
-        self._checked = False
+        self._lengths: set[int] = set()
+        """Lengths of the vectors that were read so far: one, unless a server's model has changed."""
         self.texts_embedded = 0
         """Number of texts that were encoded so far, because the cache lacked them."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
@@ -138,9 +136,6 @@ class CachedEmbedder:
     def _missing(self, texts: Iterable[str], role: Role) -> list[str]:
         keys = {text: self._key(text, role, "vector") for text in texts}
         present = self._cache.present(keys.values())
-        if self._bytes is None and present:
-            (stored,) = self._cache.read([next(key for key in keys.values() if key in present)])
-            self._bytes = len(stored) if stored else None
         return [text for text, key in keys.items() if key not in present]
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
@@ -171,27 +166,12 @@ class CachedEmbedder:
         return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
 
     def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
-        if self._bytes and not self._checked and self.identity.get("weights_sha256", "") is None and len(texts) > 1:
-            # A server's model may have changed since: one text shows that before all are paid for.
-            self._encode(texts[:1], role, tokens[:1], read[:1], bar)
-            texts, tokens, read = texts[1:], tokens[1:], read[1:]
         for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
-            self._check_length(len(values[0]))
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
             self.texts_embedded += len(positions)
             bar.update(sum(read[position] for position in positions))
-
-    def _check_length(self, length: int) -> None:
-        """Refuse new vectors that those in the cache cannot be compared with."""
-        if self._bytes not in {None, length}:
-            raise EmbeddingError(
-                f"{self.spec} gives vectors of {length // 4:,} dimensions, and those in the vector cache have "
-                f"{(self._bytes or 0) // 4:,}, so its model has changed; remove them with `repoeval-bench cache delete "
-                f"{shlex.quote(model_name(self.identity))}`, and run the same command again"
-            )
-        self._bytes, self._checked = length, True
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
@@ -220,8 +200,8 @@ class CachedEmbedder:
         values = self._stored(parts, role)
         if not values:
             return np.zeros((0, 0), dtype=np.float32)
-        dims = {len(value) for value in values}
-        if len(dims) != 1 or (size := dims.pop()) == 0 or size % 4:
+        self._lengths.update(map(len, values))
+        if len(self._lengths) != 1 or not all(size and size % 4 == 0 for size in self._lengths):
             raise self._broken("vectors of different lengths for one model")
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         norms = np.einsum("ij,ij->i", vectors, vectors)
@@ -235,17 +215,11 @@ class CachedEmbedder:
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""
         keys = [self._key(part, role, "vector") for part in parts]
-        # Mostly all are cached. Encoding once is enough, unless another process empties the cache meanwhile.
-        for attempt in range(4):
-            if attempt:
-                self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
-            values = [value for value in self._cache.read(keys) if value is not None]
-            if len(values) == len(keys):
-                return values
-        raise CacheError(
-            f"the vector cache {self._cache.folder} is emptied by another process while it is read; "
-            "run the same command again when that is done"
-        )
+        values = self._cache.read(keys)
+        if None in values:
+            self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
+            values = self._cache.read(keys)
+        return [value for value in values if value is not None]
 
     def _integers(
         self, texts: Iterable[str], role: Role, kind: Kind, compute: Callable[[list[str]], Iterable[int]]

@@ -1,4 +1,4 @@
-"""Vectors from a server that speaks OpenAI's embeddings API: some requests at a time, long texts cut, cost bounded."""
+"""Vectors from a server that speaks OpenAI's embeddings API: some requests at a time, long texts cut."""
 
 from __future__ import annotations
 
@@ -7,29 +7,54 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
+import numpy as np
 from annotated_types import Ge
+from pydantic import BaseModel, Field
 
-from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.api_server import Api, ApiServer, answers
+from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.request_pool import Again, RequestPool
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
-from repoeval_bench.embedding.server import Answered, EmbeddingServer
 from repoeval_bench.embedding.text_encoder import Limit, unit_rows
 from repoeval_bench.embedding.tokens import Tokens
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SPECIAL = 4
 """Tokens that a server may add to a text, where its tokenizer is not known."""
 
+USAGE = ("prompt_tokens", "total_tokens")
+"""Counts in an answer's `usage`."""
+
+API = Api(
+    name="embeddings",
+    resource=lambda client: client.embeddings,
+    error=EmbeddingError,
+    resumption="what was embedded so far is kept, run the same command again",
+    refused="the model or a text {}; check model and base_url, send fewer texts at once (batch=N), or shorten them "
+    "with --set query=tail:N and a smaller chunker",
+)
+
+
+class _Row(BaseModel, strict=True):
+    """A text's vector, as the API gives it."""
+
+    index: int
+    embedding: list[float] = Field(min_length=1)
+
+
+class _Content(BaseModel):
+    """An answer's content, as far as it is read."""
+
+    data: list[_Row]
+    usage: Any = None
+
 
 Positive = Annotated[int, Ge(1)]
-Cost = Annotated[float, Ge(0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +76,6 @@ class ServerOptions:
     batch: Annotated[int, Ge(1), Doc("texts in one request")] = 64
     concurrency: Annotated[int, Ge(1), Doc("requests that are under way at a time")] = 4
     timeout: Annotated[int, Ge(1), Doc("seconds that a request may take")] = 60
-    price: Annotated[Cost | None, Doc("what a million tokens cost")] = None
-    cost_limit: Annotated[Cost | None, Doc("sends nothing that could bring the cost of a command above this")] = None
 
     @property
     def named(self) -> dict[str, Any]:
@@ -70,12 +93,11 @@ class ServerOptions:
     "read from OPENAI_API_KEY",
     options=ServerOptions,
     target="MODEL",
+    requires=("openai",),
 )
 def ask_openai(model: str, **given: Any) -> OpenAiEncoder:
-    """A model behind a server; a SpecError where the options do not go together."""
+    """Return the encoder of a model behind a server."""
     options = ServerOptions(**given)
-    if options.cost_limit is not None and options.price is None:
-        raise SpecError("cost_limit needs the price of a million tokens; add price=AMOUNT")
     # How texts are sent decides no vector, so it is not part of the run's name.
     return OpenAiEncoder(format_spec("openai", options.named, model), model, options)
 
@@ -107,13 +129,13 @@ class OpenAiEncoder:
         self.identity |= {
             name: value for name, value in options.named.items() if name.startswith(("query_", "document_"))
         }
-        self._server = EmbeddingServer(options.base_url, model, dimensions=options.dimensions, timeout=options.timeout)
-        self._cost = 0.0
+        self._server = ApiServer(options.base_url, API, timeout=options.timeout)
+        self._width, self._usage = options.dimensions, dict.fromkeys(USAGE, 0)
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """Tokens as the server counts them."""
-        return self._server.usage
+        """Tokens as the server counted them in its answers so far; a count that one of them lacked is left out."""
+        return dict(self._usage)
 
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role, and the input type that is sent beside it."""
@@ -128,24 +150,17 @@ class OpenAiEncoder:
         assert self._tokens is not None
         return self._tokens.count([self._prefix(role) + text for text in texts])
 
-    def most_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """Tokens that each text takes at most: as the tokenizer counts them, else a byte each, and the special ones."""
-        if self.count_tokens is not None:
-            counts, limit = self.count_tokens(texts, role), self._options.max_tokens
-            return counts if limit is None else [min(limit, count) for count in counts]
-        prefix = len(self._prefix(role).encode())
-        return [prefix + len(readable(text).encode()) + SPECIAL for text in texts]
-
-    def cost(self, tokens: int) -> float | None:
-        """Return the cost of a number of tokens; None without a price."""
-        return None if self._options.price is None else tokens * self._options.price / 1e6
-
     def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
         """An EmbeddingError where a text may be longer than the model reads, and no tokenizer is known to cut it by."""
         limit = self._options.max_tokens
         if limit is None or self._tokens is not None:
             return
-        sizes = [count for role, of_role in texts.items() for count in self.most_tokens(of_role, role)]
+        # A token has at least one byte.
+        sizes = [
+            len((self._prefix(role) + readable(text)).encode()) + SPECIAL
+            for role, of_role in texts.items()
+            for text in of_role
+        ]
         if long := sum(size > limit for size in sizes):
             raise EmbeddingError(
                 f"{long:,} of {len(sizes):,} texts may be longer than the {limit:,} tokens that {self._model} "
@@ -156,34 +171,44 @@ class OpenAiEncoder:
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each, as answers come.
-
-        An EmbeddingError before the first request that could bring the cost above its limit.
-        """
-        size, kind = self._options.batch, getattr(self._options, f"{role}_input_type")
+        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each, as answers come."""
         # Such servers refuse an empty text; a blank means as little.
         sent = [self._read(text, role, count) or " " for text, count in zip(texts, tokens, strict=True)]
+        size = self._options.batch
         batches = [range(start, min(start + size, len(sent))) for start in range(0, len(sent), size)]
 
-        def embed(batch: range, again: Again) -> tuple[range, Answered]:
-            return batch, self._server.embed([sent[position] for position in batch], kind, again)
+        def embed(batch: range) -> _Content:
+            return self._server.post(_Content, **self._body([sent[position] for position in batch], role))
 
-        def most(batch: range) -> float:
-            return self.cost(sum(self.most_tokens([texts[position] for position in batch], role))) or 0.0
+        for batch, content in answers(embed, batches, self._options.concurrency):
+            rows = self._rows(content.data, len(batch))
+            self._usage = {
+                name: before + count for name, before in self._usage.items() if (count := _count(content.usage, name))
+            }
+            yield list(batch), unit_rows(rows, [texts[position] for position in batch])
 
-        def spent(batch: range, answer: tuple[range, Answered]) -> float:
-            counted = answer[1].usage
-            # Every text has a token, so a count of 0 is a mistake.
-            return self.cost(max(counted.values(), default=0)) or most(batch)
+    def _body(self, texts: list[str], role: Role) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
+        if self._options.dimensions is not None:
+            body["dimensions"] = self._options.dimensions
+        # Some servers take a text's role from it.
+        if kind := getattr(self._options, f"{role}_input_type"):
+            body["extra_body"] = {"input_type": kind}
+        return body
 
-        pool: RequestPool[range, tuple[range, Answered]] = RequestPool(
-            most=most, spent=spent, too_dear=self._too_dear, limit=self._options.cost_limit, before=self._cost
-        )
-        try:
-            for batch, (vectors, _) in pool.answers(batches, embed, self._options.concurrency):
-                yield list(batch), unit_rows(vectors, [texts[position] for position in batch])
-        finally:
-            self._cost = pool.spent
+    def _rows(self, rows: Sequence[_Row], n: int) -> NDArray[np.float32]:
+        """Return float32 (n, dim) in the order of the texts that were sent."""
+        by_index = {row.index: row.embedding for row in rows}
+        if len(rows) != n or by_index.keys() != set(range(n)):
+            raise self._server.unlike_api(f"its {len(rows)} vectors do not have an index each from 0 to {n - 1}")
+        width = self._width = self._width or len(by_index[0])
+        if others := {len(vector) for vector in by_index.values()} - {width}:
+            raise EmbeddingError(
+                f"{self._server.url} gave a vector of {others.pop()} dimensions where {width} are expected; check "
+                "model and dimensions"
+            )
+        with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused as that
+            return np.array([by_index[i] for i in range(n)], dtype=np.float64).astype(np.float32)
 
     def _read(self, text: str, role: Role, tokens: int) -> str:
         """Return what is sent of a text of `tokens` tokens: its prefix, and as much of it as the model reads."""
@@ -192,9 +217,8 @@ class OpenAiEncoder:
             return self._prefix(role) + text
         return self._tokens.head(text, self._prefix(role), self.limit.max_tokens)
 
-    def _too_dear(self, spent: float, most: float) -> EmbeddingError:
-        return EmbeddingError(
-            f"the next request to {self._model} may cost {most:.6g}, and {spent:.6g} was spent, which could pass "
-            f"cost_limit={self._options.cost_limit:.6g} (in the unit of price); raise cost_limit and run the same "
-            "command again: vectors so far are kept"
-        )
+
+def _count(usage: Any, name: str) -> int | None:
+    """Return the tokens that an answer counts; None if it does not. Every text has a token, so 0 is a mistake."""
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and count > 0 else None

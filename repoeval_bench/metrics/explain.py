@@ -1,4 +1,4 @@
-"""The explanation of a measure: `repoeval-bench explain ndcg@10`."""
+"""The explanation of a measure: `repoeval-bench list measures ndcg@10`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.numbers import is_whole, parse_number
 from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
@@ -74,7 +73,7 @@ def relevance_rule(text: str) -> Callable[[Overlap], float]:
         return lambda shared: shared.iou
     if text == "graded:levels":
         return lambda shared: 0.0 if not shared.lines else 2.0 if max(shared.of_chunk, shared.of_gold) >= 0.5 else 1.0
-    if kind == "lines" and is_whole(value) and int(value) > 0:
+    if kind == "lines" and value.isdecimal() and int(value) > 0:
         return lambda shared: float(shared.lines >= int(value))
     if kind in _SHARES and (threshold := _threshold(value)) is not None:
         share = _SHARES[kind]
@@ -92,7 +91,7 @@ _SHARES: Mapping[str, Callable[[Overlap], float]] = {
 
 def _threshold(text: str) -> float | None:
     try:
-        value = parse_number(text)
+        value = float(text)
     except ValueError:
         return None
     return value if 0 < value <= 1 else None

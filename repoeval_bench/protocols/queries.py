@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.numbers import is_whole
 
 NAMED = "named"
 """The policy of tests that leaves the names of the gold in the question."""
@@ -17,7 +16,7 @@ def query_policy(policy: str) -> Callable[[str], str]:
     if policy in ("full", NAMED):
         return lambda prompt: prompt
     kind, _, count = policy.partition(":")
-    if kind == "tail" and is_whole(count) and int(count) > 0:
+    if kind == "tail" and count.isdecimal() and int(count) > 0:
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
     raise UsageError(f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or for tests {NAMED}")
 

@@ -128,32 +128,6 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
             return f"No significant {no} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
 
 
-def advice(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Say in one sentence what to do about the runs; `names` is run id -> what to call it."""
-    what = f"{heading(verdict.measure)} {verdict.reference.mean:.3f}"
-    best, others = names[verdict.reference.run_id], [names[other.run.run_id] for other in verdict.others]
-    match verdict.result:
-        case Result.ONE_RUN:
-            return f"{best} reaches {what}; one run alone says nothing about other chunkers."
-        case Result.WINNER:
-            return f"Choose {best}: with {what} it is significantly better than {listed(others)}."
-        case Result.CARRIED:
-            rival = next(other for other in verdict.others if other.verdict.carrier is not None)
-            carrier = rival.verdict.carrier
-            assert carrier is not None
-            lead = f"its lead over {names[rival.run.run_id]} comes from one {carrier.kind}"
-            return f"No clear choice: {best} is first with {what}, but {lead}, {elided(carrier.name, _LONGEST)}."
-        case Result.NOT_SIGNIFICANT | Result.TIED:
-            close = [names[other.run.run_id] for other in verdict.close]
-            all_ = "all " if len(close) == len(others) else ""
-            many = listed(close) if len(close) <= NAMED + 1 else f"{all_}{count(len(close), 'other')}"
-            return f"No clear choice: {best} is first with {what}, but {many} may be as good."
-        case Result.NOTHING_FOUND:
-            return found_nothing(verdict.measure, verdict.over, f"under protocol {verdict.protocol}")
-        case _:
-            return verdict_text(verdict, names)
-
-
 def listed(pieces: Sequence[str]) -> str:
     """Return `a, b and c`; for many, the first ones and the number of others."""
     if len(pieces) > NAMED + 1:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extension_points import entry_points, extension
-from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import Executor, ProcessPool
-from repoeval_bench.runs.jobs import Workers, failed
+from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.parts import store_url
 from repoeval_bench.runs.runner import Runner
 
@@ -66,9 +65,9 @@ def choose_executor(
     """
     name, _, target = (execution.executor or "").partition(":")
     if name == LOCAL:
-        if not is_whole(target) or not 1 <= int(target) <= 10_000:
+        if not target.isdecimal() or not 1 <= int(target) <= 10_000:
             raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
-        return ProcessPool(int(target), failed=failed)
+        return ProcessPool(int(target))
     factory = extension(EXECUTORS, name)
     if factory is None:
         raise UsageError(nearest("executor", name, [LOCAL, *entry_points(EXECUTORS)]))

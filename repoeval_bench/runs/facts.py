@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.numbers import parse_number
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.visible import one_line
 
@@ -59,6 +59,8 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
                 raise UsageError(f"{path}:{number}: {name} is {value!r}; give a word, a number, true, false or nothing")
             if isinstance(value, float) and not math.isfinite(value):
                 raise UsageError(f"{path}:{number}: {name} is {value}, not a finite number; leave it empty if unknown")
+            if isinstance(value, int) and abs(value) > EXACT:
+                raise UsageError(f"{path}:{number}: {name} is {value}, above 2^53; write it as a text")
             column = columns.setdefault(name, [None] * len(query_ids))
             if query_id in indexes:
                 column[indexes[query_id]] = value
@@ -102,7 +104,7 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with json_reader.opened(path) as stream:
         for number, line in json_reader.lines(stream):
             try:
-                row = json_reader.parse_plain(line)
+                row = json_reader.parse_loose(line)
             except json_reader.JsonFaultError as fault:
                 raise UsageError(f"{path}:{number}: {fault}; give one object a line") from fault
             if not isinstance(row, dict):
@@ -114,6 +116,6 @@ def _value(text: str) -> Fact:
     if text.strip().lower() in _WORDS:
         return _WORDS[text.strip().lower()]
     try:
-        return parse_number(text.strip(" \t"))
+        return float(text)
     except ValueError:
         return text

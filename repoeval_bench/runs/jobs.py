@@ -15,10 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, UsageError, ending_with
+from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, ending_with
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versions
 
@@ -185,12 +184,3 @@ class Workers:
                         NOTICES.info(notice)
                 yield finished
                 bar.refresh()
-
-
-def check_countable(embedder: str) -> None:
-    """Raise a UsageError if an embedder has a cost limit: each worker would count its own cost."""
-    if "cost_limit" in Spec.parse(embedder).params:
-        raise UsageError(
-            f"embedder {embedder}: cost_limit is counted in one process, and jobs are done in several; leave out "
-            "--executor, or cost_limit"
-        )

@@ -7,7 +7,6 @@ rankings are columns: the file names a chunk once, and then uses its number. `re
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from operator import attrgetter
@@ -135,10 +134,6 @@ class LogRow(Record):
         return text
 
 
-_Ranked = Field(max_length=1_000_000)
-"""The most chunks in one ranking, so that a forged list does not take minutes to read."""
-
-
 class StoredRow(LogRow):
     """A row as a run stores it, without `topk`.
 
@@ -147,29 +142,20 @@ class StoredRow(LogRow):
     """
 
     topk: list[Retrieved] = Field(default_factory=list, max_length=0)
-    new_chunks: Annotated[list[LoggedChunk], _Ranked]
-    chunks: Annotated[list[Count], _Ranked]
-    scores: Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], _Ranked]
+    new_chunks: list[LoggedChunk]
+    chunks: list[Count]
+    scores: list[Annotated[float, Field(allow_inf_nan=False)]]
 
-    def hits(self, known: list[LoggedChunk], ids: set[str]) -> list[Hit]:
-        """Return the retrieved chunks, best first; adds this row's new chunks to `known` and `ids`, of the rows above.
+    def hits(self, known: list[LoggedChunk]) -> list[Hit]:
+        """Return the retrieved chunks, best first; adds this row's new chunks to `known`, of the rows above.
 
-        ValueError if columns differ in length, if a chunk is named or ranked twice, or if new chunks are not numbered
-        in the order in which they are retrieved.
+        ValueError if columns differ in length, or a number has no chunk.
         """
-        first = len(known)
         known += self.new_chunks
-        ids.update([chunk.chunk_id for chunk in self.new_chunks])
-        if len(ids) < len(known):
-            ((again, _),) = Counter(chunk.chunk_id for chunk in known).most_common(1)
-            raise ValueError(f"new_chunks names {again!r} again")
         if len(self.chunks) != len(self.scores):
             raise ValueError(f"chunks has {len(self.chunks)} numbers, and scores has {len(self.scores)}")
-        if [number for number in self.chunks if number >= first] != list(range(first, len(known))):
-            raise ValueError("chunks does not have the number of every new chunk once, in their order")
-        if len(set(self.chunks)) < len(self.chunks):
-            ((twice, _),) = Counter(self.chunks).most_common(1)
-            raise ValueError(f"{known[twice].chunk_id!r} is ranked twice")
+        if max(self.chunks, default=-1) >= len(known):
+            raise ValueError(f"chunks has the number {max(self.chunks)}, which no chunk has")
         return [(known[number], score) for number, score in zip(self.chunks, self.scores, strict=True)]
 
 
@@ -183,13 +169,12 @@ def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
     `in_full` adds the `topk` of a row.
     """
     known: list[LoggedChunk] = []
-    ids: set[str] = set()
     with opened(path) as stream:
         for number, line in lines(stream):
             hits: list[Hit]
             try:
                 row = _row(line)
-                hits = row.hits(known, ids) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
+                hits = row.hits(known) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
             except JsonFaultError as fault:
                 raise JsonFaultError(*fault.faults, line=number) from fault
             except ValueError as error:

@@ -29,7 +29,7 @@ RESULTS = Path("results")
 """Folder in which run folders are written by default."""
 
 PACKS = "packs"
-"""Folders beside the runs: the packs that `recommend` makes of code, and records of verification."""
+"""The folder beside the runs with the packs that `recommend` makes of code."""
 
 OF_STORE = ".store"
 """The file with a store's URL, in a folder of runs that is a cache of the store."""

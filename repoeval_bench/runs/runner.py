@@ -36,7 +36,7 @@ from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
-from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, check_countable
+from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers
 from repoeval_bench.runs.materials import Materials, Setting, log_unread, make_chunkers, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
@@ -292,9 +292,6 @@ class Runner:
         self._executor: Executor = IN_PROCESS if isinstance(executor, Workers) else executor
         problems = problems or Problems()
         check_requests(requests, home, problems, loaded=benchmark is not None)
-        for request in requests if self._workers else ():
-            with problems.about("embedder", request.embedder):
-                check_countable(request.embedder)
         problems.check()
         store.check_writable(out)
         log_unread(requests)

@@ -17,7 +17,6 @@ import numpy as np
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.numbers import parse_number
 from repoeval_bench.core.run import Qrels, Run, trec_order
 from repoeval_bench.core.source import encode_id
 
@@ -261,7 +260,7 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
 
 def _number(path: Path | str, line: int, what: str, text: str) -> float:
     try:
-        value = parse_number(text)
+        value = float(text)
     except ValueError:
         value = math.nan
     if math.isnan(value):

@@ -18,7 +18,7 @@ from repoeval_bench.core.json_reader import (
     JsonFaultError,
     faults_as,
     parse,
-    parse_plain,
+    parse_loose,
     read_document,
     read_rows,
     read_text,
@@ -270,7 +270,7 @@ class RunView:
 def _schema(text: bytes) -> Any:
     """Return the schema version of a manifest; None if it is broken."""
     try:
-        content = parse_plain(text)
+        content = parse_loose(text)
     except JsonFaultError:
         return None
     return content.get("schema") if isinstance(content, dict) else None

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from repoeval_bench import choose
-from repoeval_bench.analysis.choosing import choice_of
-from repoeval_bench.analysis.verdicts import Candidate, Result
+from repoeval_bench.analysis.choosing import ranked
+from repoeval_bench.analysis.comparison import leads
+from repoeval_bench.analysis.verdicts import Candidate, Choice, Result, ScoredRun, decide
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_table
 from support.runs import query_scores, write_runs
@@ -32,9 +33,13 @@ def candidates(table, costs=None):
 
 
 def chosen(table, files, repos=None, costs=None, over="micro"):
-    return choice_of(
-        table, scores_of(files, repos), candidates(table, costs), measure="mrr", over=over, cost_unit="tokens"
-    )
+    given = candidates(table, costs)
+    order = ranked(given, "mrr")
+    names = [candidate.run for candidate in given]
+    pairs = leads(table, scores_of(files, repos), names, given.index(order[0]), measure="mrr", over=over)
+    scored = [ScoredRun(name=one.run, run_id=one.run_id, mean=one.mean) for one in order]
+    verdict = decide(scored, pairs, protocol="", measure="mrr", over=over)
+    return Choice(verdict=verdict, cost_unit="tokens", candidates=tuple(order))
 
 
 def draw(rng, truth):

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.cli.explain import explanations
+from repoeval_bench.cli.listing import explanation
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec
@@ -121,8 +121,7 @@ def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(
     assert pickle.loads(pickle.dumps(chunker)).spec == chunker.spec
     with pytest.raises(SpecError, match="n=two is not possible; n is a whole number"):
         make_chunker(f"{plug_in}:first:n=two")
-    (explained,) = explanations(f"{plug_in}:first")
-    assert explained.startswith("chunker py: The first `n` characters")
+    assert explanation("chunkers", f"{plug_in}:first").startswith("chunker py: The first `n` characters")
 
 
 @pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken", "Late", "NoList"])

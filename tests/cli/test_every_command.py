@@ -55,7 +55,6 @@ CALLS = {
     "data": Call(f"data fetch {DATA}"),
     "cache": Call("cache info"),
     "list": Call("list chunkers"),
-    "explain": Call("explain ndcg@10"),
     "chunker show": Call("chunker show {source.py} -c ast"),
     "chunker stats": Call(f"chunker stats -c ast {DATA}"),
     "chunker check": Call("chunker check fixed"),
@@ -87,7 +86,7 @@ def stored(two_runs, mirror, tmp_path_factory):
     """Two runs, and the files that commands ask for."""
     here = tmp_path_factory.mktemp("every")
     (here / "gates.yaml").write_text("gates: [{measure: ndcg@10, at_least: 0.01}]\n")
-    (here / "bench.yaml").write_text("chunkers: [fixed:max_nws=400]\nretrievers: bm25\n")
+    (here / "bench.yaml").write_text("chunkers: [fixed:max_nws=400, ast:max_nws=400]\nretrievers: bm25\n")
     (here / "source.py").write_text("def one():\n    return 1\n")
     first = [(row["query_id"], row["topk"][0]["chunk_id"]) for row in read_rows(two_runs.ast / "retrieved.jsonl.gz")]
     gold = write_rows(here / "gold.jsonl", ({"query_id": query, "chunk_id": chunk} for query, chunk in first))

@@ -5,7 +5,7 @@ import shlex
 import click
 import pytest
 
-from repoeval_bench.cli import COMMANDS, app, examples
+from repoeval_bench.cli import COMMANDS, EXAMPLES, app
 from repoeval_bench.cli.group import CommandGroup
 from support.command import bench, python
 
@@ -15,7 +15,7 @@ GROUPS = {
     for name in app.list_commands(CONTEXT)
     if isinstance(group := app.get_command(CONTEXT, name), CommandGroup)
 }
-OF_THE_LIST = examples.LINES.splitlines()
+OF_THE_LIST = EXAMPLES.splitlines()
 OF_GROUPS = [f"{name} {line}" for name, group in GROUPS.items() for line in group.examples.splitlines()]
 LINES = [*OF_THE_LIST, *OF_GROUPS]
 FILES = (

@@ -1,13 +1,18 @@
-"""`list --help` names what there is to list."""
+"""`list` names what there is to choose from, and says what each name means."""
 
 import re
 
+import pytest
 from click.testing import CliRunner
 
 from repoeval_bench.cli import app
-from repoeval_bench.cli.listing import LISTS
+from repoeval_bench.cli.listing import LISTS, explanation
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, Measure
+from repoeval_bench.report.text import heading
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
+from support.command import bench, one_sentence
 
 
 def test_every_option_is_listed():
@@ -26,3 +31,75 @@ def test_help_names_every_list_in_whole_words():
     """On a narrow terminal too: a line ends between two names and not within one."""
     shown = CliRunner().invoke(app, ["list", "--help"], terminal_width=60).output
     assert set(LISTS) <= set(re.findall(r"\w+", shown))
+
+
+@pytest.mark.parametrize(
+    ("words", "pieces"),
+    [
+        ("chunkers ast", ["chunker ast: ", "  max_nws=1500", "  header=none"]),
+        ("chunkers exec", ["chunker exec:COMMAND"]),
+        ("chunkers ast:max_nws=800", ["chunker ast: "]),
+        ("relevance overlap", ["relevance overlap: shares at least one line"]),
+        ("relevance graded:iou", ["relevance graded:iou: gain = IoU"]),
+        ("relevance graded", ["relevance graded:iou", "relevance graded:levels"]),
+        ("relevance iou:0.5", ["relevance iou:T: shared lines over"]),
+        (
+            "protocols code-chunk",
+            ["note", "the gold ends with the first line to be written", "trlx and betty are left"],
+        ),
+        ("protocols body", ["relevant", "exclusion"]),
+        ("exclusions repocoder", ["exclusion repocoder: "]),
+        ("measures judged@10", ["measure judged@10: Share of the first 10"]),
+        ("measures nDCG@10", ["ndcg@10: ", "formula"]),
+        ("datasets api", ["level api: tokenizer codex; ", "tasks 1600; repositories 8"]),
+        ("retrievers hybrid", ["hybrid: ", "k0=60"]),
+        ("retrievers rerank:minilm", ["retriever rerank:RERANKER", "reranker "]),
+        ("embedders openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "base_url"]),
+        ("embedders minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
+        ("facts is_method", ["fact is_method: whether that function is a method"]),
+    ],
+)
+def test_a_name_is_explained(words, pieces):
+    """An explanation says what a name is, and what it means."""
+    text = explanation(*words.split())
+    assert [piece for piece in pieces if piece not in text] == []
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_whatever_a_list_prints_is_explained(kind):
+    """Every name in the first column, as it is printed there, and every other name of a measure."""
+    table = LISTS[kind]()
+    columns = [i for i, column in enumerate(table.columns) if i == 0 or column.name == "also"]
+    names = [name for row in table.rows for i in columns for name in str(row.cells[i]).split(", ") if name]
+    assert len(names) >= (1 if kind == "packs" else 3)
+    assert all(explanation(kind, name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("measures", "ndgc@10", "did you mean 'ndcg'"),
+        ("measures", "lines1500", "did you mean 'line_recall@1500'?"),
+        ("measures", "ndcg(gian=exp)@5", "did you mean 'gain'"),
+        ("exclusions", "repocodr", "did you mean 'repocoder'"),
+        ("chunkers", "chonky", "did you mean 'chonkie'"),
+        ("chunkers", "ast:xyz", "chunker ast takes no name"),
+        ("protocols", "xyzzy", "unknown protocol 'xyzzy'"),
+        ("packs", "native", "unknown pack 'native'"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(kind, name, message):
+    with pytest.raises(UsageError) as error:
+        explanation(kind, name)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("measure", [*EVAL_MEASURES, *DEFINITION_MEASURES])
+def test_the_headings_of_tables_are_explained(measure):
+    """A measure is explained, and asked for, by the name that tables give it."""
+    assert explanation("measures", heading(measure)).startswith(f"{measure}: ")
+    assert str(Measure.parse(heading(measure))) == measure
+
+
+def test_the_removed_command_names_its_replacement():
+    assert "explain was removed; write list KIND NAME, such as list chunkers ast" in one_sentence(bench("explain"), 2)

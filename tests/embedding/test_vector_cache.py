@@ -134,24 +134,6 @@ def test_reading_waits_for_no_writer(tmp_path):
             cache.write({bytes([1]) * 32: b"value"}, "tokens", "{}")
 
 
-def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
-    """Another process removes entries between the look and the reading: the run goes on, with the right vectors."""
-    encoder = CountingEncoder()
-    embedder = CachedEmbedder(encoder, cache)
-    expected = embedder.encode(["a", "bb"], "document")
-    read, removed = cache.read, []
-
-    def remove_first(keys):
-        if not removed:
-            change(cache.folder, "DELETE FROM Cache")
-            removed.append(True)
-        return read(keys)
-
-    cache.read = remove_first
-    assert np.array_equal(embedder.encode(["a", "bb"], "document"), expected)
-    assert encoder.encoded == ["a", "bb", "a", "bb"]
-
-
 def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
     """An entry that diskcache would unpickle is not unpickled: no code in it runs."""
     marker = tmp_path / "ran"

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from support.command import bench, bench_process, one_sentence, start
+from support.command import bench, one_sentence, start
 from support.minirepo import build_mirror
 
 
@@ -33,7 +33,7 @@ def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
 
 
 def test_an_interrupted_command_says_whether_it_goes_on(tmp_path):
-    """Only one that keeps what it computed promises that the next call finds it: not `chunker show`, below."""
+    """Only one that keeps what it computed promises that the next call finds it: as `eval`."""
     cutter = "import os, signal\ndef cut(file):\n    os.kill(os.getpid(), signal.SIGINT)\n    return []\n"
     (tmp_path / "cutter.py").write_text(cutter)
     build_mirror(tmp_path / "mirror")
@@ -41,37 +41,3 @@ def test_an_interrupted_command_says_whether_it_goes_on(tmp_path):
     done = bench(*words, cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=first_on_the_path(tmp_path))
     said = "error: interrupted; what was finished is kept, so run the same command again"
     assert one_sentence(done, 130) == said
-
-
-@pytest.mark.parametrize(
-    ("at_import", "at_cut"),
-    [
-        ("try:\n    press()\nexcept BaseException:\n    pass\n", ""),
-        ("", "weakref.finalize(Thing(), press)"),
-        ("class Thing:\n    def __del__(self):\n        press()\n", "Thing()"),
-    ],
-    ids=["import", "finalizer", "del"],
-)
-def test_ctrl_c_is_not_lost_where_exceptions_are(tmp_path, at_import, at_cut):
-    """As in the start of a module written in C, here by one that catches all there is; and where Python ignores them."""
-    pressing = "def press():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(0.1)\n"
-    (tmp_path / "swallowing.py").write_text(
-        f"import os, signal, time, weakref\nclass Thing:\n    pass\n{pressing}{at_import}"
-        f"def cut(file):\n    {at_cut}\n    return []\n"
-    )
-    (tmp_path / "a.py").write_text("x = 1\n")
-    places = {"cwd": tmp_path, "home": tmp_path / "home", "PYTHONPATH": first_on_the_path(tmp_path)}
-    done = bench("chunker", "show", "a.py", "-c", "py:swallowing:cut", **places)
-    assert one_sentence(done, 130) == "error: interrupted"
-
-
-def test_a_second_ctrl_c_ends_the_command_without_a_traceback(tmp_path):
-    """It comes after the sentence, while Python ends: the process dies of it, as any program does."""
-    press = "os.kill(os.getpid(), signal.SIGINT)"
-    (tmp_path / "twice.py").write_text(
-        f"import atexit, os, signal\ndef cut(file):\n    atexit.register(lambda: {press})\n    {press}\n"
-    )
-    (tmp_path / "a.py").write_text("x = 1\n")
-    where = {"cwd": tmp_path, "home": tmp_path / "home", "PYTHONPATH": first_on_the_path(tmp_path)}
-    done = bench_process("chunker", "show", "a.py", "-c", "py:twice:cut", **where)
-    assert (done.code, done.out, done.err) == (-signal.SIGINT, "", "error: interrupted\n")

@@ -47,12 +47,14 @@ def test_an_embedder_and_a_reranker_from_outside(run):
 
 
 def test_plug_ins_are_listed_with_their_package_and_explained(run):
-    """`list` and `explain` read the registry."""
+    """`list` reads the registry."""
     listed = bench("list", "retrievers", COLUMNS="200").out
     assert "words" in listed
     assert "(from my-parts 1.0)" in listed
-    assert "retriever words: Chunks that share the most words with the query." in bench("explain", "words").out
-    assert "Whether a relevant chunk is among the first k." in bench("explain", "found_at").out
+    assert (
+        "retriever words: Chunks that share the most words with the query." in bench("list", "retrievers", "words").out
+    )
+    assert "Whether a relevant chunk is among the first k." in bench("list", "measures", "found_at").out
 
 
 def test_a_folder_of_ones_own_named_chunkers_is_not_taken_for_ours(tmp_path):

@@ -1,17 +1,15 @@
 """The head of the report: the runs best first, with their differences to the best, and what a query reads."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.report.html.tables import segments
 from repoeval_bench.report.run_ranking import ranking
-from repoeval_bench.report.verdict import advice, verdict
+from repoeval_bench.report.verdict import verdict
 from support.runs import write_run, write_runs
 
 FILES = [f"f{i // 2}" for i in range(80)]
@@ -67,23 +65,6 @@ def test_one_run_has_no_plot_of_differences(stored_runs):
     assert 'id="ranking-plot"' not in page
     (row,) = ranking(page_runs(stored_runs[:1]), verdict(stored_runs[:1]).record).rows
     assert (row.difference, row.outcome, row.cost) == (None, "", 1000.0)
-
-
-def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(stored_runs):
-    """A winner is chosen; where others may be as good they are named, and of many the number."""
-    names = {run.run_id: name for run, name in zip(stored_runs, NAMES, strict=True)}
-    winner = advice(verdict(stored_runs[:2]).record, names)
-    assert winner.startswith("Choose c: ")
-    close = verdict(stored_runs[1:]).record
-    assert close.result is Result.NOT_SIGNIFICANT
-    for result in (close, verdict(stored_runs).record):
-        said = advice(result, names)
-        assert not said.startswith("Choose")
-        assert " c is first" in said
-        assert " d may be as good" in said
-        assert " b " not in said
-    many = replace(close, others=close.others * 9)
-    assert "all 9 others may be as good" in advice(many, names)
 
 
 @pytest.mark.slow

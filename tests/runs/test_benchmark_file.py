@@ -99,7 +99,7 @@ MANY = [f"x{i}" for i in range(99)]
     ("text", "message"),
     [
         ("- ast", "keys with values were expected"),
-        ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: 'k' is given twice"),
+        ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: not valid YAML ('k' is given twice"),
         ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
         ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in"),
         ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),

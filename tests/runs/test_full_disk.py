@@ -10,7 +10,6 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
 from support.disks import tmpfs
 from support.folders import content
@@ -65,14 +64,6 @@ def test_a_disk_that_fills_up_fails_its_runs_and_keeps_no_half_of_one(places, di
     runs_of(jobs_of(places, disk / "out", executor))
     runs_of(jobs_of(places, tmp_path / "alone"))
     assert content(disk / "out") == content(tmp_path / "alone")
-
-
-def test_a_full_disk_takes_no_run_from_elsewhere(places, disk, tmp_path):
-    """The copy is one sentence, and nothing of it is left."""
-    (stored, *_) = runs_of(jobs_of(places, tmp_path / "out"))
-    with pytest.raises(ResultError, match=r"the results folder .*ours cannot be written \(No space left on device\)"):
-        results_at(disk / "ours").copy(stored.folder)
-    assert not list(disk.glob("ours/*"))
 
 
 def test_a_full_disk_under_the_vector_cache_fails_its_runs_alone(places, disk, tmp_path):

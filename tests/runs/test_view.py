@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import MetricError, ResultError
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.provenance import versions
 from repoeval_bench.runs.records import CodeState, Means, TimeRow
 from repoeval_bench.runs.view import RunView, current_run
@@ -129,17 +128,6 @@ def test_a_log_from_elsewhere_may_lack_queries(tmp_path):
     path = run.folder / "retrieved.jsonl.gz"
     write_rows(path, read_rows(path)[:1])
     assert run.ranked_ids() == {"q000000": ("c",)}
-
-
-def test_a_bomb_of_judgements_is_one_sentence(run, monkeypatch):
-    """It is unpacked up to the bound and not further, by every reader of it."""
-    monkeypatch.setattr(json_reader, "MOST_OF_A_TEXT", 1 << 21)
-    write_text(run.folder / "qrels.trec.gz", "\n" * (1 << 23))
-    says = r"qrels.trec.gz is broken \(the file has more than 2,097,152 bytes\)"
-    with pytest.raises(ResultError, match=rf"{says}; run the"):
-        run.text("qrels.trec.gz")
-    with pytest.raises(MetricError, match=says):
-        run.qrels()
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl.gz", "retrieved.jsonl.gz"])

@@ -39,7 +39,7 @@ class Killer(threading.Thread):
     """Kills one of the `victims` (with `every`, all of them) at random moments, `KILLS` times while the context lasts.
 
     With `done`, before every second kill something more must be done. A job that has stored its run and is killed before
-    it has said so has done something too: it loses its worker at most three times, of the five that make it fail.
+    it has said so has done something too.
     """
 
     def __init__(

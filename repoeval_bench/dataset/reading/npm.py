@@ -21,6 +21,9 @@ from repoeval_bench.dataset.reading.origin import Origin, checked_hash, of_archi
 from repoeval_bench.dataset.sources import SourceError
 from repoeval_bench.dataset.sources.index_client import TamperedError
 
+LONGEST = 1800.0
+"""The most seconds to fetch a package."""
+
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
 
 

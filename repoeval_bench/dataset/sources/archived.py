@@ -45,7 +45,7 @@ class SetManifest(BaseModel):
     def read(cls, path: Path, where: str) -> SetManifest:
         """Read a manifest; a DatasetError lists every field that is not as expected."""
         try:
-            return parse(read_document(path, MOST_OF_A_MANIFEST), cls, "file")
+            return parse(read_document(path), cls, "file")
         except (JsonFaultError, UnreadableError) as fault:
             faults = getattr(fault, "faults", [str(fault)])
             raise DatasetError(f"{where} is not a manifest of a data set: {'; '.join(faults)}") from fault

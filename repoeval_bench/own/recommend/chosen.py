@@ -99,7 +99,7 @@ def read_chosen(path: Path) -> ChosenSetting:
         content = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} is not TOML ({error}); {_WAY_OUT}") from error
-    chosen = Document(path, content, {}, ()).read(ChosenSetting)
+    chosen = Document(path, content, {}).read(ChosenSetting)
     if chosen.spec == chosen.opponent:
         raise UsageError(f"{path}: spec and opponent are both {chosen.spec}; name another opponent")
     return chosen

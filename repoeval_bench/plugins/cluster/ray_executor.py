@@ -25,7 +25,6 @@ import numpy as np
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
@@ -173,7 +172,7 @@ def _absolute_script() -> Iterator[None]:
 def _check_answers(address: str) -> None:
     """Raise an OSError if nothing listens at `host:port`; Ray itself would wait ten minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if is_whole(port):
+    if port.isdecimal():
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 

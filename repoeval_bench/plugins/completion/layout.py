@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
@@ -91,9 +90,8 @@ def count_tokens(text: str) -> int:
     return len(tokens_of(text.replace(_RULER, "-")))
 
 
-@lru_cache(maxsize=32_768)
 def _block(path: str, text: str, comment: str) -> tuple[str, int]:
-    """Return a fragment as comments, and its tokens; cached, because queries of a repository share chunks."""
+    """Return a fragment as comments, and its tokens."""
     block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), comment)
     return block, count_tokens(block)
 

@@ -6,19 +6,18 @@ Each distinct request is sent only once: every answer is cached when it arrives,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 from pydantic import BaseModel, Field
 
-from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, no_pause, server_address
+from repoeval_bench.core.api_server import Api, ApiServer, answers, check_no_key, server_address
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.fields import Doc, options_of, read_options
 from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.request_pool import Again, RequestPool
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
@@ -32,9 +31,6 @@ INSTRUCTION = (
     "and nothing that is already there. Keep the indentation. Stop where the function, statement or line is complete."
 )
 """The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id."""
-
-ANSWER_BYTES = 4 * 2**20
-"""The largest answer, in bytes."""
 
 
 class Answer(BaseModel, strict=True, extra="ignore", frozen=True):
@@ -120,31 +116,28 @@ class Model:
 
 
 class CompletionServer:
-    """Ask one model, request by request; `clock` are the arguments for time of `ApiServer`."""
+    """Ask one model, request by request."""
 
-    def __init__(self, model: Model, **clock: Any) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
         api = Api(
             name="chat" if model.chat else "completions",
-            path="chat/completions" if model.chat else "completions",
+            resource=lambda client: client.chat.completions if model.chat else client.completions,
             error=CompletionError,
             resumption="what was answered so far is kept, run the same command again",
-            timeout_advice="timeout=SECONDS gives more, max_tokens=N asks for less",
-            refused=lambda *_: (
-                f"model {model.name!r} or a prompt",
-                "check model, base_url and api, or shorten the prompts with a smaller --budget",
-            ),
+            refused="the model or a prompt {}; check model, base_url and api, or shorten the prompts with a smaller "
+            "--budget",
         )
-        self._server = ApiServer(model.base_url, api, timeout=model.timeout, **clock)
+        self._server = ApiServer(model.base_url, api, timeout=model.timeout)
 
-    def ask(self, request: ModelRequest, again: Callable[[], None] = no_pause) -> Answer:
+    def ask(self, request: ModelRequest) -> Answer:
         """Return the model's answer; a CompletionError if there is none that can be used."""
-        content = self._server.post(self._body(request), _Content, most=ANSWER_BYTES, again=again)
+        content = self._server.post(_Content, **self._body(request))
         choice = content.choices[0]
         text = (choice.message.content if choice.message else None) if self._model.chat else choice.text
         if text is None:
             field = "message.content" if self._model.chat else "text"
-            raise self._server.refusal(f"its choices.0.{field}: it is missing")
+            raise self._server.unlike_api(f"its choices.0.{field}: it is missing")
         finish = (choice.finish_reason or "not stated")[:40]
         return Answer(text=text, finish=finish)
 
@@ -181,29 +174,21 @@ def answer_all(
     identity = json.dumps(model.identity, sort_keys=True)
     keys = {request: _key(identity, request) for request in distinct}
     with faults_as(CacheError, cache.folder, MEND):
-        answers = {
+        known = {
             request: parse(value, Answer)
             for request, value in zip(distinct, cache.read(keys.values()), strict=True)
             if value is not None
         }
-    missing = [request for request in distinct if request not in answers]
+    missing = [request for request in distinct if request not in known]
     if missing:
         server = CompletionServer(model)
-
-        def ask(request: ModelRequest, again: Again) -> tuple[ModelRequest, Answer]:
-            return request, server.ask(request, again)
-
-        # The cost of requests is not limited here.
-        pool = RequestPool[ModelRequest, tuple[ModelRequest, Answer]](
-            most=lambda _: 0.0, spent=lambda *_: 0.0, too_dear=lambda *_: CompletionError("")
-        )
         with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
-            for request, answer in pool.answers(missing, ask, concurrency):
+            for request, answer in answers(server.ask, missing, concurrency):
                 value = json.dumps(answer.model_dump()).encode()
                 cache.write({keys[request]: value}, "completion", identity)
-                answers[request] = answer
+                known[request] = answer
                 bar.update()
-    return answers, len(missing)
+    return known, len(missing)
 
 
 def _key(identity: str, request: ModelRequest) -> bytes:

@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def counts_as(self) -> tuple[str, ...]:
-        """What makes a cell another one: a measure of lines is the same under every relevance rule."""
+        """Its key: two cells of one key count once, as a measure of lines is the same under every relevance rule."""
         setting, measure = self.setting, self.comparison.measure
         protocol = setting.resolved_protocol()
         if measure.startswith(_OF_LINES):
@@ -67,11 +67,11 @@ def cells(runner: Runner, requests: Sequence[RunRequest]) -> Iterator[Cell]:
     members, seen = by_setting(requests), set[tuple[str, ...]]()
     for setting in runner.settings:
         runs = runner.run(setting)
-        made = [(str(request.chunker), run) for request, run in zip(members[setting], runs, strict=True) if run]
-        if len(made) < 2:
+        runs_by_name = [(str(request.chunker), run) for request, run in zip(members[setting], runs, strict=True) if run]
+        if len(runs_by_name) < 2:
             continue
-        comparisons = compare([run for _, run in made], measures=setting.measures)
-        pairs = list(combinations([name for name, _ in made], 2))
+        comparisons = compare([run for _, run in runs_by_name], measures=setting.measures)
+        pairs = list(combinations([name for name, _ in runs_by_name], 2))
         n = len(comparisons) // len(pairs)
         for index, comparison in enumerate(comparisons):
             against, chunker = pairs[index // n]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.records import Gold, log_faults, read_rows
@@ -71,7 +72,7 @@ def log_rows(
         )
 
 
-def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, object]:
+def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, Any]:
     if chunk_id not in places:
         raise ResultError(
             f"{path} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -82,54 +83,25 @@ def import_run(
     def rows() -> Iterator[LogRow]:
         return read_log(log, log_rows(log, places, depth))
 
-    read = _Log.read(rows(), names_chunks=corpus is None, places_chunks=files is not None)
+    read = _Log.read(rows(), cluster_by, names_chunks=corpus is None, places_chunks=files is not None)
     chunks = None if places is None else by_file(places.values())
     judgements = judge_log(read.shown, gold, chunks, read.unanswerable, cluster_by)
     known = judgements.known(read.rows.keys(), read.ids.keys(), gold, log, corpus=corpus is not None)
     lines = _lines(read, judgements, places or {}, files)
-    names = _resolved_measures(measures, lines, judgements)
-    inputs = [_digest(path) for path in (log, gold, corpus, timings) if path]
-    sources = {name: sha256_text(file.text) for name, file in lines.files.items()} if lines else {}
-    result = _Import(
+    imported = _Import(
+        path=log,
+        gold=gold,
         log=read,
         judgements=judgements,
-        groups=group(
-            judgements.gains,
-            judgements.names,
-            {query_id: names_of(row, cluster_by) for query_id, row in read.rows.items()},
-            with_files=len(judgements.files) == len(judgements.gains),
-            cluster_by=cluster_by,
-        ),
         lines=lines,
-        measures=names,
+        measures=_resolved_measures(measures, lines, judgements),
+        cluster_by=cluster_by,
         latencies=_latencies(timings),
         known=known,
-        source=ImportSource(log=log.name, gold=gold.name, gold_kind=judgements.kind, pooled=judgements.pooled),
-        gold_name=gold.stem,
-        gold_digest=_gold_digest(judgements, gold),
-        digest=short_hash(
-            json.dumps([inputs, bool(corpus), bool(timings), read.first.k_raw, names, cluster_by, sources])
-        ),
+        digests=[_digest(path) if path else None for path in (log, gold, corpus, timings)],
     )
-    # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
-    fields = Fields()
-    for _ in run_lines(result.rankings, read.first.system, fields):
-        pass
-    qrels, factor = format_qrels(judgements.gains, fields)
-    content = RunFiles(
-        manifest=result.manifest(created, factor),
-        metrics=result.metrics(),
-        queries=result.query_rows(),
-        timings=result.times(),
-        qrels=qrels,
-        # The log is read again: in memory it takes many times its bytes. Empty fields are left out.
-        log=(
-            jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})])
-            for row in rows()
-            if row.query_id in result.stored
-        ),
-    )
-    return RunView(write_folder(results / result.run_id, content))
+    # The log is read again for its rows: in memory they take many times their bytes.
+    return imported.store(results, created, rows())
 
 
 def _digest(path: Path) -> str:
@@ -139,14 +111,6 @@ def _digest(path: Path) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _gold_digest(judgements: Judgements, gold: Path) -> str:
-    """Hash what the gold says; of chunk ids in any format, and of places line by line, in any order."""
-    if judgements.kind == "chunks":
-        return short_hash(json.dumps(judgements.gains, sort_keys=True), 12)
-    lines = json_reader.read_text(gold).splitlines()
-    return short_hash(json.dumps(sorted(line.strip() for line in lines if line.strip())), 12)
 
 
 def _lines(
@@ -177,11 +141,33 @@ def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Log:
-    """A log read once."""
+class _Row:
+    """The part of a log's row that stays in memory, besides its ranking."""
 
-    rows: dict[str, LogRow]
-    """query_id -> its row, without rankings."""
+    names: dict[str, str]
+    facts: dict[str, Any]
+    query: str | None
+    as_of: str | None
+    latency_ms: dict[str, float]
+
+    @classmethod
+    def of(cls, row: LogRow, cluster_by: str | None, *, has_text: bool) -> Self:
+        """Take it from a row."""
+        return cls(
+            names=names_of(row, cluster_by),
+            facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
+            query=row.query if has_text else None,
+            as_of=row.as_of,
+            latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else {},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Log:
+    """A log read once; `first` is its first row."""
+
+    first: LogRow
+    rows: dict[str, _Row]
     rankings: dict[str, list[tuple[str, float]]]
     shown: dict[str, dict[str, Any]]
     """File -> chunk_id -> lines, of every chunk of any ranking; empty unless asked for."""
@@ -191,10 +177,11 @@ class _Log:
     """Those of chunks in any ranking, each kept once."""
 
     @classmethod
-    def read(cls, log: Iterator[LogRow], *, names_chunks: bool, places_chunks: bool) -> Self:
-        """Read the rows of a log."""
-        read = cls(rows={}, rankings={}, shown={}, places={}, ids={})
-        for row in log:
+    def read(cls, log: Iterator[LogRow], cluster_by: str | None, *, names_chunks: bool, places_chunks: bool) -> Self:
+        """Read the rows of a log, of which there is one at least."""
+        first = next(log)
+        read = cls(first=first, rows={}, rankings={}, shown={}, places={}, ids={})
+        for row in chain([first], log):
             for name in RANKINGS:
                 for entry in getattr(row, name) or ():
                     read.ids.setdefault(entry.chunk_id, entry.chunk_id)
@@ -203,53 +190,86 @@ class _Log:
                 add_place(read.places, entry)
             for file, chunks in places_of([row]).items() if names_chunks else ():
                 read.shown.setdefault(file, {}).update(chunks)
-            read.rows[row.query_id] = row.model_copy(update={"topk": [], "raw_topk": None, "original_topk": None})
+            read.rows[row.query_id] = _Row.of(row, cluster_by, has_text=places_chunks)
         return read
-
-    @property
-    def first(self) -> LogRow:
-        """The first row."""
-        return next(iter(self.rows.values()))
 
     @property
     def unanswerable(self) -> frozenset[str]:
         """The queries that are known to have no answer."""
-        return frozenset(query_id for query_id, row in self.rows.items() if row.no_answer)
+        return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Import:
     """A log beside its judgements, and the files of its run."""
 
+    path: Path
+    gold: Path
     log: _Log
     judgements: Judgements
-    groups: Groups
     lines: LineInputs | None
     measures: Sequence[str]
+    cluster_by: str | None
     latencies: Mapping[str, Mapping[str, float]]
     """Of the file beside the log: query_id -> step -> milliseconds."""
     known: int
     """The gold's files or chunk ids that log or corpus have."""
-    source: ImportSource
-    gold_name: str
-    gold_digest: str
-    digest: str
-    """The hash of everything that decides the run's numbers."""
+    digests: Sequence[str | None]
+    """The hashes of log, gold, corpus and timings."""
 
-    @property
-    def run_id(self) -> str:
-        """The id of the run."""
-        return f"imported-{self.gold_digest}_{slug(self.log.first.system)}-{self.digest[:8]}"
-
-    @property
-    def dataset(self) -> DatasetRecord:
-        """The gold as a data set."""
-        n = len(self.judgements.gains)
-        label = f"imported, {count(n, 'query')} · {self.gold_digest}"
-        return DatasetRecord(name=f"imported-{self.gold_name}", fingerprint=self.gold_digest, label=label, tasks=n)
+    def store(self, results: Path, created: str, rows: Iterator[LogRow]) -> RunView:
+        """Write the run into a folder of results; `rows` are those of the log."""
+        # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
+        fields = Fields()
+        for _ in run_lines(self.rankings, self.log.first.system, fields):
+            pass
+        qrels, factor = format_qrels(self.judgements.gains, fields)
+        content = RunFiles(
+            manifest=self.manifest(created, factor),
+            metrics=self.metrics(),
+            queries=self.query_rows(),
+            timings=self.times(),
+            qrels=qrels,
+            log=(
+                jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})])
+                for row in rows
+                if row.query_id in self.stored
+            ),
+        )
+        return RunView(write_folder(results / self.run_id, content))
 
     @cached_property
-    def stored(self) -> dict[str, LogRow]:
+    def run_id(self) -> str:
+        """The id of the run, over everything that decides its numbers."""
+        sources = {name: sha256_text(file.text) for name, file in self.lines.files.items()} if self.lines else {}
+        first = self.log.first
+        digest = short_hash(json.dumps([self.digests, first.k_raw, [*self.measures], self.cluster_by, sources]))
+        return f"imported-{self.dataset.fingerprint}_{slug(first.system)}-{digest[:8]}"
+
+    @cached_property
+    def dataset(self) -> DatasetRecord:
+        """The gold as a data set; its fingerprint is over chunk ids in any format, or over lines in any order."""
+        content: Any = self.judgements.gains
+        if self.judgements.kind != "chunks":
+            lines = json_reader.read_text(self.gold).splitlines()
+            content = sorted(line.strip() for line in lines if line.strip())
+        fingerprint, n = short_hash(json.dumps(content, sort_keys=True), 12), len(self.judgements.gains)
+        label = f"imported, {count(n, 'query')} · {fingerprint}"
+        return DatasetRecord(name=f"imported-{self.gold.stem}", fingerprint=fingerprint, label=label, tasks=n)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The repositories and clusters of the queries."""
+        return group(
+            self.judgements.gains,
+            self.judgements.names,
+            {query_id: row.names for query_id, row in self.log.rows.items()},
+            with_files=len(self.judgements.files) == len(self.judgements.gains),
+            cluster_by=self.cluster_by,
+        )
+
+    @cached_property
+    def stored(self) -> dict[str, _Row]:
         """The rows of the log that are stored: those of queries with gold or without an answer."""
         unanswerable = self.log.unanswerable
         return {q: row for q, row in self.log.rows.items() if q in self.judgements.gains or q in unanswerable}
@@ -329,7 +349,12 @@ class _Import:
             schema=SCHEMA,
             run_id=self.run_id,
             created=created,
-            imported=self.source,
+            imported=ImportSource(
+                log=self.path.name,
+                gold=self.gold.name,
+                gold_kind=self.judgements.kind,
+                pooled=self.judgements.pooled,
+            ),
             dataset=self.dataset,
             counts=self.counts,
             qrels_gain_factor=gain_factor,
@@ -343,8 +368,6 @@ class _Import:
         """The rows of per_query.jsonl.gz."""
         _, values = self._scored
         for i, (query_id, gains) in enumerate(self.judgements.gains.items()):
-            row = self.log.rows.get(query_id)
-            facts = row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True) if row else {}
             yield QueryRow(
                 query_id=query_id,
                 repo=self.groups.repositories.get(query_id),
@@ -352,7 +375,7 @@ class _Import:
                 cluster=self.groups.clusters.get(query_id),
                 cluster_by=self.groups.cluster_by,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
-                facts=facts,
+                facts=self.log.rows[query_id].facts if query_id in self.log.rows else {},
                 measures={name: column[i] for name, column in values.items()},
             )
 
@@ -360,8 +383,7 @@ class _Import:
         """The rows of timings.jsonl; times of the log take precedence over those beside it."""
         rows = []
         for query_id, row in self.stored.items():
-            own = row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else {}
-            if latency := {**self.latencies.get(query_id, {}), **own}:
+            if latency := {**self.latencies.get(query_id, {}), **row.latency_ms}:
                 rows.append(TimeRow(query_id=query_id, latency_ms=latency))
         return rows
 

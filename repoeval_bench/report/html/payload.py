@@ -41,7 +41,7 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
         queries.append(query)
     missed = {query["id"] for query in queries if not all(any(hit[3] for hit in top) for top in query["top"])}
     bm25_hits = [
-        peer and {query_id: _top(peer, query_id) for query_id in sorted(missed) if query_id in peer.log}
+        {query_id: _top(peer, query_id) for query_id in sorted(missed) if query_id in peer.log} if peer else None
         for peer in bm25
     ]
     return {

@@ -7,6 +7,8 @@ script.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.core.extras import require
+from repoeval_bench.core.visible import visible
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_columns
-from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.payload import payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
-    differences_note,
     origin_table,
     page_table,
     score_columns,
     segments,
 )
-from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
+from repoeval_bench.report.plots import Figure, css, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_command import run_command
@@ -42,19 +44,27 @@ from repoeval_bench.report.run_ranking import (
 )
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
-from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
+from repoeval_bench.report.verdict import WordedVerdict, verdict
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from repoeval_bench.analysis.evidence import Recommendation
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.records import Manifest
     from repoeval_bench.runs.view import RunView
 
+TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
+
+
+def check_page(what: str = "the page") -> None:
+    """Raise a UsageError if the packages for pages are not installed."""
+    require(what, "jinja2", "matplotlib")
 
 
 # Longer than 60 lines: each name of the template has its line.
@@ -67,6 +77,8 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
     check_page()
+    from markupsafe import Markup
+
     runs = page_runs(stored)
     labels = {run_id: label for label, run_id in answer.evidence[0].runs.items()} if answer else {}
     runs = [replace(run, short=labels.get(run.stored.run_id, run.short)) for run in runs]
@@ -75,10 +87,9 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
-    code, digest = script(SCRIPTS)
+    code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
-    by_id = {run.stored.run_id: run.short for run in runs}
     differences = worded.record.differences
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
@@ -91,63 +102,69 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     def short_name(difference: Comparison) -> str:
         return runs[names[difference.treatment]].short
 
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
-            kind=kind,
-            shared_chunker=_shared_chunker(runs),
-            dataset=answer.data if answer else metrics.dataset.label,
-            protocol=" and ".join(dict.fromkeys(one.protocol for one in answer.evidence))
-            if answer
-            else metrics.protocol,
-            over=f"{metrics.headline} mean over {_over(runs[0])}",
-            runs=runs,
-            verdict=worded,
-            verdict_text="" if answer else worded.text,
-            advice=answer_lines(answer)[0] if answer else advice(worded.record, by_id),
-            evidence=answer_lines(answer)[1:] if answer else (),
-            setups=setups_to_paste(answer) if answer else (),
-            questions=[evidence_name(question) for question in answer.evidence] if answer else (),
-            ranking=shown_ranks,
-            ranking_table=page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
-            more_rows=page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
-            plot=_ranking_plot(worded, shown_ranks, stored),
-            scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
-            flipped=flipped_units(runs[0].scores.cluster_kind),
-            differences=page_table(
-                table_of(
-                    [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
-                    differences,
-                    "page",
-                ),
-                [names[difference.treatment] for difference in differences],
-            )
-            if differences
-            else None,
-            differences_note=differences_note(differences, len(runs)) if differences else "",
-            charts=[_chart(figure) for figure in figures(stored)],
-            measure_title=heading(measure),
-            segments=page_table(segment_table, one_scale=True),
-            warnings=warnings,
-            segment_mean="queries" if metrics.headline == "micro" else "repositories",
-            cannot_show=_cannot_show(runs),
-            no_bm25=_no_bm25(runs, bm25),
-            commands=[
-                *dict.fromkeys(map(run_command, stored)),
-                shlex.join(_report_command(() if answer else stored, () if answer else bm25, output)),
-            ],
-            skipped=[*dict.fromkeys(file for run in stored for file in _left_out(run.manifest))],
-            origin=page_table(origin_table(runs)),
-            characters_note=CHARACTERS_NOTE.capitalize(),
-            version=version("repoeval-bench"),
-            style=style(_run_colours(stored)),
-            script=code,
-            script_hash=digest,
-            data=payload(runs, bm25, shown),
+    return _template().render(
+        title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
+        kind=kind,
+        shared_chunker=_shared_chunker(runs),
+        dataset=answer.data if answer else metrics.dataset.label,
+        protocol=" and ".join(dict.fromkeys(one.protocol for one in answer.evidence)) if answer else metrics.protocol,
+        over=f"{metrics.headline} mean over {_over(runs[0])}",
+        runs=runs,
+        verdict=worded,
+        advice=answer_lines(answer)[0] if answer else worded.text,
+        evidence=answer_lines(answer)[1:] if answer else (),
+        setups=setups_to_paste(answer) if answer else (),
+        questions=[evidence_name(question) for question in answer.evidence] if answer else (),
+        ranking=shown_ranks,
+        ranking_table=page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
+        more_rows=page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
+        plot=_ranking_plot(worded, shown_ranks, stored),
+        scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
+        flipped=flipped_units(runs[0].scores.cluster_kind),
+        differences=page_table(
+            table_of(
+                [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
+                differences,
+                "page",
+            ),
+            [names[difference.treatment] for difference in differences],
         )
+        if differences
+        else None,
+        charts=[_chart(figure) for figure in figures(stored)],
+        measure_title=heading(measure),
+        segments=page_table(segment_table, one_scale=True),
+        warnings=warnings,
+        segment_mean="queries" if metrics.headline == "micro" else "repositories",
+        cannot_show=_cannot_show(runs),
+        no_bm25=_no_bm25(runs, bm25),
+        commands=[
+            *dict.fromkeys(map(run_command, stored)),
+            shlex.join(_report_command(() if answer else stored, () if answer else bm25, output)),
+        ],
+        skipped=[*dict.fromkeys(file for run in stored for file in _left_out(run.manifest))],
+        origin=page_table(origin_table(runs)),
+        characters_note=CHARACTERS_NOTE.capitalize(),
+        version=version("repoeval-bench"),
+        style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
+        script=Markup(code),  # noqa: S704 - ours
+        script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+        data=payload(runs, bm25, shown),
     )
+
+
+def _template() -> Template:
+    """The page's template, which escapes everything it is given, and fails on a missing value."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        # HTML must not hold control characters; Markup is left as it is.
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    ).get_template("report.html")
 
 
 def _beside(run: PageRun) -> PageRun | None:

@@ -11,16 +11,13 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.means import headline_means, search_time
 from repoeval_bench.analysis.segments import heterogeneity, segment_differences, segment_means, segment_names, split
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
-from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.report.comparison import families
 from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
-from repoeval_bench.report.text import COUNTS, cluster_count, heading, interval, printable
+from repoeval_bench.report.text import COUNTS, heading, interval, printable
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.report.html.runs import PageRun
     from repoeval_bench.runs.view import RunView
 
@@ -230,14 +227,3 @@ def _origin(run: RunView) -> dict[str, str]:
         **{COUNTS.get(name, name): f"{value:,}" for name, value in counts.items() if isinstance(value, int)},
         **{name: str(version) for name, version in manifest.versions.items()},
     }
-
-
-def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
-    """Say how differences were tested."""
-    first = differences[0]
-    picked = ", so p is valid although the best was picked from these runs" if n_runs > 2 else ""
-    return (
-        f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}. "
-        'Intervals are not adjusted. "Not significant" does not mean equal.'
-    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
 
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import write_named
@@ -18,9 +18,6 @@ from repoeval_bench.report.text import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-SVG = "http://www.w3.org/2000/svg"
-XLINK = "http://www.w3.org/1999/xlink"
 
 WIDTH = 5.2
 """Inches: narrow, so that text of 9 points is still read where a telephone shows the whole width."""
@@ -100,56 +97,26 @@ def svg(figure: Figure, *, themed: bool = False) -> str:
     It refers to nothing outside itself, its ids begin with the figure's name, text is text, and a screen reader is
     given title and description.
     """
-    ET.register_namespace("", SVG)
-    root = ET.fromstring(_saved(figure, "svg"))  # noqa: S314 - matplotlib wrote it a moment ago
-    for parent in list(root.iter()):
-        for child in list(parent):
-            # Its style sheet would reach every element of the page it is inlined in.
-            if child.tag in {f"{{{SVG}}}metadata", f"{{{SVG}}}style"}:
-                parent.remove(child)
-    _rename_ids(root, figure.name)
-    for element in root.iter():
-        for key, value in element.attrib.items():
-            element.set(key, _short(value, themed=themed))
-    for text in root.iter(f"{{{SVG}}}text"):
-        text.set("style", re.sub(r"'DejaVu Sans'[^;]*", "system-ui, 'DejaVu Sans', sans-serif", text.get("style", "")))
-    _, _, width, height = root.get("viewBox", "0 0 1 1").split()
-    root.attrib.pop("version", None)
-    root.set("width", width)
-    root.set("height", height)
-    root.set("stroke-linejoin", "round")
-    root.set("role", "img")
-    root.set("aria-labelledby", f"{figure.name}-title {figure.name}-desc")
-    for position, (tag, content) in enumerate((("title", figure.title), ("desc", figure.description))):
-        element = ET.Element(f"{{{SVG}}}{tag}", {"id": f"{figure.name}-{tag}"})
-        element.text = content
-        root.insert(position, element)
-    return ET.tostring(root, encoding="unicode")
+    text = _saved(figure, "svg").decode()
+    # Its style sheet would reach every element of the page it is inlined in.
+    text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r' xmlns:xlink="[^"]*"| version="[^"]*"', "", text).replace("xlink:href", "href")
+    used = {name: f"{figure.name}-{i}" for i, name in enumerate(dict.fromkeys(re.findall(r'(?:"|\()#([\w-]+)', text)))}
+    text = re.sub(r' id="([^"]*)"', lambda match: f' id="{used[match[1]]}"' if match[1] in used else "", text)
+    text = re.sub(r'((?:"|\()#)([\w-]+)', lambda match: match[1] + used.get(match[2], match[2]), text)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _short, tag[0]), text)  # not in names
+    text = re.sub(r'="([\d.]+)pt"', r'="\1"', text)
+    text = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, 'DejaVu Sans', sans-serif", text)
+    if themed:
+        for variable, (light, _) in VARIABLES.items():
+            text = text.replace(light, f"var({variable}, {light})")
+    said = "".join(
+        f'<{tag} id="{figure.name}-{tag}">{escape(words)}</{tag}>'
+        for tag, words in (("title", figure.title), ("desc", figure.description))
+    )
+    labels = f' stroke-linejoin="round" role="img" aria-labelledby="{figure.name}-title {figure.name}-desc">'
+    return text.replace(">", labels + said, 1)
 
 
-def _rename_ids(root: ET.Element, name: str) -> None:
-    """Only ids that are referred to stay, numbered after the figure's name; `href` needs no namespace."""
-    link = f"{{{XLINK}}}href"
-    used: dict[str, str] = {}
-    for element in root.iter():
-        for value in (element.attrib.get(link, ""), element.attrib.get("clip-path", "")):
-            if match := re.search(r"#([^)]+)", value):
-                used.setdefault(match[1], f"{name}-{len(used)}")
-    for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own in used:
-            element.set("id", used[own])
-        if target := element.attrib.pop(link, None):
-            element.set("href", "#" + used[target.removeprefix("#")])
-        if clip := element.get("clip-path"):
-            element.set("clip-path", re.sub(r"#([^)]+)", lambda match: "#" + used[match[1]], clip))
-
-
-def _short(value: str, *, themed: bool) -> str:
-    value = re.sub(r"-?\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), value)
-    value = " ".join(value.split())
-    if not themed:
-        return value
-    for variable, (light, _) in VARIABLES.items():
-        value = value.replace(light, f"var({variable}, {light})")
-    return value
+def _short(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

@@ -302,4 +302,4 @@ def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     assert json.loads(one.out)["protocol"] == "body"
     # A run is checked against the pack that it names.
     checked = bench("verify", json.loads(one.out)["run_id"], "--out", tmp_path / "runs", home=tmp_path / "home")
-    assert "is what it claims" in checked.out, checked.err
+    assert "is the same when it is run again" in checked.out, checked.err

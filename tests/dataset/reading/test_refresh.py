@@ -21,7 +21,6 @@ from refresh_pack import (
     PERMISSIVE,
     LeftOutError,
     Recipe,
-    RefreshRequest,
     choose_packages,
     examined,
     in_order,
@@ -33,7 +32,6 @@ from refresh_pack import (
 MIT = "License-Expression: MIT"
 DAYS = ["2025-08-01", "2025-08-02", "2025-09-01"]
 LEAST = {"lines": [10, 200], "files": 2, "functions": 2, "documented": 1, "upload_days": 2}
-ASKED = RefreshRequest(pack="small", version="2026-01", before="2025-12-01")
 
 
 def recipe_of(**more):
@@ -135,7 +133,7 @@ def test_each_list_is_gone_through_in_the_order_of_its_hash(publish, notices):
     for name in names:
         publish(name, licence="License-Expression: GPL-3.0-only" if name == order[0] else MIT)
     with open_registry("pypi") as registry:
-        taken = list(choose_packages(recipe_of(domains={"all": names}), ASKED, registry))
+        taken = list(choose_packages(recipe_of(domains={"all": names}), "2026-01", "2025-12-01", registry))
     assert [package.name for package in taken] == order[1:3]
     assert f"left out {order[0]}: its licence is GPL-3.0-only" in notices
 
@@ -161,29 +159,20 @@ def test_an_edition_of_ones_own_is_a_source(own_recipe, tmp_path, capsys):
     assert whole.is_whole
     assert {task.repo for task in whole.tasks} <= {"one-3.0", "two-3.0"}
     older = tmp_path / "older"
-    refresh_pack(RefreshRequest(pack=str(own_recipe), version="2026-01", before=DAYS[1]), older)
+    refresh_pack(read_recipe(str(own_recipe)), "2026-01", DAYS[1], older)
     assert set(load_benchmark(older, home=home).files) == {"one-1.0", "two-1.0"}
     assert main(arguments) == 2  # the folder is there
 
 
 def test_too_few_packages_are_one_sentence_and_nothing_is_written(own_recipe, tmp_path):
     with pytest.raises(DatasetError, match="all has 0 of 2 packages; add names to the recipe of small"):
-        refresh_pack(RefreshRequest(pack=str(own_recipe), version="2026-01", before="2020-01-01"), tmp_path / "facts")
+        refresh_pack(read_recipe(str(own_recipe)), "2026-01", "2020-01-01", tmp_path / "facts")
     assert not (tmp_path / "facts").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"version": "next"}, "edition 'next' is not a year and a month"),
-        ({"before": "1.6.2027"}, "'1.6.2027' is not a day"),
-        ({"pack": "pypi-44"}, "unknown pack 'pypi-44'; did you mean 'pypi-40'"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused_before_anything_is_looked_up(tmp_path, options, says):
-    request = {"pack": "pypi-40", "version": "2027-06", "before": "2027-06-01"} | options
-    with pytest.raises(UsageError, match=says):
-        refresh_pack(RefreshRequest(**request), tmp_path / "facts")
+def test_an_unknown_pack_is_refused():
+    with pytest.raises(UsageError, match="unknown pack 'pypi-44'; did you mean 'pypi-40'"):
+        read_recipe("pypi-44")
 
 
 def test_all_mistakes_of_a_recipe_are_said_at_once(tmp_path):

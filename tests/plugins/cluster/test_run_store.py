@@ -279,6 +279,6 @@ def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, message,
 def test_a_url_is_not_a_file_or_folder_of_this_machine(tmp_path, monkeypatch):
     """Whatever a command writes beside its runs is written here, and no folder `s3:` is made for it."""
     monkeypatch.chdir(tmp_path)
-    for words in (("lab", "reproduce", "--out"), ("report", "-o"), ("lab", "leaderboard", "--site")):
+    for words in (("lab", "reproduce", "--out"), ("report", "-o"), ("lab", "leaderboard", "-o")):
         assert "s3://bucket/x is a URL; give a " in one_sentence(bench(*words, "s3://bucket/x"), 2)
     assert list(tmp_path.iterdir()) == []

@@ -86,7 +86,7 @@ def converted(tmp_path, name, file, *options):
 
 @pytest.mark.parametrize("folder", [False, True])
 def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folder):
-    """Secondary answers have half the gain and are not asked for; whole files are apart; no answer is counted."""
+    """Secondary answers have half the gain and are not query for; whole files are apart; no answer is counted."""
     (tmp_path / "in").mkdir()
     file = write(tmp_path / "in" / "tool.json", SEMBLE)
     printed, out = converted(tmp_path, "semble", file.parent if folder else file)
@@ -98,8 +98,8 @@ def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folde
     (whole,) = read_rows(out / FILE_GOLD)
     assert (whole["query_id"], whole["file"], "start_line" in whole) == ("tool/2", "tool/src/spans.py", False)
     place = {"file": "tool/src/spans.py", "start_line": 3, "end_line": 4}
-    asked = {"id": "tool/1", "query": "how spans are joined", "places": [place], "strict": False}
-    assert read_rows(out / QUESTIONS) == [asked]
+    query = {"id": "tool/1", "query": "how spans are joined", "places": [place], "strict": False}
+    assert read_rows(out / QUESTIONS) == [query]
     of_files = {"id": "tool/2", "query": "Span", "places": [{"file": "tool/src/spans.py"}], "strict": False}
     assert read_rows(out / FILE_QUESTIONS) == [of_files]
     assert "1 question with whole files as answers, blind to chunking" in printed
@@ -143,8 +143,8 @@ def test_questions_are_asked_of_the_code_that_they_are_about(tmp_path):
 
 
 @pytest.fixture
-def elsewhere(tmp_path):
-    """Annotations of two repositories in three files: one answer in no code, one beyond its file, one elsewhere."""
+def scattered(tmp_path):
+    """Annotations of two repositories in three files: one answer in no code, one beyond its file, one scattered."""
     rows = [
         {"query": "joins", "relevant": [*places(("src/spans.py", 3, 4)), *places(("docs/spans.md", 1, 2))]},
         {"query": "too far", "relevant": places(("src/spans.py", 3, 400))},
@@ -158,9 +158,9 @@ def elsewhere(tmp_path):
     return tmp_path / "in"
 
 
-def test_answers_that_the_source_lacks_are_counted(tmp_path, elsewhere, notices):
-    """Files of one repository have one sequence of ids; what a checkout has is asked, the rest is said."""
-    _, out = converted(tmp_path, "semble", elsewhere)
+def test_answers_that_the_source_lacks_are_counted(tmp_path, scattered, notices):
+    """Files of one repository have one sequence of ids; what a checkout has is query, the rest is said."""
+    _, out = converted(tmp_path, "semble", scattered)
     benchmark = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS)
     assert [(task.task_id, len(task.places)) for task in benchmark.tasks] == [("tool/3", 1)]
     assert benchmark.whole_tasks == 3
@@ -171,14 +171,14 @@ def test_answers_that_the_source_lacks_are_counted(tmp_path, elsewhere, notices)
     assert "blind to chunking: 1 of 1" in " ".join(notices)
 
 
-def test_a_strict_conversion_refuses_them(tmp_path, elsewhere):
-    _, out = converted(tmp_path, "semble", elsewhere, "--strict")
+def test_a_strict_conversion_refuses_them(tmp_path, scattered):
+    _, out = converted(tmp_path, "semble", scattered, "--strict")
     with pytest.raises(UsageError, match="3 mistakes in"):
         load_benchmark(tmp_path / "tool", questions=out / QUESTIONS)
 
 
-def test_a_source_with_none_of_the_answers_is_refused(tmp_path, elsewhere):
-    _, out = converted(tmp_path, "semble", elsewhere)
+def test_a_source_with_none_of_the_answers_is_refused(tmp_path, scattered):
+    _, out = converted(tmp_path, "semble", scattered)
     write_files(tmp_path / "third", {"b.py": "x = 1\n"})
     with pytest.raises(UsageError, match="the source has none of its answers"):
         load_benchmark(tmp_path / "third", questions=out / QUESTIONS)

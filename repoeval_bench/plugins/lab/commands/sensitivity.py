@@ -38,7 +38,7 @@ def sensitivity_command(
         raise UsageError(f"{file} has one chunker; name two or more to compare")
     with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
         counted = list(cells(runner, benchmarking.requests))
-    if as_json:
-        print_json([cell.as_dict() for cell in counted])
-    else:
-        print_table(sensitivity_table(counted))
+        if as_json:
+            print_json([cell.as_dict() for cell in counted])
+        else:
+            print_table(sensitivity_table(counted))

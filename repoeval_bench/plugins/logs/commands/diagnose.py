@@ -15,7 +15,6 @@ from repoeval_bench.plugins.logs.diagnosis.report import diagnose
 from repoeval_bench.plugins.logs.diagnosis.tables import (
     checks_table,
     gaps_table,
-    summary,
     worst_note,
     worst_tables,
 )
@@ -57,7 +56,7 @@ def diagnose_command(
     if as_json:
         print_json(plain(result))
         return
-    tables = [checks_table(result.checks, f"{result.run}\n{summary(result.checks)}")]
+    tables = [checks_table(result.checks, result.run)]
     print_tables([*tables, *(gaps_table(check.gaps, result.measure) for check in result.checks if check.gaps)])
     if result.worst:
         print_lines([worst_note(result)])

@@ -78,11 +78,9 @@ def hard_negatives_command(
     stored = find_run(run, out)
     result = hard_negatives(stored, numbers, negatives)
     if as_json:
-        print_json(plain(result, "unknown"))
+        print_json(plain(result))
         return
     print_paragraph(title_of(stored))
     for section in result.sections:
         print_tables(section_tables(section))
         print_lines(f"note: {note}" for note in section.notes)
-    if result.unknown:
-        echo(f"note: rows of {negatives} of queries that this run does not score: {result.unknown}")

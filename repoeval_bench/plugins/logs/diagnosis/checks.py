@@ -47,6 +47,7 @@ class Check:
     """The result of one check on a run."""
 
     name: str
+    question: str
     status: Status
     says: str
     """The result and what to try, or why there is no result."""
@@ -72,8 +73,8 @@ Missing = str
 
 Look = Callable[[DiagnosisEvidence], Found | Missing | None]
 
-CHECKS: list[tuple[str, Callable[[DiagnosisEvidence], Check | None]]] = []
-"""(The question, what answers it on a run) of every check, in the order of this file."""
+CHECKS: list[Callable[[DiagnosisEvidence], Check | None]] = []
+"""Every check, in the order of this file; None of a run that it does not ask."""
 
 
 def check(name: str, question: str, *limits: str, finding: str = "", fine: str) -> Callable[[Look], Look]:
@@ -85,16 +86,24 @@ def check(name: str, question: str, *limits: str, finding: str = "", fine: str) 
 
     def register(look: Look) -> Look:
         def answer(evidence: DiagnosisEvidence) -> Check | None:
-            if (found := look(evidence)) is None:
+            if (seen := look(evidence)) is None:
                 return None
-            used = {limit: LIMITS[limit] for limit in limits}
-            if isinstance(found, str):
-                return Check(name=name, status="unknown", says=found, numbers={}, limits=used)
-            says = found.says or (finding if found.is_problem else fine)
-            status: Status = "finding" if found.is_problem else "fine"
-            return Check(name=name, status=status, says=says, numbers=found.numbers, limits=used, gaps=found.gaps)
+            status: Status = "unknown"
+            if isinstance(seen, str):
+                seen = Found(False, {}, seen)
+            else:
+                status = "finding" if seen.is_problem else "fine"
+            return Check(
+                name=name,
+                question=question,
+                status=status,
+                says=seen.says or (finding if seen.is_problem else fine),
+                numbers=seen.numbers,
+                limits={limit: LIMITS[limit] for limit in limits},
+                gaps=seen.gaps,
+            )
 
-        CHECKS.append((question, answer))
+        CHECKS.append(answer)
         return look
 
     return register
@@ -102,7 +111,7 @@ def check(name: str, question: str, *limits: str, finding: str = "", fine: str) 
 
 def check_all(evidence: DiagnosisEvidence) -> list[Check]:
     """Return the result of every check that asks something of a run."""
-    return [result for _, answer in CHECKS if (result := answer(evidence))]
+    return [result for answer in CHECKS if (result := answer(evidence))]
 
 
 def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:

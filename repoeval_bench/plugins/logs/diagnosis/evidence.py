@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.view import RunView
-
-_CHUNK_ID = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
-"""A chunk's id as this project makes it: file@start-end, in characters."""
 
 TOP = 10
 DEEP = 50
@@ -100,21 +96,13 @@ class DiagnosisEvidence:
         """Return chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
         return {entry.chunk_id: entry for row in self.log.rows.values() for entry in row.topk}
 
-    def file_of(self, chunk_id: str) -> str | None:
-        """The file of a chunk: as the log has it, else as this project's ids say; None where neither does."""
-        entry = self.places.get(chunk_id)
-        if entry and entry.file:
-            return entry.file
-        named = None if self.metrics.imported else _CHUNK_ID.match(chunk_id)
-        return named[1] if named else None
-
     def file_recall(self) -> tuple[float | None, int]:
         """Return the mean share of a query's gold files with a chunk in the first `deep`, and over how many queries."""
         shares = []
         for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
-            files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))} or set(named)
-            if files:
-                seen = {self.file_of(entry.chunk_id) for entry in self.log.topk(query_id)[: self.deep]}
+            gold = (self.places[chunk_id].file for chunk_id in self.log.qrels[query_id] if chunk_id in self.places)
+            if files := set(named) or set(filter(None, gold)):
+                seen = {entry.file for entry in self.log.topk(query_id)[: self.deep]}
                 shares.append(len(files & seen) / len(files))
         return (float(np.mean(shares)) if shares else None), len(shares)
 

@@ -165,9 +165,8 @@ def _find_bm25(run: RunView, named: RunView | None) -> tuple[RunView | None, str
     bm25 = named or next(filter(_is_bm25, runs_beside(run)), None)
     if bm25 is None:
         return None, (
-            "BM25's top 10 is not shown: this folder has no run by bm25 of the same data, protocol and chunks. Make "
-            f"one with eval -c {run.metrics.chunker} --protocol {run.metrics.protocol} --retriever bm25, or name one "
-            "with --bm25 RUN."
+            "BM25's top 10 is not shown: this folder has no run by bm25 of the same data, protocol and chunks. "
+            "Name one with --bm25 RUN."
         )
     return bm25, f"BM25 is {bm25.run_id}."
 

@@ -20,16 +20,6 @@ _GOLD_SHOWN = 8
 _TEXT = 110
 
 
-def summary(checks: Sequence[Check]) -> str:
-    """Return how many checks found something, in one line."""
-    findings = [check.name for check in checks if check.status == "finding"]
-    unknown = [check.name for check in checks if check.status == "unknown"]
-    line = f"{count(len(findings), 'finding')} of {len(checks)} checks" + (
-        f": {', '.join(findings)}" if findings else ""
-    )
-    return line + (f"; not known: {', '.join(unknown)}" if unknown else "")
-
-
 def checks_table(checks: Sequence[Check], title: str = "") -> Table:
     """One row per check, findings first: what it says, the numbers, and the thresholds they are compared with."""
     order = {"finding": 0, "fine": 1, "unknown": 2}

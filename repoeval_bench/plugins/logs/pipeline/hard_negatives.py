@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HardNegatives:
-    """A section for each number of negatives; `unknown` rows of the file are of queries that the run does not score."""
+    """A section for each number of negatives."""
 
     run: str
     sections: tuple[Section, ...]
-    unknown: int
 
 
 NUMBERS = (1, 3, 5)
@@ -47,8 +46,11 @@ def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Pa
     if not log.measures:
         raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
     named, unknown = read_negatives(negatives, log.qrels) if negatives else (None, 0)
-    sections = tuple(negatives_section(log, n, named) for n in dict.fromkeys(numbers))
-    return HardNegatives(run.run_id, sections, unknown)
+    note = f"rows of {negatives} of queries that this run does not score: {unknown}"
+    sections = [negatives_section(log, n, named) for n in dict.fromkeys(numbers)]
+    if unknown:
+        sections = [replace(section, notes=(*section.notes, note)) for section in sections]
+    return HardNegatives(run.run_id, tuple(sections))
 
 
 def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]:

@@ -121,13 +121,13 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path, *, stric
             raise ResultError(f"question {question.query_id!r} appears twice; keep one")
     if not answered:
         raise ResultError("no question has an answer, so there is nothing to write; name another file")
-    written = {}
+    written: dict[str, int] = {}
     for is_lines, gold, queries in ((True, GOLD, QUESTIONS), (False, FILE_GOLD, FILE_QUESTIONS)):
         kept = [question for question in answered.values() if question.has_lines == is_lines]
-        asked = [question.as_query(strict=strict) for question in kept if question.query.strip()]
+        with_text = [question.as_query(strict=strict) for question in kept if question.query.strip()]
         _write(folder / gold, [row for question in kept for row in question.gold()])
-        _write(folder / queries, asked)
-        written |= {gold: len(kept), queries: len(asked)}
+        _write(folder / queries, with_text)
+        written |= {gold: len(kept), queries: len(with_text)}
     without_text = len(answered) - written[QUESTIONS] - written[FILE_QUESTIONS]
     return QuestionCounts(written=written, unanswered=unanswered, without_text=without_text)
 
