@@ -16,8 +16,8 @@ The interface of a part from outside:
 - protocol: a `Protocol` of `protocols.protocol`.
 - measure: a `MeasureDefinition` of `metrics.definition`.
 
-The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name is in
-`Kind.gives` receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
+The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name the
+kind gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
 parameter is an option, read by its annotation or default (`core.fields`).
 """
 

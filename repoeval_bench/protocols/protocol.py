@@ -224,9 +224,9 @@ PROTOCOLS = Kind("protocol", "repoeval_bench.protocols", Row, data=Protocol)
 
 def protocol(module: str, **choices: Any) -> Protocol:
     """Return a protocol with these choices, registered as one of a module."""
-    made = Protocol(**choices)
-    PROTOCOLS.add(Row(name=made.name, meaning=made.users, part=made), module)
-    return made
+    part = Protocol(**choices)
+    PROTOCOLS.add(Row(name=part.name, meaning=part.users, part=part), module)
+    return part
 
 
 def _named(name: str) -> Protocol | None:
