@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
@@ -54,7 +55,7 @@ class _Content(BaseModel):
     usage: Any = None
 
 
-Positive = Annotated[int, Ge(1)]
+Positive = Annotated[int, Ge(1), Le(EXACT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
