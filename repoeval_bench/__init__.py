@@ -10,6 +10,7 @@ The public names are loaded on first use, so that importing the package costs no
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments` and `gate` (with limits of `read_gates`) analyse
   runs, each with a record as the result;
 - `verify` runs a stored request again on the data, and says whether the stored run is the same;
+- `uses_of` says which definitions of a repository some lines use, in ten languages;
 - `benchmark_of` loads a stored run's tasks;
 - `plot` returns one figure of a report as a matplotlib figure;
 - `export_beir` writes runs as data sets for BEIR and MTEB;
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.own.packs.pack import BuildRequest, build_pack
     from repoeval_bench.own.recommend.recommendation import recommend
+    from repoeval_bench.own.references.resolver import uses_of
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import ProcessPool
     from repoeval_bench.runs.naming import find_run
@@ -77,6 +79,7 @@ _PUBLIC = {
     "read_gates": "api.stored_runs:read_gates",
     "recommend": "own.recommend.recommendation:recommend",
     "segment": "api.stored_runs:segment",
+    "uses_of": "own.references.resolver:uses_of",
     "verify": "api.verification:verify",
 }
 """Public name -> `module:name` of its definition."""
@@ -109,6 +112,7 @@ __all__ = [
     "read_gates",
     "recommend",
     "segment",
+    "uses_of",
     "verify",
 ]
 

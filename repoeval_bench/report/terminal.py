@@ -34,9 +34,11 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     console.width = width or _UNBOUNDED
     drawing = _drawing(table, console, width)
     room = width or max(PAGE, _width(drawing, console))
-    shown = [Text(folded(visible(line), room), style="bold") for line in table.title]
+    parts: list[Drawing | Text] = [Text(folded(visible(line), room), style="bold") for line in table.title]
+    if table.columns:
+        parts.append(drawing)
     with console.capture() as captured:
-        for part in [*shown, drawing] if table.columns else shown:
+        for part in parts:
             console.print(part, crop=False, overflow="ignore")
     # rich pads every line to the table's width; in a file or a diff that is noise.
     return [line.rstrip() for line in captured.get().splitlines()]

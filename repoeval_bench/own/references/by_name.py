@@ -1,7 +1,7 @@
 """Resolve the names on some lines of a file to definitions, in the languages other than Python.
 
-A name is resolved by its scope, by imports and by the inferred type of its receiver: `ScriptPlaces` infers types in
-JavaScript and TypeScript, `StaticPlaces` in the other languages. A member of a receiver of unknown type is `dynamic`.
+A name is resolved by its scope, by imports and by the inferred type of its receiver: `ScriptTypes` infers types in
+JavaScript and TypeScript, `StaticTypes` in the other languages. A member of a receiver of unknown type is `dynamic`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.language_rules import NOWHERE
 from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
-from repoeval_bench.own.references.script_places import ScriptPlaces
+from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_nodes import called_with
 from repoeval_bench.own.references.steps import DEEPEST, Steps, TooManyStepsError
 from repoeval_bench.own.references.tree_names import IDENTIFIERS, first_leaf, is_macro, receiver_of, text_of
@@ -71,7 +71,7 @@ class ByName(VisibleNames):
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files, steps)
-        self._types = ScriptPlaces(self._trees)
+        self._types = ScriptTypes(self._trees)
         self._deep: dict[tuple[str, LineSpan], bool] = {}
 
     def names_in(self, path: str, lines: LineSpan) -> list[ResolvedName] | None:

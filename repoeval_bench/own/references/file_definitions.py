@@ -37,7 +37,7 @@ class FileDefinitions:
         self._others: dict[str, SourceFile] = {}
         for file in files:
             language = language_of(file.path, file.text)
-            if language is not None and not RULES[language.family].by_python_names:
+            if language is not None and language.family in RULES:
                 self._files[file.path], self._language[file.path] = file, language
                 self._rules[file.path] = RULES[language.family]
             elif language is None:

@@ -130,8 +130,6 @@ class LanguageRules:
     only_called: ClassVar[frozenset[str]] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
-    by_python_names: ClassVar[bool] = False
-    """True where `python_names` resolves the names of its files."""
     scripted: ClassVar[bool] = False
     """True where `script_types` infers the types, which uses the type that the code around an expression expects."""
     implicit_members: ClassVar[bool] = False
@@ -152,8 +150,6 @@ class LanguageRules:
     """True where a file can export what it imports."""
     pointer_items: ClassVar[bool] = False
     """True where a subscript of a pointer has the type of the pointer's target."""
-    initializes_own: ClassVar[bool] = False
-    """True where an initializer of a field is in the constructor of its class."""
     one_definition: ClassVar[bool] = False
     """True where a receiver that is neither a local nor defined here may still be of the repository."""
     outside_unless_found: ClassVar[bool] = False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.own.references.python_nodes import SUBSCRIPTS, given, subscripted
 from repoeval_bench.own.references.python_values import Class, Instance, Items, Routine, Type
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
 
 
@@ -24,7 +26,7 @@ class Members:
     def __init__(
         self,
         modules: Modules,
-        infer: Callable[[ast.expr, Scope], tuple[Type, ...]],
+        infer: Callable[[Node, Scope], tuple[Type, ...]],
         target_span: tuple[str, LineSpan] | None,
         on_cycle: Callable[[], None],
     ) -> None:
@@ -53,7 +55,7 @@ class Members:
             self._modules.steps.take()
             if isinstance(cls, Outside):
                 outside = outside or cls
-            elif sites := (*cls.names.get(name, ()), *(site for _, site in cls.members.get(name, ()))):
+            elif sites := cls.sites(name):
                 if imported := next((site.imported for site in sites if site.imported), None):
                     return self._modules.follow(imported, cls)
                 if not all(self._in_target(cls, site) for site in sites):
@@ -69,19 +71,19 @@ class Members:
 
     def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
         """Return what an attribute of a class denotes by its metaclass; None if no metaclass here has it."""
-        for node in order:
-            if isinstance(node, Outside) or not isinstance(node.node, ast.ClassDef) or node.parent is None:
+        for cls in order:
+            if isinstance(cls, Outside) or cls.parent is None:
                 continue
-            for word in node.node.keywords:
-                for meta in self._infer(word.value, node.parent) if word.arg == "metaclass" else ():
-                    member = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
-                    if isinstance(member, Name):
-                        return member
+            _, words = given(cls.node.child_by_field_name("superclasses"))
+            for meta in self._infer(words["metaclass"], cls.parent) if "metaclass" in words else ():
+                member = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
+                if isinstance(member, Name):
+                    return member
         return None
 
     def _in_target(self, scope: Scope, site: PythonBinding) -> bool:
         target_span = self._target_span
-        return target_span is not None and scope.module.file.path == target_span[0] and site.inside(target_span[1])
+        return target_span is not None and scope.module.file.path == target_span[0] and site.line in target_span[1]
 
     def bases(self, scope: Scope) -> list[Scope | Outside]:
         """Return a class and its bases, in the order in which attributes are looked up."""
@@ -124,11 +126,10 @@ class Members:
         return self._named[scope]
 
     def _bases_of(self, scope: Scope) -> Iterator[Scope | Outside]:
-        node = scope.node
-        if not isinstance(node, ast.ClassDef) or scope.parent is None:
+        if scope.parent is None:
             return
-        for base in node.bases:
-            for type_ in self._infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
+        for base in given(scope.node.child_by_field_name("superclasses"))[0]:
+            for type_ in self._infer(subscripted(base)[0] if base.type in SUBSCRIPTS else base, scope.parent):
                 if isinstance(type_, Class):
                     yield type_.scope
                 elif isinstance(type_, Outside):

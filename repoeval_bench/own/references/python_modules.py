@@ -7,16 +7,27 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.own.references.python_bindings import read_module
-from repoeval_bench.own.references.python_exports import Exports, exports
+from repoeval_bench.own.references.python_nodes import (
+    LISTS,
+    arguments_of,
+    attribute_of,
+    field,
+    inside,
+    operands,
+    string_of,
+)
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.own.references.python_scopes import Imported, Module, Scope
     from repoeval_bench.own.references.resolved_name import Reason
     from repoeval_bench.own.references.steps import Steps
@@ -44,6 +55,18 @@ class Name:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """The names that `__all__` lists; `complete`: it lists no others, as each of its parts is a literal."""
+
+    names: frozenset[str]
+    complete: bool
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether a star import imports the name."""
+        return name in self.names or (not self.complete and not name.startswith("_"))
+
+
 Target = Name | Package | Outside
 
 _GONE_OR_NEW = """
@@ -52,6 +75,8 @@ msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib
 """
 _STANDARD = sys.stdlib_module_names | frozenset(_GONE_OR_NEW.split())
 """Modules of the standard library of any Python from 3.11 to 3.14, whichever runs this."""
+
+_CONDITIONAL = frozenset({"if_statement", "try_statement", "for_statement", "while_statement", "with_statement"})
 
 _FARTHEST = 64
 """The longest chain of imports that is followed; no code re-exports a name so often."""
@@ -138,7 +163,7 @@ class Modules:
         if module is None:
             return not name.startswith("_")
         if module not in self._exports:
-            self._exports[module] = exports(module.tree)
+            self._exports[module] = exports(module.parsed.root)
         return name in self._exports[module]
 
     def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
@@ -213,3 +238,40 @@ class Modules:
 def _package(path: str) -> str:
     stem = path.removesuffix("i").removesuffix(".py")
     return stem.removesuffix("/__init__") if stem != "__init__" else ""
+
+
+def exports(root: Node) -> Exports:
+    """The exports of a module, read from its top-level statements."""
+    parts = [*_parts(root)]
+    names = frozenset(name for part in parts for name in part or ())
+    return Exports(names, bool(parts) and None not in parts)
+
+
+def _parts(root: Node) -> Iterator[list[str] | None]:
+    """The parts of `__all__`; None for a part that is not a literal."""
+    for statement in inside(root):
+        if b"__all__" not in (statement.text or b""):
+            continue
+        if statement.type in _CONDITIONAL:
+            yield None
+        for part in inside(statement) if statement.type == "expression_statement" else ():
+            value, how = field(part, "right"), attribute_of(field(part, "function") or part)
+            if value is not None and text_of(field(part, "left")) == "__all__":
+                yield from _listed(value)
+            elif part.type == "call" and how is not None and text_of(how[0]) == "__all__":
+                arguments, _ = arguments_of(part)
+                for argument in arguments if len(arguments) == 1 else ():
+                    if text_of(how[1]) == "append":
+                        text = string_of(argument)
+                        yield [text] if text is not None else None
+                    else:
+                        yield from _listed(argument) if text_of(how[1]) != "remove" else [None]
+
+
+def _listed(value: Node) -> Iterator[list[str] | None]:
+    for operand in operands(value, "+"):
+        parts = inside(operand) if operand.type in LISTS else [operand]
+        words = [text for part in parts if operand.type in LISTS and (text := string_of(part)) is not None]
+        yield words
+        if len(words) < len(parts):
+            yield None

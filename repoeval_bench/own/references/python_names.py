@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, is_python
-from repoeval_bench.own.references.python_scopes import Function, Module, Scope, parts_of
+from repoeval_bench.own.references.python_nodes import attribute_of, expression_of, inside
+from repoeval_bench.own.references.python_scopes import Module, Scope, parts_of
 from repoeval_bench.own.references.python_types import Types
 from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from repoeval_bench.own.references.steps import Steps
 
 
@@ -24,7 +26,6 @@ class PythonNames:
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
-        self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
 
     @property
     def syntax_errors(self) -> Mapping[str, int]:
@@ -42,7 +43,7 @@ class PythonNames:
             return None
         types = Types(self._modules, (path, lines))
         try:
-            names = [_resolve(types, module, lines, name, node, scope) for name, node, scope in names_of(module, lines)]
+            names = [_resolve(types, module, lines, written) for written in names_of(module, lines)]
         except RecursionError:
             return None
         return sorted(names, key=lambda name: (name.line, name.column))
@@ -50,15 +51,7 @@ class PythonNames:
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
         module = self._modules.of_file(path)
-        if module is None:
-            return None
-        if path not in self._sites:
-            sites: dict[tuple[int, str], list[Scope]] = defaultdict(list)
-            for scope, bound, own_line in module.sites():
-                sites[own_line - 1, bound].append(scope)
-            self._sites[path] = sites
-        matches = (module.definition(scope, name, target_span) for scope in self._sites[path].get((line, name), ()))
-        return next(filter(None, matches), None)
+        return module.defined_at(line, name, target_span) if module else None
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in, other than those that the lines contain."""
@@ -66,35 +59,48 @@ class PythonNames:
         return frozenset(module.around(lines)) if module else frozenset()
 
 
-def names_of(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
-    """Yield the names on some lines with their nodes, each with the scope that it is looked up in."""
-    stack: list[tuple[ast.AST, Scope]] = [(module.tree, module.top)]
+class Written(NamedTuple):
+    """A name in a file: its node, the expression that it ends, and the scope that this is looked up in."""
+
+    name: str
+    place: Node
+    node: Node
+    scope: Scope
+
+
+def names_of(module: Module, lines: LineSpan) -> Iterator[Written]:
+    """Yield the names on some lines."""
+    span = module.parsed.span
+    stack: list[tuple[Node, Scope]] = [(module.parsed.root, module.top)]
     while stack:
         node, scope = stack.pop()
-        first, last = getattr(node, "lineno", 0) - 1, (getattr(node, "end_lineno", 0) or 0) - 1
-        if isinstance(node, Function | ast.ClassDef):
-            first = min([first, *(decorator.lineno - 1 for decorator in node.decorator_list)])
-        if first >= 0 and (last < lines.start or first >= lines.end):
-            continue
-        match node:
-            case ast.Name() if first in lines:
-                yield node.id, node, scope
-            case ast.Attribute() if last in lines:
-                yield node.attr, node, scope
-            case ast.ImportFrom():
-                for alias in node.names:
-                    if alias.lineno - 1 in lines and alias.name != "*":
-                        yield alias.asname or alias.name, alias, scope
-        stack.extend(parts_of(node, scope))
+        if span(node).overlaps(lines):
+            if node not in module.unknown:
+                names = (Written(text_of(named), place, value, scope) for named, place, value in _named(node))
+                yield from (written for written in names if span(written.place).start in lines)
+            stack.extend(parts_of(node, scope))
 
 
-def _resolve(
-    types: Types, module: Module, lines: LineSpan, name: str, node: ast.expr | ast.alias, scope: Scope
-) -> ResolvedName:
-    line, column = node.lineno, node.col_offset
-    if isinstance(node, ast.Attribute):
-        line, column = node.end_lineno or node.lineno, (node.end_col_offset or 0) - len(name.encode())
-    targets = types.targets(node, scope)
+def _named(node: Node) -> Iterator[tuple[Node, Node, Node]]:
+    """Yield (name, node at its place, expression that it ends) of each name that a node itself has."""
+    if node.type == "identifier":
+        yield node, node, node
+    elif (attribute := attribute_of(node)) is not None:
+        yield attribute[1], attribute[1], node
+    elif node.type in ("import_from_statement", "future_import_statement"):
+        for alias in node.children_by_field_name("name"):
+            for named in inside(alias)[-1:]:  # none where an error left none
+                yield named, alias, named
+    elif node.type == "dotted_name" and (value := expression_of(text_of(node))) is not None:  # in a pattern
+        parts = inside(node)
+        if len(parts) > 1 or (node.parent is not None and node.parent.type == "class_pattern"):
+            for part in reversed(parts):
+                yield part, part, value
+                value = (attribute_of(value) or [value])[0]
+
+
+def _resolve(types: Types, module: Module, lines: LineSpan, written: Written) -> ResolvedName:
+    targets = types.targets(written.node, written.scope)
     definitions: dict[CodeDefinition, None] = {}
     for target in targets:
         if isinstance(target, Name):
@@ -107,6 +113,6 @@ def _resolve(
         reason = "dynamic"
     elif len(outside) == len(targets):
         reason = outside[0]
-    text = module.file.line_text(LineSpan(line - 1, line)).encode("utf-8", "surrogatepass")
-    start = len(text[:column].decode("utf-8", "surrogatepass"))
-    return ResolvedName(name=name, line=line - 1, column=start, definitions=tuple(definitions), reason=reason)
+    line = module.parsed.span(written.place).start
+    column = module.parsed.chars(written.place).start - module.file.chars_of(LineSpan(line, line)).start
+    return ResolvedName(name=written.name, line=line, column=column, definitions=tuple(definitions), reason=reason)

@@ -5,16 +5,32 @@ Nothing is run. What does not follow from the source in a few steps has no type 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.python_bindings import decorators, own_name
 from repoeval_bench.own.references.python_members import Members
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.own.references.python_scopes import Function, PythonBinding, Scope, last_word, operands
-from repoeval_bench.own.references.python_tree import expression_of
+from repoeval_bench.own.references.python_nodes import (
+    COMPREHENSIONS,
+    STRINGS,
+    SUBSCRIPTS,
+    TUPLES,
+    UNIONS,
+    arguments_of,
+    attribute_of,
+    bare,
+    expression_of,
+    field,
+    given,
+    inside,
+    last_word,
+    operands,
+    string_of,
+    subscripted,
+)
+from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
 from repoeval_bench.own.references.python_values import (
     GIVES_ITEM,
     GIVES_ITEMS,
@@ -29,12 +45,19 @@ from repoeval_bench.own.references.python_values import (
     Routine,
     Type,
     class_around,
-    own_nodes,
+    results,
 )
+from repoeval_bench.own.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 
 _DEPTH = 12
 """The most steps from one expression to the next; what needs more is not known."""
 _TOO_FAR = "farther"
+_DISPLAYS = TUPLES | {"list", "set", "dictionary"}
+_LITERALS = STRINGS | {"integer", "float", "true", "false", "ellipsis"}
 
 
 class Types:
@@ -43,24 +66,23 @@ class Types:
     def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
         self._members = Members(modules, self.infer, target_span, lambda: self._cut.add(_TOO_FAR))
-        self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
-        self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object]]] = {}
+        self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
+        self._unknown: dict[tuple[Node, Scope], tuple[int, frozenset[object]]] = {}
         self._busy: set[object] = set()
         self._cut: set[object] = set()
 
-    def targets(self, node: ast.expr | ast.alias, scope: Scope) -> tuple[Target, ...]:
+    def targets(self, node: Node, scope: Scope) -> tuple[Target, ...]:
         """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
-        if isinstance(node, ast.alias):
-            return self._modules.lookup(node.asname or node.name, scope)
-        if isinstance(node, ast.Name):
-            return self._modules.lookup(node.id, scope)
-        if isinstance(node, ast.Attribute):
-            members = (self._members.of(owner, node.attr) for owner in self.infer(node.value, scope))
+        if node.type == "identifier":
+            return self._modules.lookup(text_of(node), scope)
+        if (attribute := attribute_of(node)) is not None:
+            members = (self._members.of(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
             return tuple(dict.fromkeys(target for target in members if target is not None))
         return ()
 
-    def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
+    def infer(self, node: Node, scope: Scope) -> tuple[Type, ...]:
         """The types that an expression may have; none if nothing is known."""
+        node = bare(node)
         key = (node, scope)
         if key in self._known:
             return self._known[key]
@@ -83,7 +105,7 @@ class Types:
             self._unknown[key] = len(self._busy), cut
         return types
 
-    def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
+    def _is_unknown(self, key: tuple[Node, Scope]) -> bool:
         """Return whether the inference of an expression is too deep, or would be cut short as it was before."""
         if len(self._busy) > _DEPTH:
             self._cut.add(_TOO_FAR)
@@ -100,63 +122,66 @@ class Types:
         self._cut |= {key} & self._busy
         return key in self._busy
 
-    def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
-        match node:
-            case ast.Attribute(attr="__class__"):
-                yield from (
-                    Class(type_.scope) for type_ in self.infer(node.value, scope) if isinstance(type_, Instance)
-                )
-            case ast.Name() | ast.Attribute():
-                for target in self.targets(node, scope):
-                    types = self.types_of(target, self._object(node, scope))
-                    owners = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
-                    yield from self._got(target, owners, types)
-            case ast.Call():
-                yield from self._call(node, scope)
-            case ast.Subscript():
-                for type_ in self.infer(node.value, scope):
-                    if isinstance(type_, Items):
-                        yield Items(type_.of) if isinstance(node.slice, ast.Slice) else type_.of
-                    elif isinstance(type_, Instance):
-                        returned = tuple(self._returned(type_, "__getitem__"))
-                        yield from returned or (contained.of for contained in self._contents(type_))
-                    elif isinstance(type_, Class | Outside):
-                        yield type_
-            case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
-                yield from self.infer(inner, scope)
-            case ast.IfExp():
-                yield from (*self.infer(node.body, scope), *self.infer(node.orelse, scope))
-            case ast.BoolOp():
-                for value in node.values:
-                    yield from self.infer(value, scope)
-            case ast.List() | ast.Set() | ast.Tuple():
-                yield from (Items(item) for value in node.elts[:3] for item in self.infer(value, scope))
-                yield Outside("builtin")
-            case ast.Dict():
-                yield from (Items(element) for value in node.values[:3] for element in self.infer(value, scope))
-                yield Outside("builtin")
-            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-                yield from map(Items, self.infer(node.elt, scope.module.scopes.get(node, scope)))
-                yield Outside("builtin")
-            case ast.DictComp():
-                yield from map(Items, self.infer(node.value, scope.module.scopes.get(node, scope)))
-                yield Outside("builtin")
-            case ast.BinOp():
-                yield from (
-                    operand for operand in self.infer(node.left, scope) if isinstance(operand, Instance | Outside)
-                )
-            case ast.Constant(value=None):
-                return  # other sites tell more of a name that is None at first
-            case ast.Constant() | ast.JoinedStr():
-                yield Outside("builtin")
+    def _infer(self, node: Node, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
+        kind, attribute = node.type, attribute_of(node)
+        if node in scope.module.unknown:
+            yield Outside("builtin")
+        elif kind == "identifier":
+            for target in self.targets(node, scope):
+                yield from self._got(target, (), self.types_of(target))
+        elif attribute is not None:
+            owners = self.infer(attribute[0], scope)
+            if text_of(attribute[1]) == "__class__":
+                yield from (Class(type_.scope) for type_ in owners if isinstance(type_, Instance))
+                return
+            on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
+            for target in self.targets(node, scope):
+                yield from self._got(target, owners, self.types_of(target, on))
+        elif kind == "call":
+            yield from self._call(node, scope)
+        elif kind in SUBSCRIPTS:
+            yield from self._of_subscript(*subscripted(node), scope)
+        elif kind == "named_expression":
+            yield from self.infer(field(node, "value") or node, scope)
+        elif kind in ("await", "list_splat", "as_pattern"):
+            for part in inside(node)[:1]:
+                yield from self.infer(part, scope)
+        elif kind == "conditional_expression":
+            for part in inside(node)[::2]:
+                yield from self.infer(part, scope)
+        elif kind == "boolean_operator":
+            for value in operands(node, "or" if any(sign.type == "or" for sign in node.children) else "and"):
+                yield from self.infer(value, scope)
+        elif kind in UNIONS:
+            for part in inside(node)[:1]:
+                yield from (operand for operand in self.infer(part, scope) if isinstance(operand, Instance | Outside))
+        elif kind in COMPREHENSIONS or kind in _DISPLAYS:
+            yield from self._of_display(node, scope)
+        elif kind in _LITERALS:
+            yield Outside("builtin")
 
-    def _object(self, node: ast.expr, scope: Scope) -> Scope | None:
-        """The class of the instance that an attribute is looked up in."""
-        if isinstance(node, ast.Attribute):
-            for type_ in self.infer(node.value, scope):
-                if isinstance(type_, Instance | Class):
-                    return type_.scope
-        return None
+    def _of_subscript(self, value: Node, parts: list[Node], scope: Scope) -> Iterator[Type]:
+        for type_ in self.infer(value, scope):
+            if isinstance(type_, Items):
+                yield Items(type_.of) if [part.type for part in parts] == ["slice"] else type_.of
+            elif isinstance(type_, Instance):
+                returned = tuple(self._returned(type_, "__getitem__"))
+                yield from returned or (contained.of for contained in self._contents(type_))
+            elif isinstance(type_, Class | Outside):
+                yield type_
+
+    def _of_display(self, node: Node, scope: Scope) -> Iterator[Type]:
+        """The types of a list, a dictionary (those of its values) and the like, written out or as a comprehension."""
+        if node.type in COMPREHENSIONS:
+            parts, scope = inside(node)[:1], scope.module.scopes.get(node, scope)
+        else:
+            parts = inside(node)[:3]
+        for part in parts:
+            value = (field(part, "value") or part) if part.type == "pair" else part
+            if part.type == "dictionary_splat":
+                value = next(iter(inside(part)), part)
+            yield from map(Items, self.infer(value, scope))
+        yield Outside("builtin")
 
     def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
         """The types of a name, over all its sites."""
@@ -168,8 +193,7 @@ class Types:
         self._busy.add(target)
         try:
             scope, name = target.scope, target.name
-            members = [site for _, site in scope.members.get(name, ())]
-            sites = [own for own in (*scope.names.get(name, ()), *members) if own.imported is None]
+            sites = [site for site in scope.sites(name) if site.imported is None]
             self._modules.steps.take(len(sites))
             if scope.kind == "class":
                 yield from self._of_member(sites, scope, name, on)
@@ -210,18 +234,15 @@ class Types:
                 yield type_
 
     def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
-        node = site.node
-        if isinstance(node, Function):
-            inner = scope.module.scopes[node]
-            if scope.kind == "class" and decorators(node) & PROPERTIES:
-                yield from self.returns(inner, on or scope)
-            else:
-                yield Routine(inner, on or (scope if scope.kind == "class" else None))
-        elif isinstance(node, ast.ClassDef):
-            yield Class(scope.module.scopes[node])
+        if site.opens is not None:
+            yield from self._of_definition(site.opens, scope, on)
         elif site.source is None:
-            if scope.kind == "function" and isinstance(node, ast.arg):
-                yield from self._own(scope, name)
+            around = scope.parent
+            if around is not None and around.kind == "class" and scope.own == name:
+                yield Class(around) if _is_of_class(scope) else Instance(around)
+        elif site.role == "many":
+            yield from map(Items, self.annotated(site.source, site.scope))
+            yield Outside("builtin")
         elif site.role in ("type", "narrowed"):
             yield from self.annotated(site.source, site.scope)
         elif site.role == "value":
@@ -235,6 +256,14 @@ class Types:
                     self._first_returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
                 )
                 yield from entered or ((context.of,) if isinstance(context, Items) else (context,))
+
+    def _of_definition(self, opened: Scope, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        if opened.kind == "class":
+            yield Class(opened)
+        elif scope.kind == "class" and opened.decorators & PROPERTIES:
+            yield from self.returns(opened, on or scope)
+        else:
+            yield Routine(opened, on or (scope if scope.kind == "class" else None))
 
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (type_.of for type_ in types if isinstance(type_, Items))
@@ -255,18 +284,11 @@ class Types:
         if isinstance(value, Items):
             yield value
         for scope in self._members.bases(value.scope) if isinstance(value, Instance) else ():
-            if isinstance(scope, Scope) and isinstance(scope.node, ast.ClassDef) and scope.parent is not None:
-                for base in scope.node.bases:
-                    if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
+            if isinstance(scope, Scope) and scope.parent is not None:
+                for base in given(scope.node.child_by_field_name("superclasses"))[0]:
+                    if base.type in SUBSCRIPTS and last_word(subscripted(base)[0]) in HOLDERS:
                         types = self._subscripted(base, scope.parent, None)
                         yield from (type_ for type_ in types if isinstance(type_, Items))
-
-    def _own(self, scope: Scope, name: str) -> Iterator[Type]:
-        """The instance or class that a method's first parameter is."""
-        node, around = scope.node, scope.parent
-        if isinstance(node, Function) and around is not None and around.kind == "class" and own_name(scope) == name:
-            is_class = "classmethod" in decorators(node) or node.name in ("__new__", "__init_subclass__")
-            yield Class(around) if is_class else Instance(around)
 
     def _returned(self, value: Instance, method: str) -> Iterator[Type]:
         target = self._members.of(value, method)
@@ -281,39 +303,43 @@ class Types:
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
-        node = scope.node
-        if not isinstance(node, Function) or self._is_busy((scope, "returns")):
+        if scope.node.type != "function_definition" or self._is_busy((scope, "returns")):
             return
         self._busy.add((scope, "returns"))
         try:
-            if node.returns is not None:
-                types = tuple(self.annotated(node.returns, scope.parent or scope, on))
+            if (declared := field(scope.node, "return_type")) is not None:
+                types = tuple(self.annotated(declared, scope.parent or scope, on))
                 yield from types
                 if types:
                     return
-            for part in own_nodes(node):
-                if isinstance(part, ast.Return) and part.value is not None:
-                    if isinstance(part.value, ast.Name) and part.value.id == own_name(scope) and on is not None:
-                        yield Class(on) if "classmethod" in decorators(node) else Instance(on)
-                    else:
-                        yield from self.infer(part.value, scope)
-                elif isinstance(part, ast.Yield) and part.value is not None:
-                    yield from map(Items, self.infer(part.value, scope))
+            for part in results(scope):
+                value = next(map(bare, inside(part)), None)
+                if value is None or any(word.type == "from" for word in part.children):
+                    continue
+                if part.type == "yield":
+                    yield from map(Items, self.infer(value, scope))
+                elif on is not None and value.type == "identifier" and text_of(value) == scope.own:
+                    yield Class(on) if "classmethod" in scope.decorators else Instance(on)
+                else:
+                    yield from self.infer(value, scope)
         finally:
             self._busy.discard((scope, "returns"))
 
-    def _call(self, node: ast.Call, scope: Scope) -> Iterator[Type]:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if isinstance(node.func, ast.Attribute):
-            owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
+    def _call(self, node: Node, scope: Scope) -> Iterator[Type]:
+        function = field(node, "function")
+        if function is None:
+            return
+        name, attribute, (arguments, _) = last_word(function), attribute_of(function), arguments_of(node)
+        if attribute is not None:
+            owners = self.infer(attribute[0], scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
             own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
             if items := [*chain.from_iterable(map(self._contents, own))]:
                 yield from (type_.of if name in GIVES_ITEM else type_ for type_ in items)
                 return
-        if name == "__new__" and node.args:
-            yield from (Instance(type_.scope) for type_ in self.infer(node.args[0], scope) if isinstance(type_, Class))
+        if name == "__new__" and arguments:
+            yield from (Instance(type_.scope) for type_ in self.infer(arguments[0], scope) if isinstance(type_, Class))
             return
-        for callee in self.infer(node.func, scope):
+        for callee in self.infer(function, scope):
             match callee:
                 case Class():
                     yield Instance(callee.scope)
@@ -322,11 +348,11 @@ class Types:
                 case Instance():
                     yield from self._returned(callee, "__call__")
                 case Outside():
-                    yield from self._call_outside(name, node, scope) or (callee,)
+                    yield from self._call_outside(name, arguments, scope) or (callee,)
 
-    def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
+    def _call_outside(self, name: str, placed: list[Node], scope: Scope) -> tuple[Type, ...]:
         """Return the types of the result of a well-known function; nothing for others."""
-        arguments = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
+        arguments = [argument for argument in placed if argument.type != "list_splat"]
         if name == "super":
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
@@ -345,31 +371,31 @@ class Types:
             return tuple(callee for callee in types if isinstance(callee, Class | Routine))
         return ()
 
-    def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
+    def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
         self._modules.steps.take()
-        match node:
-            case ast.Constant(value=str() as text):
-                if (inner := expression_of(text.strip())) is not None:
-                    yield from self.annotated(inner, scope, on)
-            case ast.BinOp(op=ast.BitOr()):
-                for operand in operands(node, ast.BitOr):
-                    yield from self.annotated(operand, scope, on)
-            case ast.Tuple():
-                for element in node.elts:
-                    yield from self.annotated(element, scope, on)
-            case ast.Subscript():
-                yield from self._subscripted(node, scope, on)
-            case ast.Name() | ast.Attribute():
-                if last_word(node) == "Self" and (around := on or class_around(scope)):
-                    yield Instance(around)
-                    return
-                for target in self.targets(node, scope):
-                    yield from self._named_type(target)
+        node = bare(node)
+        if (text := string_of(node)) is not None:
+            if (inner := expression_of(text.strip())) is not None:
+                yield from self.annotated(inner, scope, on)
+        elif node.type in UNIONS and len(parts := [*operands(node, "|")]) > 1:
+            for operand in parts:
+                yield from self.annotated(operand, scope, on)
+        elif node.type in TUPLES:
+            for element in inside(node):
+                yield from self.annotated(element, scope, on)
+        elif node.type in SUBSCRIPTS:
+            yield from self._subscripted(node, scope, on)
+        elif node not in scope.module.unknown:
+            if last_word(node) == "Self" and (around := on or class_around(scope)):
+                yield Instance(around)
+                return
+            for target in self.targets(node, scope):
+                yield from self._named_type(target)
 
-    def _subscripted(self, node: ast.Subscript, scope: Scope, on: Scope | None) -> Iterator[Type]:
-        word = last_word(node.value)
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    def _subscripted(self, node: Node, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        value, parts = subscripted(node)
+        word = last_word(value)
         if word in WRAPPERS:
             for part in parts[:1] if word == "Annotated" else parts:
                 yield from self.annotated(part, scope, on)
@@ -383,7 +409,7 @@ class Types:
                 yield from map(Items, self.annotated(part, scope, on))
             yield Outside("builtin")
         else:
-            yield from self.annotated(node.value, scope, on)
+            yield from self.annotated(value, scope, on)
 
     def _named_type(self, target: Target) -> Iterator[Type]:
         for type_ in self.types_of(target):
@@ -395,10 +421,17 @@ class Types:
             # An alias of a type, or a type variable with its bound.
             self._busy.add(target)
             for site in target.scope.names.get(target.name, ()):
-                if site.role == "value" and isinstance(site.source, ast.Subscript | ast.BinOp):
+                if site.source is None:
+                    continue
+                if site.role == "value" and site.source.type in (*SUBSCRIPTS, *UNIONS):
                     yield from self.annotated(site.source, site.scope)
-                elif isinstance(site.source, ast.Call) and last_word(site.source.func) in ("TypeVar", "NewType"):
-                    bound = [k.value for k in site.source.keywords if k.arg == "bound"]
-                    for base in bound or site.source.args[1:]:
+                elif last_word(field(site.source, "function")) in ("TypeVar", "NewType"):
+                    arguments, named = arguments_of(site.source)
+                    for base in [named["bound"]] if "bound" in named else arguments[1:]:
                         yield from self.annotated(base, site.scope)
             self._busy.discard(target)
+
+
+def _is_of_class(scope: Scope) -> bool:
+    """Return whether a method's first parameter is its class."""
+    return "classmethod" in scope.decorators or scope.name.endswith((".__new__", ".__init_subclass__"))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from repoeval_bench.own.references.python_modules import Outside, Package
-from repoeval_bench.own.references.python_scopes import Function, Scope
+from repoeval_bench.own.references.python_nodes import DEFINITIONS, inside
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.own.references.python_scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +64,15 @@ GIVES_ITEMS = frozenset({"values", "items", "copy"})
 PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
 
 
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes in a function, without those in functions and classes inside it."""
-    stack = [*ast.iter_child_nodes(node)][::-1]
+def results(scope: Scope) -> Iterator[Node]:
+    """Yield what a function returns or yields, without functions and classes inside it."""
+    stack = [*inside(scope.node.child_by_field_name("body"))][::-1]
     while stack:
-        child = stack.pop()
-        if not isinstance(child, Function | ast.ClassDef | ast.Lambda):
-            yield child
-            stack += [*ast.iter_child_nodes(child)][::-1]
+        node = stack.pop()
+        if scope.module.marked(node) and node.type not in DEFINITIONS and node.type != "lambda":
+            if node.type in ("return_statement", "yield"):
+                yield node
+            stack += inside(node)[::-1]
 
 
 def class_around(scope: Scope) -> Scope | None:

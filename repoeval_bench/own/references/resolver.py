@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
@@ -102,3 +103,28 @@ class Resolver(ExitStack):
                 yield from ((definition, "resolved") for definition in definitions)
                 return
         yield from ((definition, "imported") for definition in name.definitions)
+
+
+def uses_of(files: Mapping[str, str], path: str, lines: LineSpan) -> tuple[CodeDefinition, ...]:
+    """Return the definitions of a repository that some lines of a file use, ordered by place; nothing is run.
+
+    - `files` is path -> text of all its code, and of `go.mod`; paths have `/` between folders;
+    - `path` is the file with the lines, by the ending of whose name the language is known;
+    - `lines` are counted from 0, without the end: `LineSpan(4, 9)` are lines 5 to 9 of an editor.
+
+    Each has the path of its `file`, its `lines`, its `kind` and its `name`, which is qualified as in `Socket.close`.
+    Its lines are those of its header and docstring, at most 12 that are not blank. A name counts if its scope, an
+    import or a type leads to a definition. The functions around the lines, and what the lines define, are left out.
+
+    UsageError: these are not lines of a file of a known language. DatasetError: that file is nested too deeply.
+    """
+    sources = {name: SourceFile("", name, text) for name, text in files.items()}
+    if path not in sources or not 0 <= lines.start < lines.end <= sources[path].n_lines:
+        raise UsageError(f"{path} with lines {lines.start} to {lines.end} is not in these files; name lines of one")
+    with Resolver(sources.values()) as resolver:
+        if resolver.definitions.reader(path) is None:
+            raise UsageError(f"{path} is in no language that is read; name a file of code")
+        resolution = resolver.uses(path, lines)
+    if resolution is None:
+        raise DatasetError(f"{path} cannot be read, as its code is nested too deeply; name lines of another file")
+    return tuple(replace(use.definition, file=use.definition.file.removeprefix("/")) for use in resolution.used)

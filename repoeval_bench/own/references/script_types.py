@@ -6,7 +6,6 @@ Overloads are not distinguished, type arguments are not inferred, and a mapped o
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from repoeval_bench.own.references.tree_names import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DEPTH, _STEPS = 40, 1500
+_DEPTH, _STEPS = 40, 1500
 """The most steps from one type to another in a row, and in all for one name."""
 
 CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class", "interface_declaration"})
@@ -91,6 +90,10 @@ _ITERATORS |= {f"Async{kind}" for kind in _ITERATORS}
 _ONE = frozenset({"find", "pop", "shift", "at", "get"})
 _SOME = frozenset({"filter", "slice", "concat", "sort", "reverse", "values"})
 
+_PARAMETERS = ("required_parameter", "optional_parameter")
+# Methods of collections that call a function with each of their elements.
+_EACH = frozenset({"map", "filter", "forEach", "some", "every", "find", "findIndex", "flatMap", "then"})
+
 
 @dataclass(frozen=True, slots=True)
 class Type:
@@ -105,15 +108,12 @@ Names = Mapping[str, "tuple[Type, ...]"]
 """Type parameter -> its types."""
 
 
-class ScriptTypes(ABC):
-    """The types in the files of one repository, resolved on first use.
-
-    A subclass knows what a pattern or a parameter binds.
-    """
+class ScriptTypes:
+    """The types in the files of one repository, resolved on first use, also those that the code around tells."""
 
     def __init__(self, trees: Trees) -> None:
         self.trees = trees
-        self.known: dict[Hashable, list[Type]] = {}
+        self._known: dict[Hashable, list[Type]] = {}
         self._depth = 0
 
     def of(self, path: str, node: Node | None, names: Names | None = None) -> list[Type]:
@@ -121,19 +121,19 @@ class ScriptTypes(ABC):
         if node is None:
             return []
         key = "of", path, node, tuple((names or {}).items())
-        return self.once(key, lambda: self._of(path, node, names or {}))
+        return self._once(key, lambda: self._of(path, node, names or {}))
 
-    def once(self, key: Hashable, find: Callable[[], Iterable[Type]]) -> list[Type]:
+    def _once(self, key: Hashable, find: Callable[[], Iterable[Type]]) -> list[Type]:
         """Return the types under a key; none while `find` looks them up, or if that takes too many steps."""
-        if key not in self.known:
-            if len(self.known) > _STEPS or self._depth > DEPTH:
+        if key not in self._known:
+            if len(self._known) > _STEPS or self._depth > _DEPTH:
                 return []
             self.trees.steps.take()
-            self.known[key] = []
+            self._known[key] = []
             self._depth += 1
-            self.known[key] = [*dict.fromkeys(find())]
+            self._known[key] = [*dict.fromkeys(find())]
             self._depth -= 1
-        return self.known[key]
+        return self._known[key]
 
     def _of(self, path: str, node: Node, names: Names) -> Iterator[Type]:
         kind = node.type
@@ -160,7 +160,7 @@ class ScriptTypes(ABC):
             yield Type(path, node, names)
 
     def _of_new(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        for instance in self.new_instances(path, node, names):
+        for instance in self._new_instances(path, node, names):
             if instance.node.type in CLASSES:
                 yield instance
             else:
@@ -187,9 +187,9 @@ class ScriptTypes(ABC):
             yield from self.of(path, narrowed)
             return
         for file, binding in self.trees.bound(path, node, name):
-            yield from self.of_binding(file, binding, arguments)
+            yield from self._of_binding(file, binding, arguments)
 
-    def of_binding(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...] = ()) -> Iterator[Type]:
+    def _of_binding(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...] = ()) -> Iterator[Type]:
         """The types of a name that is bound at a node."""
         kind = node.type
         if kind in CLASSES:
@@ -204,7 +204,7 @@ class ScriptTypes(ABC):
             typed = child(node, "type")
             yield from self.of(path, typed if typed is not None else child(node, "value"))
         else:
-            yield from self.bound_at(path, node)
+            yield from self._bound_at(path, node)
 
     def _bind(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...]) -> dict[str, tuple[Type, ...]]:
         """The types of a declaration's type parameters; without an argument, that of the default or the bound."""
@@ -235,7 +235,7 @@ class ScriptTypes(ABC):
             return
         yield from self._instances(path, head, names, self._arguments(path, arguments, names))
 
-    def new_instances(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+    def _new_instances(self, path: str, node: Node, names: Names) -> Iterator[Type]:
         """Yield the types of a `new` expression: classes, or signatures that name the type they construct."""
         constructor = child(node, "constructor")
         if constructor is None:
@@ -256,8 +256,8 @@ class ScriptTypes(ABC):
         """Yield the types that a named type means with these type arguments."""
         if head.type in DOTTED:
             owners = self.of(path, child(head, "object", "module"), names)
-            for member in self.looked_up(owners, text_of(child(head, "property", "name"))):
-                yield from self.of_binding(member.path, member.node, arguments)
+            for member in self._looked_up(owners, text_of(child(head, "property", "name"))):
+                yield from self._of_binding(member.path, member.node, arguments)
         else:
             yield from self._of_name(path, head, names, arguments)
 
@@ -300,7 +300,7 @@ class ScriptTypes(ABC):
     def _members(self, type_: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
         """The same; `below` are the types that it is a base of, `tried` is type -> the fewest types below it so far."""
         key = type_, tuple(type_.names.items())
-        if type_.node in below or len(below) > DEPTH or tried.get(key, len(below) + 1) <= len(below):
+        if type_.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
             return
         tried[key] = len(below)
         self.trees.steps.take()
@@ -314,7 +314,7 @@ class ScriptTypes(ABC):
         for base in self._bases(type_):
             yield from self._members(base, name, below | {type_.node}, tried)
 
-    def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
+    def _looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """The members of that name. Bases of a class do not hide members of a namespace that is merged with it."""
         types = [*owners]
         merged = {
@@ -328,7 +328,7 @@ class ScriptTypes(ABC):
 
     def values(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """Yield the types of the members of that name."""
-        for member in self.looked_up(owners, name):
+        for member in self._looked_up(owners, name):
             kind = member.node.type
             if kind in ("property_signature", "public_field_definition"):
                 typed = child(member.node, "type") or child(member.node, "value")
@@ -342,7 +342,7 @@ class ScriptTypes(ABC):
             elif kind in FUNCTIONS:
                 yield member
             else:
-                yield from self.of_binding(member.path, member.node)
+                yield from self._of_binding(member.path, member.node)
 
     def head(self, type_: Type) -> str:
         """The name of a collection's or promise's type; "" for anything else."""
@@ -383,10 +383,154 @@ class ScriptTypes(ABC):
         for value in self.trees.returned(body):
             yield from self.of(function.path, value, function.names)
 
-    @abstractmethod
-    def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
-        """Return the types that are bound at a pattern or a parameter: as declared, or as the caller declares."""
+    def named(self, path: str, node: Node) -> list[tuple[str, Node]]:
+        """Return (file, name's node) of each binding that a name may mean.
+
+        After a dot these are members of its receiver. Empty if the type of the receiver is not known.
+        """
+        self._known.clear()
+        self._depth = 0
+        owners = self._owners(path, node)
+        if owners is None:
+            return [(file, _name_of(binding)) for file, binding in self.trees.bound(path, node, text_of(node))]
+        by_position = {}
+        for member in self._looked_up(owners, text_of(node)):
+            name = _name_of(member.node)
+            by_position[member.path, name.start_byte] = member.path, name
+        return [*by_position.values()]
+
+    def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
+        """Return the types that a name is looked up in; None if it has no receiver."""
+        parent = node.parent
+        if parent is None:
+            return ()
+        kind, inside = node.type, parent.type
+        if inside in DOTTED and node != child(parent, "object", "module"):
+            return self.of(path, child(parent, "object", "module"))
+        if inside in ("pair", "pair_pattern") and node == child(parent, "key"):
+            return self._expected_at(path, parent.parent) if inside == "pair" else self._bound_at(path, parent.parent)
+        if kind == "shorthand_property_identifier":
+            return self._expected_at(path, parent)
+        if kind == "shorthand_property_identifier_pattern":
+            return self._bound_at(path, parent if inside == "object_pattern" else parent.parent)
+        if inside == "method_definition" and parent.parent is not None and parent.parent.type == "object":
+            return self._expected_at(path, parent.parent)
+        return () if kind == "property_identifier" else None
+
+    def _bound_at(self, path: str, node: Node | None, inside_of: int = 0) -> Iterator[Type]:
+        """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares.
+
+        None in a pattern that is nested too deeply.
+        """
+        if node is None or node.parent is None or inside_of > _DEPTH:
+            return
+        parent, inside = node.parent, node.parent.type
+        if node.type in _PARAMETERS:
+            typed = child(node, "type") or child(node, "value")
+            yield from self.of(path, typed) if typed is not None else self._of_argument(path, node)
+        elif inside in ("variable_declarator", *_PARAMETERS):
+            yield from self._of_binding(path, parent)
+        elif node.type == "pair_pattern" or inside == "object_pattern":
+            key = child(node, "key", "left") or node
+            yield from self.values(self._bound_at(path, parent, inside_of + 1), text_of(key))
+        elif inside in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
+            yield from self._bound_at(path, parent, inside_of + 1)
+        elif inside == "array_pattern":
+            for type_ in self._bound_at(path, parent, inside_of + 1):
+                yield from self.elements(type_)
+        elif inside == "for_in_statement" and any(token.type == "of" for token in parent.children):
+            for iterable in self.of(path, child(parent, "right")):
+                yield from self.elements(iterable)
+        elif inside == "formal_parameters" or inside in FUNCTIONS:  # of JavaScript, or `x => …`
+            yield from self._of_argument(path, node)
+
+    def _of_argument(self, path: str, parameter: Node) -> Iterator[Type]:
+        """Yield the types of a parameter without a declared one, by what its function is passed to."""
+        function = parameter.parent
+        if function is not None and function.type not in FUNCTIONS:
+            function = function.parent
+        if function is None or function.type not in FUNCTIONS:
+            return
+        parameters = self.trees.parameters(function)
+        index = parameters.index(parameter) if parameter in parameters else 0
+        for type_ in self._expected_at(path, function):
+            if type_.node.type in FUNCTIONS:
+                yield from self._parameter(type_, index)
+        outer = function.parent
+        call = outer.parent if outer is not None and outer.type == "arguments" else None
+        callee = child(call, "function") if call is not None else None
+        if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:
+            for receiver in self.of(path, child(callee, "object")) if not index else ():
+                if receiver.node.type in HOLDERS:
+                    yield from self.elements(receiver)
+
+    def _parameter(self, function: Type, index: int) -> Iterator[Type]:
+        parameters = self.trees.parameters(function.node)
+        if index < len(parameters):
+            yield from self.of(function.path, child(parameters[index], "type"), function.names)
+
+    def _expected_at(self, path: str, node: Node | None) -> list[Type]:
+        """Return the types that an expression must have, by the code around it."""
+        if node is None or node.parent is None:
+            return []
+        parent = node.parent
+        return self._once(("expected", path, node), lambda: self._expected(path, node, parent))
+
+    def _expected(self, path: str, node: Node, parent: Node) -> Iterator[Type]:
+        kind = parent.type
+        if kind in ("parenthesized_expression", "ternary_expression", "binary_expression", "await_expression"):
+            yield from self._expected_at(path, parent)
+        elif kind in ("as_expression", "satisfies_expression"):
+            yield from self.of(path, parent.named_children[-1])
+        elif kind in ("variable_declarator", "public_field_definition", "required_parameter", "optional_parameter"):
+            yield from self.of(path, child(parent, "type"))
+        elif kind == "assignment_expression" and node != child(parent, "left"):
+            yield from self.of(path, child(parent, "left"))
+        elif kind == "pair":
+            yield from self.values(self._expected_at(path, parent.parent), text_of(child(parent, "key")).strip("\"'"))
+        elif kind == "array":
+            for type_ in self._expected_at(path, parent):
+                yield from self.elements(type_)
+        elif kind == "arguments" and parent.parent is not None:
+            yield from self._argument_types(path, parent.parent, parent.named_children.index(node))
+        elif kind == "return_statement" or (kind == "arrow_function" and node == child(parent, "body")):
+            function: Node | None = parent
+            while function is not None and function.type not in FUNCTIONS:
+                function = function.parent
+            if function is not None:
+                yield from self._expected_result(path, function)
+
+    def _argument_types(self, path: str, call: Node, index: int) -> Iterator[Type]:
+        """Yield the types that a call declares for the argument at an index."""
+        if call.type == "call_expression":
+            for type_ in self.of(path, child(call, "function")):
+                if type_.node.type in FUNCTIONS:
+                    yield from self._parameter(type_, index)
+        elif call.type == "new_expression":
+            for instance in self._new_instances(path, call, {}):
+                signatures = self.members(instance, "constructor") if instance.node.type in CLASSES else [instance]
+                for signature in signatures:
+                    yield from self._parameter(signature, index)
+
+    def _expected_result(self, path: str, function: Node) -> Iterator[Type]:
+        """Yield the types that a function must return; for an async one, those that it promises."""
+        declared = child(function, "return_type")
+        types = self.of(path, declared) if declared is not None else []
+        if declared is None:
+            for type_ in self._expected_at(path, function):
+                types += self.returns(type_) if type_.node.type in FUNCTIONS else []
+        asynchronous = any(node.type == "async" for node in function.children)
+        for result in types:
+            yield from self.elements(result) if asynchronous and self.head(result) == "Promise" else [result]
 
 
 def _declared(type_: Type) -> tuple[str, str]:
     return type_.path, text_of(child(type_.node, "name"))
+
+
+def _name_of(node: Node) -> Node:
+    """Return the name of a binding, such as `f` for the function of `{ f: () => 1 }` or `exports.f = () => 1`."""
+    own = child(node, "name", "key")
+    if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
+        own = child(node.parent, "key") or child(child(node.parent, "left"), "property")
+    return own or node

@@ -16,7 +16,7 @@ from repoeval_bench.own.references.imports import EVERY, Import, Imports
 from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, parameters_of
 from repoeval_bench.own.references.namespaces import Namespaces
 from repoeval_bench.own.references.script_trees import Trees
-from repoeval_bench.own.references.static_places import StaticPlaces
+from repoeval_bench.own.references.static_types import StaticTypes
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition
@@ -38,7 +38,7 @@ class VisibleNames(FileDefinitions):
         self.steps = steps
         self.imports = Imports(self._files, self._others, lambda path: self.rules(path).imports)
         self._trees = Trees(self._files, self.imports, steps, self.rules)
-        self._static = StaticPlaces(self._trees, self)
+        self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 

@@ -19,7 +19,7 @@ NAMES = {*LANGUAGES, *(language.family for language in LANGUAGES.values())}
 
 
 def test_each_family_has_rules_in_a_file_of_its_own():
-    assert set(RULES) == {language.family for language in LANGUAGES.values()}
+    assert {*RULES, "python"} == {language.family for language in LANGUAGES.values()}
     folder = Path(inspect.getfile(languages)).parent
     files = {Path(inspect.getfile(type(rules))) for rules in RULES.values()}
     assert files == {path for path in folder.glob("*.py") if path.name != "__init__.py"}
@@ -35,7 +35,7 @@ def test_no_branch_asks_for_a_language_by_its_name():
         if isinstance(node, ast.Constant) and node.value in (NAMES | endings)
     ]
     # What reads Python says whose grammar it takes.
-    assert [use.partition(":")[0] for use in named] == ["python_tree.py"], named
+    assert [use.partition(":")[0] for use in named] == ["python_nodes.py"], named
 
 
 @pytest.mark.parametrize("family", sorted(RULES))
@@ -45,9 +45,7 @@ def test_a_language_names_nodes_of_its_own_grammars(family):
     nodes = RULES[family].nodes
     known = {grammar.node_kind_for_id(kind) for grammar in grammars for kind in range(grammar.node_kind_count)}
     assert {kind for role in fields(nodes) for kind in getattr(nodes, role.name)} <= known
-    forms = RULES[family].forms if not RULES[family].by_python_names else None
-    if forms is None:
-        return
+    forms = RULES[family].forms
     kinds = {*forms.names, *forms.binds, *forms.scopes, *forms.within, *forms.sealed, *forms.closed}
     assert kinds <= known
     fields_known = {

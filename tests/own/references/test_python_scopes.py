@@ -1,6 +1,5 @@
 """Names that Python looks up in a scope of its own: of a comprehension, a lambda, a handler, a star import."""
 
-import ast
 import asyncio
 import symtable
 import sys
@@ -125,9 +124,9 @@ def test_what_a_pattern_takes_is_a_name_of_the_function(pattern):
 
 def bound(scope):
     """(kind or name, the names) of a scope; private ones as written."""
-    kind = {ast.ListComp: "listcomp", ast.SetComp: "setcomp", ast.DictComp: "dictcomp", ast.GeneratorExp: "genexpr"}
-    name = kind.get(type(scope.node)) or getattr(scope.node, "name", "lambda")
-    return name, frozenset(map(unmangled, scope.names))
+    kinds = {"list_comprehension": "listcomp", "set_comprehension": "setcomp", "lambda": "lambda"}
+    kinds |= {"dictionary_comprehension": "dictcomp", "generator_expression": "genexpr"}
+    return kinds.get(scope.node.type, scope.name.rpartition(".")[2]), frozenset(map(unmangled, scope.names))
 
 
 def tables(table):

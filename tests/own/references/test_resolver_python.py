@@ -1,7 +1,6 @@
 """A hand-made repository: what each name of some lines means is written beside it."""
 
 import ast
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ import pytest
 import repoeval_bench
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.python_bindings import Binder, read_module
+from repoeval_bench.own.references.python_bindings import read_module
 from repoeval_bench.own.references.python_names import names_of
-from repoeval_bench.own.references.python_scopes import Module, Scope
 from repoeval_bench.own.references.resolver import Resolver
 from support import written
 from support.written import names
@@ -379,6 +377,7 @@ OTHER_PYTHONS = {
     "exceptions without brackets": "try:\n    pass\nexcept KeyError, ValueError:\n    pass\n"
     "class Shelf:\n    def put(self): ...\n",
     "Python 2": "print 'x', 1\nexec 'y' in {}\nclass Shelf:\n    def put(self, (a, b)):\n        raise Error, 'x'\n",
+    "a splat of nothing": "*, = x\nx = {**, 1: 2}\nclass Shelf:\n    def put(self): ...\n",
     "an error before": "x = = 3 $\n\n\nclass Shelf:\n    def put(self): ...\n",
 }
 
@@ -428,29 +427,30 @@ PACKAGE = sorted(path for path in Path(repoeval_bench.__file__).parent.rglob("*.
 
 
 @pytest.mark.parametrize("path", [Path(__file__), *PACKAGE], ids=lambda path: path.name)
-def test_names_and_bindings_are_those_of_the_running_python(path):
-    """In code that the oldest supported Python knows."""
+def test_the_names_of_a_file_are_those_that_the_running_python_finds(path):
+    """In code that the oldest supported Python knows: each name, attribute and imported name with its place."""
     file = SourceFile("r", "a.py", path.read_text("utf-8"))
-    tree = ast.parse(file.text)
-    by_python = Module(file=file, tree=tree, colons={}, error=None)
-    by_python.scopes[tree] = top = Scope(kind="module", name="", parent=None, node=None, module=by_python)
-    Binder(by_python).bind_all(tree.body, top)
-    assert facts(read_module(file)) == facts(by_python)
+    module = read_module(file)
+    places = (module.parsed.chars(used.place).start for used in names_of(module, LineSpan(0, file.n_lines)))
+    assert sorted(places) == sorted(by_python(file))
 
 
-def facts(module):
-    """The names of a file with their places and scopes, and the sites of its bindings."""
-    used = Counter(
-        (name, type(node).__name__, node.end_lineno, node.end_col_offset, scope.name)
-        for name, node, scope in names_of(module, LineSpan(0, module.file.n_lines))
-    )
-    sites = Counter(
-        (scope.kind, scope.name, name, site.line, site.lines, site.role, site.local, site.imported)
-        for scope in module.scopes.values()
-        for name in {*scope.names, *scope.members}
-        for site in (*scope.names.get(name, ()), *(member for _, member in scope.members.get(name, ())))
-    )
-    return used, sites
+def by_python(file):
+    """The character at which each name begins, by `ast`."""
+    for node in ast.walk(ast.parse(file.text)):
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        if isinstance(node, ast.Attribute):
+            line, column = node.end_lineno, node.end_col_offset - len(node.attr.encode())
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            yield from [at(file, alias.lineno, alias.col_offset)] if alias.name != "*" else ()
+        if isinstance(node, ast.Name | ast.Attribute):
+            yield at(file, line, column)
+
+
+def at(file, line, column):
+    """The character at a line (counted from 1) and a byte of it."""
+    lines = LineSpan(line - 1, line)
+    return file.chars_of(lines).start + len(file.line_text(lines).encode()[:column].decode())
 
 
 TANGLED = {

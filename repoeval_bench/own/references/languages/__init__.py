@@ -10,14 +10,12 @@ from repoeval_bench.own.references.languages.csharp import CSharp
 from repoeval_bench.own.references.languages.go import Go
 from repoeval_bench.own.references.languages.java import Java
 from repoeval_bench.own.references.languages.javascript import JavaScript
-from repoeval_bench.own.references.languages.python import Python
 from repoeval_bench.own.references.languages.rust import Rust
 
 if TYPE_CHECKING:
     from repoeval_bench.own.references.language_rules import LanguageRules, NodeKinds
 
 RULES: Mapping[str, LanguageRules] = {
-    "python": Python(),
     "javascript": JavaScript(),
     "java": Java(),
     "csharp": CSharp(),
@@ -25,7 +23,7 @@ RULES: Mapping[str, LanguageRules] = {
     "rust": Rust(),
     "c": C(),
 }
-"""Family of languages -> its rules."""
+"""Family of languages -> its rules; Python has a reader of its own, `python_names`."""
 
 
 def nodes_of(role: Callable[[NodeKinds], Iterable[str]]) -> frozenset[str]:

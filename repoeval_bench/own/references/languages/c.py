@@ -93,7 +93,6 @@ class C(LanguageRules):
     include_depth = 4
     re_exports = False  # `include_depth` covers what an included file includes
     pointer_items = True
-    initializes_own = True
 
     def hoists_enumerators(self, enumeration: str) -> bool:
         """Return whether an enumeration has no scope, as `enum class` has."""
