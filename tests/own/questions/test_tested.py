@@ -3,7 +3,7 @@
 import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.dataset import tested as rules
+from repoeval_bench.own.questions import tested as rules
 from repoeval_bench.own.questions.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
