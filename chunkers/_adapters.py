@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Self, cast
+from typing import cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
-from repoeval_bench.core.parts import Chunker, Snippet
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
@@ -31,31 +31,22 @@ def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
         return tuple(chunker.chunk(file))
 
 
+def misplaced(chunk: Chunk, file: SourceFile) -> str:
+    """Return how a chunk differs from what `Chunk.cut` makes of its span in the file; empty if it does not."""
+    for what in ("header", "rewritten"):
+        if not isinstance(text := getattr(chunk, what), str):
+            return f"{what} of {chunk.chunk_id} is a {type(text).__name__}, not a text"
+    try:
+        expected = Chunk.cut(file, chunk.chars, chunk.header, chunk.rewritten)
+    except ValueError as error:
+        return str(error)
+    return "" if chunk == expected else f"{chunk.chunk_id} is not what {file.name} holds at {chunk.chars}"
+
+
 def char_offsets(text: str) -> dict[int, int]:
     """UTF-8 byte offset -> character offset, for every character boundary of the text, its end included."""
     widths = (len(char.encode("utf-8", "surrogatepass")) for char in text)
     return {byte: index for index, byte in enumerate(accumulate(widths, initial=0))}
-
-
-def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]] | None:
-    """Return character spans of (start, end, text) pieces whose unit, characters or UTF-8 bytes, is not known.
-
-    It is the unit in which every slice equals its text; None if neither does.
-    """
-
-    def fitting(spans: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
-        # Python silently shortens a slice beyond the text, hence the bounds.
-        matches = (
-            0 <= start <= end <= len(text) and text[start:end] == piece
-            for (start, end), (*_, piece) in zip(spans, pieces, strict=True)
-        )
-        return spans if all(matches) else None
-
-    spans = fitting([(start, end) for start, end, _ in pieces])
-    if spans is None and not text.isascii():
-        offsets = char_offsets(text)
-        spans = fitting([(offsets.get(start, -1), offsets.get(end, -1)) for start, end, _ in pieces])
-    return spans
 
 
 def spans_in_order(text: str, pieces: Iterable[str], overlap: int = 0) -> list[tuple[int, int]] | None:
@@ -112,22 +103,6 @@ class Peer(Cutter, ABC):
         LanguageError if the package cannot cut the file's language.
         """
 
-    @classmethod
-    def of_size(cls, nws: int) -> Self | None:  # noqa: ARG003  # packages that know it override this
-        """Return the chunker whose chunks have about the mean size of `fixed:max_nws=NWS` on ordinary code.
-
-        The package need not be installed. None if the ratio of sizes is not known.
-        """
-        return None
-
-    def snippet(self, language: str) -> Snippet | None:  # noqa: ARG002  # packages that know it override this
-        """Return Python that makes this chunker with its package alone, for files in `language`, one of ours.
-
-        It cuts a file's text as measured, apart from blanks at the ends of chunks. None if the package does not know
-        the language, or no such code is known.
-        """
-        return None
-
 
 @dataclass(frozen=True, slots=True)
 class NamedChunker:
@@ -160,21 +135,11 @@ class FunctionChunker:
 
 def as_chunker(value: object) -> Chunker:
     """Return an object with `spec` and `chunk` as it is, and wrap a function; anything else is a UsageError."""
-    has_spec = isinstance(getattr(value, "spec", None), str)
-    if has_spec and callable(getattr(value, "chunk", None)):
+    if isinstance(getattr(value, "spec", None), str) and callable(getattr(value, "chunk", None)):
         return cast("Chunker", value)
-    if isinstance(value, type):
-        raise UsageError(f"chunker {value.__name__} is a class; give an object of it, {value.__name__}()")
-    if hasattr(value, "chunk"):
+    if isinstance(value, type) or not callable(value) or not getattr(value, "__qualname__", "").isidentifier():
         raise UsageError(
-            f"chunker {type(value).__name__} has no spec; give it an attribute spec, a text such as "
-            f"'py:{type(value).__module__}:{type(value).__name__}'"
+            f"{value!r} is not a chunker; give a spec such as 'ast', a function at the top of a module, or an object "
+            "with a text `spec` and a method `chunk`"
         )
-    name = getattr(value, "__qualname__", "")
-    if not callable(value) or not name:
-        raise UsageError(
-            f"{value!r} is not a chunker; give a spec such as 'ast', an object with spec and chunk, or a function"
-        )
-    if not name.isidentifier():
-        raise UsageError(f"function {name} cannot be named in a run; define it at the top of a module or script")
     return FunctionChunker(cast("Callable[[SourceFile], Sequence[Chunk]]", value))

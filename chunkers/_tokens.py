@@ -77,12 +77,6 @@ def counter(tokenizer: str | None) -> Callable[[str], int]:
     return lambda text: len(encode(readable(text), add_special_tokens=False).ids)
 
 
-def check_least(chunker: str, least: int, size: int, max_tokens: int | None) -> None:
-    """Raise a SpecError if a least size, in nws, is above the size; a size in tokens cannot be compared."""
-    if max_tokens is None and least > size:
-        raise SpecError(f"chunker {chunker}: min_nws={least} is above max_nws={size}; choose a min_nws up to max_nws")
-
-
 def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, tokenizer: str) -> None:
     """Raise a SpecError for two sizes or an unused tokenizer; `other` is a size's name and whether it was given."""
     if max_tokens is None:

@@ -16,8 +16,9 @@ from annotated_types import Ge
 
 from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
-from repoeval_bench.chunkers._tokens import Sized, check_least
+from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
@@ -50,8 +51,10 @@ class AstChunker(Sized):
     def check(self) -> None:
         """Refuse a given least size above the size; the default is not checked."""
         Sized.check(self)
-        if self.min_nws != LEAST:
-            check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)
+        if self.min_nws != LEAST and self.max_tokens is None and self.min_nws > self.max_nws:
+            raise SpecError(
+                f"chunker ast: min_nws={self.min_nws} is above max_nws={self.max_nws}; choose a min_nws up to max_nws"
+            )
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line.

@@ -4,9 +4,6 @@ Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "char
 CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
 than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size of those of
 `ast:max_nws=1500`; the realised size is printed beside every score.
-
-chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. For each file the unit is the one in which every
-slice equals the chunk's text.
 """
 
 from __future__ import annotations
@@ -18,9 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator
-
-from repoeval_bench.chunkers._adapters import Peer, spans_of
+from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import DEFAULT, MaxTokens, Size, Tokenizing, check_size, tokenizer_named
 from repoeval_bench.chunkers.registry import CHUNKERS
@@ -30,21 +25,13 @@ from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
 _CHARACTERS = 2048
-_KINDS = {
+_KINDS = {  # the others need a model
     "code": "CodeChunker",
     "recursive": "RecursiveChunker",
     "sentence": "SentenceChunker",
     "token": "TokenChunker",
     "fast": "FastChunker",
 }
-_NEED_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"})
-
-
-def _without_model(kind: object) -> object:
-    """Refuse a kind that needs a model, with the reason."""
-    if kind in _NEED_A_MODEL:
-        raise ValueError(f"kind={kind} needs a model and is not offered; choose from {', '.join(_KINDS)}")
-    return kind
 
 
 @CHUNKERS.register(
@@ -58,11 +45,9 @@ class ChonkieChunker(Peer):
     """
 
     name: ClassVar[str] = "chonkie"
-    kind: Annotated[
-        Literal["code", "recursive", "sentence", "token", "fast"],
-        BeforeValidator(_without_model),
-        Doc("which of chonkie's chunkers"),
-    ] = "code"
+    kind: Annotated[Literal["code", "recursive", "sentence", "token", "fast"], Doc("which of chonkie's chunkers")] = (
+        "code"
+    )
     chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = _CHARACTERS
     language: Annotated[str, Doc("the grammar of kind=code; auto: by the file's name")] = "auto"
     max_tokens: MaxTokens = None
@@ -84,7 +69,7 @@ class ChonkieChunker(Peer):
         check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Return the pieces' spans in characters, whichever unit the library reports."""
+        """Return the pieces' spans; None if a piece is not what the file holds there."""
         language = self.language_in(file)
         size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
         try:
@@ -94,7 +79,9 @@ class ChonkieChunker(Peer):
                 f"{file.name}: chonkie's kind=fast cuts bytes, and cut a character in two; take a larger chunk_size, "
                 "or another kind"
             ) from None
-        return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
+        if any(file.text[piece.start_index : piece.end_index] != piece.text for piece in pieces):
+            return None
+        return [(piece.start_index, piece.end_index) for piece in pieces]
 
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""

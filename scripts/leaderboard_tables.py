@@ -70,13 +70,14 @@ class Sized:
         """The first columns of every table."""
         first = self.board.runs[0].metrics
         names = {"dataset": self.board.dataset, "protocol": self.board.protocol}
-        return names | {"retriever": first.ranked_by, "embedder": first.embedder}
+        return names | {"retriever": first.retriever, "embedder": first.embedder}
 
     @property
     def ranker(self) -> str:
         """The retriever in one word, with the embedder if there is one."""
         first = self.board.runs[0].metrics
-        name = first.retriever.partition(":")[0] + (f" · expand {first.expand}" if first.expand else "")
+        name, _, options = first.retriever.partition(":")
+        name += f" · {options}" if name == "grep" and options != "around=none" else ""
         return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
 
     def named(self, run_id: str) -> Row:
@@ -217,7 +218,7 @@ def protocol_rows(boards: Sequence[Sized]) -> Iterator[Row]:
     groups: dict[tuple[object, ...], list[Sized]] = {}
     for sized in boards:
         first = sized.board.runs[0].metrics
-        groups.setdefault((first.dataset.name, first.dataset.part, first.ranked_by, sized.ranker), []).append(sized)
+        groups.setdefault((first.dataset.name, first.dataset.part, first.retriever, sized.ranker), []).append(sized)
     for one, other in (pair for group in groups.values() for pair in combinations(group, 2)):
         if one.board.protocol == other.board.protocol:
             continue
@@ -268,7 +269,7 @@ def tables(runs: Sequence[RunView], updates: Sequence[Row]) -> dict[str, str]:
     """Return file name -> CSV of every table that has a row."""
     by_ranker: dict[tuple[str, str], list[RunView]] = {}
     for run in runs:
-        by_ranker.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
+        by_ranker.setdefault((run.metrics.retriever, run.metrics.embedder), []).append(run)
     ranked = [board for group in by_ranker.values() for board in leaderboards(group).ranked]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     boards = [Sized(board) for board in ranked if len(board.runs) > 1]

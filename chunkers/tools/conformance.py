@@ -1,8 +1,7 @@
 """The conformance suite: a chunker's promises, tried on the inputs that break chunkers.
 
 `check_chunker` returns a report, `assert_chunker_conforms` is for the tests of plug-ins, and `broken_promises` checks
-one file. For each broken promise, the suite looks for a small input that breaks it. Lines in several chunks, and chunks
-above the size, are reported and are not failures: some chunkers overlap by design.
+one file: with hypothesis it finds the smallest input that breaks a promise.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
+from repoeval_bench.chunkers._adapters import misplaced
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES, generated
-from repoeval_bench.chunkers.tools.smallest import smallest
 from repoeval_bench.core.errors import BenchError, ChunkError, LanguageError, others_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
@@ -39,7 +38,7 @@ PROMISES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result for one promise: how many inputs tried it, how many broke it, and a smallest one that breaks it.
+    """The result for one promise: how many inputs tried it, how many broke it, and the shortest that did.
 
     An input tries a promise only if it could break it: a chunker that raises returns no chunk to check.
     """
@@ -48,7 +47,7 @@ class Finding:
     n_inputs: int
     n_broken: int
     detail: str = ""
-    smallest: str | None = None
+    shortest: str | None = None
 
     @property
     def holds(self) -> bool:
@@ -69,20 +68,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The suite's findings on one chunker, and measurements over all inputs.
+    """The suite's findings on one chunker.
 
-    `shared_lines` is the share of lines in more than one chunk, `above_limit` that of chunks above the chunker's
-    `max_nws` (None without this option). Both are None if no input gave a chunk. `not_cut` are the languages that the
-    chunker does not know, or whose grammar is not installed; that breaks no promise. `fails_on` are the languages whose
-    sample it fails on for another reason.
+    `not_cut` are the languages that the chunker does not know, or whose grammar is not installed: no broken promise.
     """
 
     spec: str
     findings: tuple[Finding, ...]
-    shared_lines: float | None
-    above_limit: float | None
     not_cut: tuple[str, ...]
-    fails_on: tuple[str, ...]
 
     @property
     def conforms(self) -> bool:
@@ -95,18 +88,10 @@ class Report:
             lines.append(f"  {finding.promise:<14} {finding.state:<28} {PROMISES[finding.promise]}")
             if finding.n_broken:
                 lines.append(f"  {'':<14} {finding.detail}")
-                lines.append(f"  {'':<14} smallest input: {abbreviated(finding.smallest or '')}")
-        shared = "not measured, for no input gave a chunk"
-        if self.shared_lines is not None:
-            shared = f"{self.shared_lines:.1%} of the lines of all inputs"
-        lines.append(f"  lines in more than one chunk: {shared}")
-        if self.above_limit is not None:
-            lines.append(f"  chunks above max_nws: {self.above_limit:.1%} of the chunks of all inputs")
-        lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut) - len(self.fails_on)} of {len(SAMPLES)}")
-        if self.not_cut:
-            lines[-1] += f"; not {', '.join(self.not_cut)}"
-        if self.fails_on:
-            lines[-1] += f"; fails on {', '.join(self.fails_on)}"
+            if finding.shortest is not None:
+                lines.append(f"  {'':<14} shortest input: {abbreviated(finding.shortest)}")
+        missing = f"; not {', '.join(self.not_cut)}" if self.not_cut else ""
+        lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut)} of {len(SAMPLES)}{missing}")
         return "\n".join(lines)
 
 
@@ -127,96 +112,71 @@ def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int =
 def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Report:
     """Try a chunker on the known cases, on `examples` generated files, and on a file and half a file of each language.
 
-    All but the last are Python, and reproducible by `seed`. The search for a smaller input takes about a second per
-    broken promise.
+    All but the last are Python, and reproducible by `seed`.
     """
     rng = random.Random(seed)
     texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
-    samples, not_cut, fails_on = _samples(chunker)
+    samples, not_cut = _samples(chunker)
     files = [*(SourceFile("suite", "case.py", text) for text in texts), *samples]
     broken: dict[str, list[tuple[SourceFile, str]]] = {}
     tried: Counter[str] = Counter()
-    shared = n_lines = above = n_chunks = 0
-    limit = _option(chunker, "max_nws")
     for file in files:
-        details, chunks = _look(chunker, file)
+        details = _look(chunker, file)
         tried.update(details.keys())
         for promise, detail in details.items():
             if detail:
                 broken.setdefault(promise, []).append((file, detail))
-        shared += _shared_lines(file, chunks)
-        n_lines += file.n_lines
-        n_chunks += len(chunks)
-        above += sum(limit is not None and count_nws(chunk.text) > limit for chunk in chunks)
     problem = _spec_problem(chunker)
-    spec_finding = Finding(
-        promise="spec", n_inputs=1, n_broken=int(bool(problem)), detail=problem, smallest="" if problem else None
-    )
-    findings = [_finding(chunker, name, tried[name], broken.get(name, [])) for name in PROMISES if name != "spec"]
-    return Report(
-        spec=chunker.spec,
-        findings=(*findings, spec_finding),
-        shared_lines=shared / n_lines if n_chunks else None,
-        above_limit=above / n_chunks if n_chunks and limit is not None else None,
-        not_cut=not_cut,
-        fails_on=fails_on,
-    )
+    findings = [_finding(name, tried[name], broken.get(name, [])) for name in PROMISES if name != "spec"]
+    spec_finding = Finding(promise="spec", n_inputs=1, n_broken=int(bool(problem)), detail=problem)
+    return Report(spec=chunker.spec, findings=(*findings, spec_finding), not_cut=not_cut)
 
 
-def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple[str, ...]]:
-    """Return a file and half a file of each language that is cut; the unknown languages; those it fails on."""
+def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...]]:
+    """Return a file and half a file of each language that is cut, and the languages that are not."""
     files: list[SourceFile] = []
     not_cut: list[str] = []
-    fails_on: list[str] = []
     for language, (path, text) in SAMPLES.items():
         try:
             _cut(chunker, SourceFile("suite", path, text))
         except LanguageError:
             not_cut.append(language)
             continue
-        except BenchError:  # reported with the other inputs
-            fails_on.append(language)
+        except BenchError:
+            pass  # reported with the other inputs
         files += [SourceFile("suite", path, text), SourceFile("suite", path, text[: len(text) // 2])]
-    return files, tuple(not_cut), tuple(fails_on)
+    return files, tuple(not_cut)
 
 
-def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
-    """Return the result for one promise, with an input reduced from the shortest that broke it."""
+def _finding(promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
     if not failures:
         return Finding(promise=promise, n_inputs=n_inputs, n_broken=0)
-
-    shortest = min((file for file, _ in failures), key=lambda file: len(file.text))
-
-    def fails(text: str) -> bool:
-        return promise in broken_promises(chunker, SourceFile("suite", shortest.path, text))
-
-    text = smallest(shortest.text, fails)
-    detail = broken_promises(chunker, SourceFile("suite", shortest.path, text)).get(promise, failures[0][1])
-    return Finding(promise=promise, n_inputs=n_inputs, n_broken=len(failures), detail=detail, smallest=text)
+    file, detail = min(failures, key=lambda failure: len(failure[0].text))
+    return Finding(promise=promise, n_inputs=n_inputs, n_broken=len(failures), detail=detail, shortest=file.text)
 
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:
     """Return the promises that a chunker breaks on one file, each with one sentence on how."""
-    return {promise: detail for promise, detail in _look(chunker, file)[0].items() if detail}
+    return {promise: detail for promise, detail in _look(chunker, file).items() if detail}
 
 
-def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[Chunk]]:
-    """Return the promises that a file tries, each with how it is broken ("" if it holds), and the chunks."""
+def _look(chunker: Chunker, file: SourceFile) -> dict[str, str]:
+    """Return the promises that a file tries, each with how it is broken ("" if it holds)."""
     try:
         chunks = _cut(chunker, file)
     except BenchError as error:
-        return {"no failure": str(error)}, ()
+        return {"no failure": str(error)}
     try:
         with others_errors_as(ChunkError):  # a chunker may return anything
             strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
             if strangers:
                 what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
-                return {"no failure": "", "chunks": what}, ()
+                return {"no failure": "", "chunks": what}
             details = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
     except ChunkError as error:
-        return {"no failure": "", "chunks": f"returned chunks that cannot be read ({error})"}, ()
+        return {"no failure": "", "chunks": f"returned chunks that cannot be read ({error})"}
     tried = {promise: detail for promise, detail in details.items() if detail is not None}
-    return {"no failure": "", "chunks": "", **tried}, chunks
+    return {"no failure": "", "chunks": "", **tried}
 
 
 def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
@@ -229,15 +189,7 @@ def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
 
 
 def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
-    for chunk in chunks:
-        for what in ("header", "rewritten"):
-            if not isinstance(text := getattr(chunk, what), str):
-                return f"{what} of {chunk.chunk_id} is a {type(text).__name__}, not a text"
-        if not chunk.chars or chunk.chars.end > len(file.text):
-            return f"{chunk.chars} is empty or outside the file's {len(file.text)} characters"
-        if chunk != Chunk.cut(file, chunk.chars, chunk.header, chunk.rewritten):
-            return f"{chunk.chunk_id} is not what the file holds at {chunk.chars}"
-    return "" if chunks else None
+    return next(filter(None, (misplaced(chunk, file) for chunk in chunks)), "") if chunks else None
 
 
 def _in_order(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
@@ -355,12 +307,3 @@ def _chunks_or_none(chunker: Chunker, file: SourceFile) -> Sequence[Chunk] | Non
 def _option(chunker: Chunker, name: str) -> int | None:
     value = Spec.parse(chunker.spec).params.get(name, "")
     return int(value) if re.fullmatch(r"\d+", value) else None
-
-
-def _shared_lines(file: SourceFile, chunks: Sequence[Chunk]) -> int:
-    seen = [0] * file.n_lines
-    for chunk in chunks:
-        for line in chunk.lines:
-            if line < file.n_lines:
-                seen[line] += 1
-    return sum(count > 1 for count in seen)

@@ -9,13 +9,12 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import few
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
-from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.query_scores import QueryScores, disagreement
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
-PARTS = ("chunker", "embedder", "retriever", "expand", "completion")
+PARTS = ("chunker", "embedder", "retriever", "completion")
 """The parts that two compared runs may differ in."""
 
 _SHOWN = 5
@@ -35,8 +34,6 @@ def run_names(runs: Sequence[RunView]) -> list[str]:
 
 
 def _named(part: str, value: str | None) -> str:
-    if part == "expand":
-        return f"expand {value or NOTHING}"
     return value or f"no {part}"
 
 

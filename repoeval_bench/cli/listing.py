@@ -89,12 +89,6 @@ def _exclusions() -> Table:
     return _table("exclusion", "what a query may not see", lines=POLICIES.items())
 
 
-def _expansions() -> Table:
-    from repoeval_bench.retrieval.expansion import EXPANSIONS
-
-    return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
-
-
 def _facts() -> Table:
     from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
     from repoeval_bench.protocols import uses
@@ -140,7 +134,6 @@ LISTS: dict[str, Callable[[], Table]] = {
     "protocols": _protocols,
     "relevance": _relevance,
     "exclusions": _exclusions,
-    "expansions": _expansions,
     "retrievers": partial(_parts, RETRIEVERS),
     "rerankers": partial(_parts, RERANKERS),
     "measures": _measures,
@@ -258,7 +251,7 @@ def _gold(protocol: Protocol) -> str:
 
 def _protocol(name: str) -> str:
     from repoeval_bench.protocols.exclusion import POLICIES
-    from repoeval_bench.protocols.protocol import BASELINE, Protocol
+    from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.protocols.qrels import RULES
 
     protocol = Protocol.parse(name)
@@ -267,7 +260,6 @@ def _protocol(name: str) -> str:
     documents = {
         "chunks": "the chunker's chunks",
         "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
-        "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
     }
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
     noun = "prompt" if protocol.tasks == "completion" else "question"

@@ -122,5 +122,5 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 def title_of(run: RunView) -> str:
     """Return the run's name in a heading."""
     metrics = run.metrics
-    name = run.label or (metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}")
+    name = run.label or (metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.retriever}")
     return f"{name}: {metrics.dataset.label}"

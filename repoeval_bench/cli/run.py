@@ -30,7 +30,7 @@ from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, rea
 from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.materials import unscored_repositories
 from repoeval_bench.runs.naming import remember_compared
-from repoeval_bench.runs.parts import make_parts, shown_results
+from repoeval_bench.runs.parts import chunker_under, shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
 from repoeval_bench.runs.runner import stands_alone
 
@@ -150,7 +150,7 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     for request in requests:
         protocol = request.resolved_protocol()
-        chunker = make_parts(protocol, request.chunker)[0].spec
+        chunker = chunker_under(protocol, request.chunker).spec
         rows.append({"protocol": "", "chunker": chunker} | request.combination() | {"protocol": protocol.name})
     if as_json:
         print_json(rows)

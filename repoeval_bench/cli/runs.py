@@ -106,7 +106,7 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         "run_id": run.run_id,
         "chunker": metrics.chunker,
         "protocol": metrics.protocol,
-        "retriever": metrics.ranked_by,
+        "retriever": metrics.retriever,
         "embedder": metrics.embedder,
         "data": metrics.dataset.label,
         "measure": measure,

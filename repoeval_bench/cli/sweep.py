@@ -75,7 +75,7 @@ def _print(runs: Sequence[RunView], skipped: Iterable[str], unmade: list[dict[st
         return
     metrics = runs[0].metrics
     echo(metrics.dataset.label)
-    echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.ranked_by}")
+    echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.retriever}")
     short = [f"{run.metrics.chunker}: {line}" for run in runs if (line := too_short(run.metrics))]
     print_tables(with_notes([_table(rows)], [*short, *skipped_notes(skipped)]))
 

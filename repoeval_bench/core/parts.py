@@ -86,15 +86,6 @@ class Embedder(Protocol):
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""
 
-    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """Return (float32 (m, dim) unit rows, the number of rows of each text in turn).
-
-        A text has one row, that of `encode`, unless it is scored by the best of its windows.
-        """
-
-    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
-        """The number of rows that `encode_windows` returns."""
-
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
         """Tokens of each text before truncation, special ones and the role's prompt included; None if not known."""
 

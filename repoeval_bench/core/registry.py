@@ -50,6 +50,11 @@ GONE: Mapping[tuple[str, str], str] = {
     ("protocol", "prose"): "commits",
     ("command", "add"): "repoeval-bench verify",
     ("command", "stability"): "python scripts/churn.py",
+    ("protocol", "linemap"): "code-chunk",
+    ("chunker", "blocks"): "functions",
+    ("chunker", "least-nested"): "ast",
+    ("chunker", "early-split"): "fixed",
+    ("chunker", "half-overlap"): "window",
 }
 """Kind and name of a part or command that this release removes -> the one to choose instead."""
 

@@ -86,16 +86,6 @@ class SourceFile:
             return LineSpan(line, line)
         return LineSpan(bisect_right(self._starts, chars.start) - 1, bisect_right(self._starts, chars.end - 1))
 
-    def is_on(self, lines: LineSpan, chars: CharSpan) -> bool:
-        """Return whether these are the lines of a non-empty span; faster than `lines_of`, as every chunk is checked."""
-        starts = self._starts
-        return (
-            type(lines) is LineSpan
-            and lines.start < lines.end <= self.n_lines
-            and starts[lines.start] <= chars.start < starts[lines.start + 1]
-            and starts[lines.end - 1] < chars.end <= starts[lines.end]
-        )
-
     def chars_of(self, lines: LineSpan) -> CharSpan:
         """The characters of whole lines, their line ends included; IndexError beyond the last line."""
         return CharSpan(self._starts[lines.start], self._starts[lines.end])

@@ -121,7 +121,7 @@ def _loader() -> type[yaml.SafeLoader]:
     """Return PyYAML's safe loader that refuses repeated keys, where it would take the last one."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             seen = set()
             for key, _ in node.value:
@@ -131,7 +131,8 @@ def _loader() -> type[yaml.SafeLoader]:
                         problem=f"{name!r} is given twice; keep one", problem_mark=key.start_mark
                     )
                 seen.add(name)
-            return super().construct_mapping(node, deep)
+            mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+            return mapping
 
     Loader.yaml_implicit_resolvers = {  # a date is a text
         first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]

@@ -32,6 +32,7 @@ QUESTION = "question"
 """The level of tasks that are questions of a file."""
 
 _Line = Annotated[Line, Field(ge=1)]
+_ONE_OF = "either file, start_line and end_line were expected, or places"
 
 
 class _Place(BaseModel):
@@ -91,9 +92,15 @@ class Question(BaseModel):
         if not isinstance(row, dict):
             return row
         own = {name: row[name] for name in _Place.model_fields if name in row}
-        if bool(own) == bool(row.get("places")):
-            raise ValueError("either file, start_line and end_line were expected, or places")
+        if own and row.get("places"):
+            raise ValueError(_ONE_OF)
         return {**{name: row[name] for name in row if name not in own}, **({"places": [own]} if own else {})}
+
+    @model_validator(mode="after")
+    def _has_places(self) -> Self:
+        if not self.places:
+            raise ValueError(_ONE_OF)
+        return self
 
 
 def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:

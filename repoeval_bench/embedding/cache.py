@@ -16,7 +16,7 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
-from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
+from repoeval_bench.embedding.long_text import HEADS, OPTIONS, LongText, cut
 from repoeval_bench.embedding.storage import MEND, Kind, VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class CachedEmbedder:
 
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
-        return self._policies[role] not in WHOLE
+        return self._policies[role] != "mean"
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
         """Tokens of each text before truncation, special ones and the role's prompt included; cached.
@@ -110,10 +110,6 @@ class CachedEmbedder:
         # Not cached: only the chosen candidate is counted and cached later.
         count, limit = self._encoder.count_tokens, self.max_tokens
         return count is None or limit is None or count([part], role)[0] <= limit
-
-    def n_vectors(self, texts: Sequence[str], role: Role) -> int:
-        """Return the number of vectors: one for each text, or under `max` one for each window."""
-        return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them.
@@ -174,11 +170,7 @@ class CachedEmbedder:
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text.
-
-        A text in several windows has their mean, under `max` too: a measure of how much results differ needs one
-        vector of each.
-        """
+        """Return float32 (n, dim), unit rows, in the order of `texts`; (0, 0) for no text."""
         parts = self.parts(texts, role)
         rows = self._vectors(_flat(parts), role)
         if len(rows) == len(parts):
@@ -187,13 +179,6 @@ class CachedEmbedder:
         means = np.stack([part.mean(axis=0, dtype=np.float64) for part in np.split(rows, ends[:-1])])
         unit: NDArray[np.float32] = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
         return unit
-
-    def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """Return float32 (m, dim) unit rows and how many of them each text has: under `max` one for each window."""
-        if self._policies[role] != "max":
-            return self.encode(texts, role), [1] * len(texts)
-        parts = self.parts(texts, role)
-        return self._vectors(_flat(parts), role), [*map(len, parts)]
 
     def _vectors(self, parts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), in the order of `parts`; each vector is checked again when it is read."""

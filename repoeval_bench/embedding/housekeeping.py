@@ -68,7 +68,7 @@ def _open(folder: Path) -> VectorCache | None:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What a cache holds by owner, which is the model's part of an entry's tag; the identities are JSON."""
+    """Entries of a cache by owner, which is the model's part of an entry's tag; the identities are JSON."""
 
     identities: dict[bytes, str] = field(default_factory=dict)
     vectors: Counter[bytes] = field(default_factory=Counter)

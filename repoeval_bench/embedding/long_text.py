@@ -10,17 +10,13 @@ from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec, nearest
 
-LongText = Literal["head", "tail", "mean", "max"]
+LongText = Literal["head", "tail", "mean"]
 
 POLICIES: Mapping[LongText, str] = {
     "head": "the model reads the beginning and drops the rest, as its library does",
     "tail": "the model reads the end, from the beginning of a word",
     "mean": "the text is cut into windows that the model reads whole; their mean, of unit length, is its vector",
-    "max": "the same windows, each with its vector; a query and a chunk are as similar as their two nearest windows",
 }
-
-WHOLE = frozenset({"mean", "max"})
-"""The policies under which nothing of a text is lost."""
 
 HEADS: Mapping[Role, LongText] = {"query": "head", "document": "head"}
 """The policies of an embedder whose spec names none."""

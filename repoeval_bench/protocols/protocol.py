@@ -29,12 +29,9 @@ Gold = Literal[
 ]
 Tasks = Literal["completion", "docstring", "tests", "commits", "questions"]
 Repositories = Literal["all", "six"]
-Documents = Literal["chunks", "windows", "baseline"]
+Documents = Literal["chunks", "windows"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
-
-BASELINE = "fixed:max_nws=1500"
-"""The chunker whose chunks are the documents of protocol `linemap`."""
 
 COMMIT_GOLDS = ("lines", "exact", "definitions")
 """The golds of protocol `commits`, the deciding one first."""
@@ -61,23 +58,22 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
-    `query` is `full` or `tail:LINES`, or `named` for tests. `relevance` is a rule of `qrels.RULES`. `documents` says
-    what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
-    `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a query
-    may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
-    protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
-    queries are: completion tasks, own questions, or one for every documented function or test; those of `commits` are
-    in the data. `ask` makes questions of a benchmark's code. A question's gold are its `places`, which `commits` calls
-    `lines`.
+    `query` is `full` or `tail:LINES`, or `named` for tests. `relevance` is a rule of `qrels.RULES`.
+    `documents` says what is ranked: the chunker's `chunks`, or fixed `windows` (then no chunker can be chosen).
+    `exclusion` is what a query may not see, `scope` whether a query searches its repository or all of them as one.
+    Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
+    UsageError. `tasks` says what the queries are: completion tasks, own questions, or one for every documented function
+    or test; those of `commits` are in the data. `ask` makes questions of a benchmark's code. A question's gold are its
+    `places`, which `commits` calls `lines`.
     """
 
     name: str
-    query: str
     gold: Gold
-    relevance: str
-    repositories: Repositories
-    headline: Literal["micro", "macro"]
     users: str
+    query: str = "full"
+    relevance: str = "overlap"
+    repositories: Repositories = "all"
+    headline: Literal["micro", "macro"] = "micro"
     documents: Documents = "chunks"
     exclusion: Exclusion = "none"
     scope: Scope = "repository"
@@ -94,8 +90,6 @@ class Protocol:
         """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
         cautions = {
             "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
-            "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage": self.documents
-            == "baseline",
             "the gold ends with the first line to be written, so it is not a search for the rest of it": self.gold
             == "prompt",
             "the lines to be found follow the query in its file, so being near helps; they are not the only "
@@ -136,11 +130,6 @@ class Protocol:
     def blanks(self) -> bool:
         """Return whether the ground truth's lines are blanked, so that a query searches its own chunks of its file."""
         return self.exclusion in ("body", "free")
-
-    @property
-    def overridden(self) -> frozenset[str]:
-        """The choices that differ from the protocol it is named after."""
-        return frozenset(choice.partition("=")[0] for choice in self.name.split("+")[1:])
 
     def override(self, **choices: str | None) -> Protocol:
         """Return this protocol with some of `CHOICES` replaced, and a name that lists them; None keeps a choice."""
@@ -196,11 +185,6 @@ class Protocol:
             raise UsageError(
                 f"exclusion={self.exclusion} chunks the task's file again, but the documents of {self.name} are fixed; "
                 "choose exclusion=repocoder, or another protocol"
-            )
-        if self.documents == "baseline" and self.scope == "pooled":
-            raise UsageError(
-                f"scope=pooled ranks all repositories at once, but {self.name} maps scores within one; choose "
-                "scope=repository, or another protocol"
             )
 
     @classmethod

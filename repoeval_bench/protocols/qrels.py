@@ -15,6 +15,7 @@ from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.protocols.queries import LINES
 from repoeval_bench.protocols.uses import definitions_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def relevance_rule(text: str) -> Callable[[Overlap], float]:
         return lambda shared: shared.iou
     if text == "graded:levels":
         return lambda shared: 0.0 if not shared.lines else 2.0 if max(shared.of_chunk, shared.of_gold) >= 0.5 else 1.0
-    if kind == "lines" and value.isdecimal() and int(value) > 0:
+    if kind == "lines" and LINES.fullmatch(value):
         return lambda shared: float(shared.lines >= int(value))
     if kind in _SHARES and (threshold := _threshold(value)) is not None:
         share = _SHARES[kind]

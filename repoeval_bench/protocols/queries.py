@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
+
+LINES = re.compile("[1-9][0-9]{0,8}")
+"""A number of lines in a spec."""
 
 NAMED = "named"
 """The policy of tests that leaves the names of the gold in the question."""
@@ -16,7 +20,7 @@ def query_policy(policy: str) -> Callable[[str], str]:
     if policy in ("full", NAMED):
         return lambda prompt: prompt
     kind, _, count = policy.partition(":")
-    if kind == "tail" and count.isdecimal() and int(count) > 0:
+    if kind == "tail" and LINES.fullmatch(count):
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
     raise UsageError(f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or for tests {NAMED}")
 

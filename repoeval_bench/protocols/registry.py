@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from repoeval_bench.protocols.protocol import BASELINE, protocol
+from repoeval_bench.protocols.protocol import protocol
 
 CONTEXT = protocol(
     __name__,
     name="context",
-    query="full",
     gold="context",
-    relevance="overlap",
-    repositories="all",
-    headline="micro",
     users="this project's default: query the whole prompt, gold its lines and the function to be written",
 )
 
 CODE_CHUNK = protocol(
     __name__,
     name="code-chunk",
-    query="full",
     gold="prompt",
-    relevance="overlap",
     repositories="six",
     headline="macro",
     users="the RepoEval evaluation of supermemoryai/code-chunk",
@@ -29,9 +23,7 @@ CODE_CHUNK = protocol(
 CODERAG = protocol(
     __name__,
     name="coderag",
-    query="full",
     gold="prompt",
-    relevance="overlap",
     repositories="six",
     headline="macro",
     users="CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their file",
@@ -43,9 +35,6 @@ BODY = protocol(
     name="body",
     query="tail:20",
     gold="body",
-    relevance="overlap",
-    repositories="all",
-    headline="micro",
     users="RepoCoder's window: query the last 20 lines of the prompt, gold the lines to be written",
 )
 
@@ -55,8 +44,6 @@ USES = protocol(
     query="tail:20",
     gold="uses",
     relevance="definitions",
-    repositories="all",
-    headline="micro",
     users="completion: query the prompt's last 20 lines, gold the definitions that the lines to be written use and "
     "the prompt does not show",
     exclusion="free",
@@ -65,11 +52,7 @@ USES = protocol(
 COMMITS = protocol(
     __name__,
     name="commits",
-    query="full",
     gold="lines",
-    relevance="overlap",
-    repositories="all",
-    headline="micro",
     users="code search: query the subject of a later commit, gold the lines that it changed in the tree before, "
     "with five lines around; a pack of `data build CHECKOUT --commits` has them",
     tasks="commits",
@@ -78,24 +61,7 @@ COMMITS = protocol(
 QUESTIONS = protocol(
     __name__,
     name="questions",
-    query="full",
     gold="places",
-    relevance="overlap",
-    repositories="all",
-    headline="micro",
     users="your own questions, from the file that --queries names",
     tasks="questions",
-)
-
-LINEMAP = protocol(
-    __name__,
-    name="linemap",
-    query="full",
-    gold="prompt",
-    relevance="overlap",
-    repositories="six",
-    headline="macro",
-    users="after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
-    f"chunks of {BASELINE}, one set of documents for all",
-    documents="baseline",
 )

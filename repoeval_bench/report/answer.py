@@ -140,7 +140,7 @@ def _title(runs: Sequence[RunView]) -> Iterator[str]:
     alone = f"{runs[0].label or first.chunker}{BETWEEN}" if len(runs) == 1 else ""
     for line in (
         first.dataset.label,
-        f"{alone}protocol {first.protocol}{BETWEEN}embedder {first.embedder}{BETWEEN}retriever {first.ranked_by}",
+        f"{alone}protocol {first.protocol}{BETWEEN}embedder {first.embedder}{BETWEEN}retriever {first.retriever}",
     ):
         yield from wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
 

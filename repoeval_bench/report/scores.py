@@ -44,7 +44,7 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
     first = runs[0].metrics
     title = [
         first.dataset.label,
-        f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.ranked_by}",
+        f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.retriever}",
     ]
     if len(runs) == 1:
         title[1] = f"{runs[0].label or first.chunker} · {title[1]}"
@@ -105,8 +105,8 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[T
             rows.append(TableRow((f"  {headline} {label}", *shares), "faint", number))
     if alone:
         return rows
-    also = [f"expand {run.metrics.expand}" if run.metrics.expand else None, run.metrics.completion]
-    names = [" · ".join([run.label or run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
+    name = " · ".join(filter(None, [run.label or run.metrics.chunker, run.metrics.completion]))
+    names = [name, *[""] * (len(rows) - 1)]
     return [TableRow((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 
@@ -124,7 +124,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant",
         *([CHARACTERS_NOTE] if any(r.metrics.chunk_nws or LINE_MEASURES[0] in r.metrics.micro for r in runs) else []),
         *(f"note: {caution}" for caution in cautions if caution),
-        *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.expand for r in runs) else []),
+        *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.around for r in runs) else []),
     ]
 
 
@@ -212,7 +212,7 @@ def too_short(metrics: Metrics) -> str:
     most = BUDGETS[-1]
     areas = [name for name in ("definition_recall_auc", "line_recall_auc") if name in metrics.micro]
     of_repository = metrics.counts.chunks / max(1, len(metrics.per_repo))
-    if not areas or metrics.chunk_nws is None or metrics.chunk_nws.mean < 1 or metrics.expand:
+    if not areas or metrics.chunk_nws is None or metrics.chunk_nws.mean < 1 or metrics.around:
         return ""
     if of_repository <= metrics.k:
         return ""
@@ -251,7 +251,6 @@ def _records(run: RunView) -> list[dict[str, Any]]:
         "chunker": metrics.chunker,
         "embedder": metrics.embedder,
         "retriever": metrics.retriever,
-        **({"expand": metrics.expand} if metrics.expand else {}),
         **chunk_sizes(run),
         **({"queries not in the log": lost} if (lost := metrics.counts.queries_not_in_log) else {}),
     }

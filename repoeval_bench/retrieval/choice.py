@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class ResolvedRetriever:
         """Number of results of the first stage that are reranked; None for other retrievers."""
         k_raw: int | None = self.part.options["k_raw"] if self.part.inner else None
         return k_raw
+
+    @property
+    def around(self) -> str:
+        """The rule of what is read with each hit: an option of `grep`, and `none` for other retrievers."""
+        return str(self.part.options["around"]) if self.part.row.name == "grep" else NOTHING
 
     @property
     def vectors(self) -> bool:
@@ -81,12 +87,13 @@ class ResolvedRetriever:
 def read_first(text: str) -> str:
     """Return the spec of a first stage with every option, joined by +, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
     row = RETRIEVERS.known(text.partition("+")[0])
-    if row is not None and row.final:
+    first = None if row is not None and row.final else choose_first(text)
+    if first is None or first.around != NOTHING:
         raise ValueError(
-            f"first={text} is not possible; first is dense, bm25, hybrid, jaccard, grep or random, with options such "
-            "as bm25+k1=0.9"
+            f"first={text} is not possible; first is dense, bm25, hybrid, jaccard, grep (without around) or random, "
+            "with options such as bm25+k1=0.9"
         )
-    spec = Spec.parse(choose_first(text).spec)
+    spec = Spec.parse(first.spec)
     named = f"py:{spec.target}" if spec.name == "py" else spec.name
     return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
 

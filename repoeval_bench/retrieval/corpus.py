@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from repoeval_bench.chunkers._adapters import chunks_of, named_failure
+from repoeval_bench.chunkers._adapters import chunks_of, misplaced, named_failure
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, OutOfTurnError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
@@ -18,7 +18,6 @@ from repoeval_bench.core.source import (
     Chunk,
     SourceFile,
     blanked,
-    chunk_id_at,
     chunk_id_of_task,
     count_nws,
     nearest_rank,
@@ -198,29 +197,15 @@ def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
 
 def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
     """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
-    where = file.name
     ids: set[str] = set()
     before: Chunk | None = None
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
             raise ChunkError(
-                f"{spec} gave a {type(chunk).__name__} for {where}; make chunks with Chunk.cut(file, CharSpan)"
+                f"{spec} gave a {type(chunk).__name__} for {file.name}; make chunks with Chunk.cut(file, CharSpan)"
             )
-        if (chunk.repo, chunk.path) != (file.repo, file.path):
-            raise ChunkError(f"{spec} gave chunk {chunk.chunk_id!r} for {where}, which is another file")
-        chars, lines = chunk.chars, chunk.lines
-        if chars.end > len(file.text) or chars.start == chars.end:
-            raise ChunkError(f"{spec}: {chunk.chunk_id!r} is empty or outside {where}")
-        for what in ("header", "rewritten"):
-            if not isinstance(given := getattr(chunk, what), str):
-                raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {type(given).__name__}, not a text")
-        wrong = "text" if chunk.text != file.slice(chars) else ""
-        wrong = wrong or ("lines" if not file.is_on(lines, chars) else "")
-        if wrong or chunk.chunk_id != chunk_id_at(where, chars.start, chars.end):
-            raise ChunkError(
-                f"{spec}: the {wrong or 'chunk_id'} of {chunk.chunk_id!r} is not that of its span in {where}; "
-                "make chunks with Chunk.cut(file, CharSpan)"
-            )
+        if wrong := misplaced(chunk, file):
+            raise ChunkError(f"{spec}: {wrong}; make chunks with Chunk.cut(file, CharSpan)")
         if chunk.text.isspace() or (chunk.rewritten and chunk.rewritten.isspace()):
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
         if before and chunk.chars.start < before.chars.start:

@@ -28,35 +28,22 @@ AT_ONCE = 4096
     requires=("faiss",),
 )
 class DenseRetriever:
-    """Cosine similarity between a query and every chunk of its repository.
-
-    Where an embedder gives a text several vectors, the score is that of the best pair of a query's and a chunk's.
-    """
+    """Cosine similarity between a query and every chunk of its repository."""
 
     def __init__(self, chunks: Chunks, embedder: Embedder, own: Chunks | None = None) -> None:
         self._embedder = embedder
-        self._own = own or {}
         # A query's own chunks have an index beside the repository's; no key is in both.
-        parts = {**chunks, **{self._own_key(query_id): part for query_id, part in self._own.items()}}
+        parts = {**chunks, **{self._own_key(query_id): part for query_id, part in (own or {}).items()}}
         parts = {key: part for key, part in parts.items() if part}
         self._ids = {key: [chunk.chunk_id for chunk in part] for key, part in parts.items()}
         texts = [chunk.embed_text for part in parts.values() for chunk in part]
-        counts: list[int] = []
-
-        def batches() -> Iterator[NDArray[np.float32]]:
-            for start in range(0, len(texts), AT_ONCE):
-                rows, of_each = embedder.encode_windows(texts[start : start + AT_ONCE], "document")
-                counts.extend(of_each)
-                yield rows
-
-        rows = stack(batches())
-        ends = np.cumsum([0, *counts])
+        rows = stack(
+            embedder.encode(texts[start : start + AT_ONCE], "document") for start in range(0, len(texts), AT_ONCE)
+        )
         self._indexes: dict[str, VectorIndex] = {}
         first = 0
         for key, part in parts.items():
-            of_key = counts[first : first + len(part)]
-            several = np.repeat(np.arange(len(part)), of_key) if max(of_key) > 1 else None
-            self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(part)]], several)
+            self._indexes[key] = VectorIndex(rows[first : first + len(part)])
             first += len(part)
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
@@ -64,8 +51,7 @@ class DenseRetriever:
 
         Queries that are searched together in a large index share the measured time equally.
         """
-        rows, counts = self._embedder.encode_windows([query.text for query in queries], "query")
-        ends = np.cumsum([0, *counts])
+        rows = self._embedder.encode([query.text for query in queries], "query")
         by_repo: dict[str, list[int]] = {}
         for position, query in enumerate(queries):
             by_repo.setdefault(query.repo, []).append(position)
@@ -79,11 +65,10 @@ class DenseRetriever:
                     block = positions[start : start + together]
                     unseen = {position: excluded_from(queries[position], excluded) for position in block}
                     n_best = k + max(map(len, unseen.values()))
-                    vectors = [rows[ends[position] : ends[position + 1]] for position in block]
-                    scored_chunks = self._best(repo, vectors, n_best)
-                    for position, vector, (ids, scores) in zip(block, vectors, scored_chunks, strict=True):
+                    for position, (ids, scores) in zip(block, self._best(repo, rows[block], n_best), strict=True):
                         query = queries[position]
-                        ((own_ids, own_scores),) = self._best(self._own_key(query.query_id), [vector], n_best)
+                        own_key = self._own_key(query.query_id)
+                        ((own_ids, own_scores),) = self._best(own_key, rows[position : position + 1], n_best)
                         rankings[query.query_id] = rank_column(
                             [*ids, *own_ids], np.append(scores, own_scores), k, unseen[position]
                         )
@@ -99,20 +84,12 @@ class DenseRetriever:
         return f"\0{query_id}"
 
     def _best(
-        self, key: str, vectors: Sequence[NDArray[np.float32]], n_best: int
+        self, key: str, vectors: NDArray[np.float32], n_best: int
     ) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
-        """Yield, for each query's vectors, the ids of the best chunks under this key and their scores, unordered."""
+        """Yield, for each query's vector, the ids of the best chunks under this key and their scores, unordered."""
         if key not in self._indexes:
             yield from (([], np.zeros(0)) for _ in vectors)
             return
         ids = self._ids[key]
-        results = self._indexes[key].search(np.concatenate(vectors), n_best)
-        for windows in vectors:
-            items, scores = next(results)
-            if len(windows) > 1:
-                best = dict(zip(items.tolist(), scores.tolist(), strict=True))
-                for _ in windows[1:]:
-                    for item, score in zip(*(column.tolist() for column in next(results)), strict=True):
-                        best[item] = max(score, best.get(item, score))
-                items, scores = np.array([*best]), np.array([*best.values()])
+        for items, scores in self._indexes[key].search(vectors, n_best):
             yield [ids[item] for item in items.tolist()], scores

@@ -1,4 +1,4 @@
-"""Expansion of a hit after retrieval, by neighbouring lines or by the definition around it.
+"""Lines that grep shows around a hit (`grep:around=…`): neighbours, or the definition that holds it.
 
 The ranking and the relevant chunks stay the same. The lines that are read change, and so does their cost.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import LanguageError, SpecError
+from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 NOTHING = "none"
 """The rule that reads a hit as it is."""
 
-MOST_LINES = 10_000
-"""Most lines around a hit: more than any handwritten file has."""
-
-EXPANSIONS = {
-    NOTHING: "a hit is read as it is",
-    "lines:N": "N lines before and N lines after each hit are read with it",
-    "parent": "the innermost function, method or class that holds all of a hit is read whole, with comments above it",
-}
-"""Rule -> what it means."""
-
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -42,19 +32,16 @@ class Expansion:
 
     @classmethod
     def parse(cls, text: str) -> Expansion | None:
-        """Return the rule that a text names, None for `none`; a SpecError for any other text."""
-        kind, _, number = text.partition(":")
+        """Return the rule that a text names, None for `none`; a ValueError for any other text."""
         if text == NOTHING:
             return None
-        if text == "parent":
+        if text == "definition":
             return cls(None)
         # One way to write a number: the rule is part of a run's id.
-        if kind == "lines" and re.fullmatch("[1-9][0-9]{0,4}", number) and int(number) <= MOST_LINES:
-            return cls(int(number))
-        raise SpecError(
-            f"expand={text[:40]} is not possible; give none, lines:N with a whole number from 1 to {MOST_LINES}, or "
-            "parent"
-        )
+        number = re.fullmatch("lines:([1-9][0-9]{0,4})", text)
+        if number is None:
+            raise ValueError(f"around={text} is not possible; around is none, lines:N such as lines:10, or definition")
+        return cls(int(number[1]))
 
     def of(self, chunks: Iterable[Chunk], files: Mapping[str, SourceFile]) -> dict[str, LineSpan]:
         """Return chunk_id -> the lines that are read where it is a hit; `files` are those of the chunks by `repo/path`.
@@ -87,7 +74,7 @@ class _EnclosingDefinitions:
 
         language = language_of(file.path, file.text)
         if language is None:
-            raise LanguageError(f"{file.name}: its language is not known, so expand=parent cannot be; take lines:N")
+            raise LanguageError(f"{file.name}: its language is not known, nor are its definitions; give around=lines:N")
         self._definitions: Sequence[Definition] = definitions(file, language) if file.text.strip() else ()
         # With the comments right above, which chunkers keep with a definition.
         self._starts = [definition.above for definition in self._definitions]
@@ -105,3 +92,9 @@ class _EnclosingDefinitions:
                 return LineSpan(min(chunk.lines.start, whole.start), max(chunk.lines.end, whole.end))
             index = definition.parent
         return chunk.lines
+
+
+def read_rule(text: str) -> str:
+    """Return the text of a rule; a ValueError if it names none."""
+    Expansion.parse(text)
+    return text

@@ -1,7 +1,7 @@
 """Grep, one round: search the text for the rarest words of the query, and list what contains them.
 
 This is one call of a tool, not an agent that reads the results and calls again. A unit is a chunk: one line with
-`--chunker window:lines=1,step=1`, and `--set expand=lines:10` shows what `rg -C 10` does. Units without a keyword are
+`--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does. Units without a keyword are
 not listed, so a ranking can be shorter than k, or empty.
 """
 
@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
@@ -21,6 +22,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
+from repoeval_bench.retrieval.expansion import NOTHING, read_rule
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
@@ -43,7 +45,8 @@ class GrepRetriever:
     first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
 
     `lines`: a unit scores the sum of its keywords' weights. `files`: files are ordered by the sum over the keywords in
-    any of their units, and the units of a file by their own sum.
+    any of their units, and the units of a file by their own sum. `around`: what is read with a hit does not change its
+    rank.
     """
 
     def __init__(
@@ -56,7 +59,16 @@ class GrepRetriever:
         ] = "lines",
         keywords: Annotated[int, Ge(1), Doc("words that are looked for, the rarest that occur")] = 8,
         hits: Annotated[int, Ge(1), Doc("units of a keyword that count, the first by file and line")] = 200,
+        around: Annotated[
+            str,
+            AfterValidator(read_rule),
+            Doc(
+                "what is read with a hit, and charged: none, lines:N before and after it, or definition, the innermost "
+                "function, method or class that holds it"
+            ),
+        ] = NOTHING,
     ) -> None:
+        self.around = around
         self._by_file = rank == "files"
         self._keywords, self._hits = keywords, hits
         self._chunks, self._own = chunks, own

@@ -47,16 +47,10 @@ _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys
 
 
 class VectorIndex:
-    """Items that are searched by their rows: an item's score is that of its best row.
+    """Items that are searched by their vectors; `rows` is float32 (n, dim)."""
 
-    `rows` is float32 (n, dim). `owners` is the item of each row, int64 (n,), ascending from 0 without a gap, or None if
-    every row is an item.
-    """
-
-    def __init__(self, rows: NDArray[np.float32], owners: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, rows: NDArray[np.float32]) -> None:
         self._rows = rows
-        self._owners = owners
-        self._n_items = len(rows) if owners is None else int(owners[-1]) + 1 if len(owners) else 0
 
     @property
     def at_once(self) -> int:
@@ -70,9 +64,9 @@ class VectorIndex:
 
         Also given is every item whose score is within `MARGIN` of the last of those; in no order.
         """
-        if not self._n_items:
+        if not len(self._rows):
             yield from ((np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in vectors)
-        elif n_best >= self._n_items:
+        elif n_best >= len(self._rows):
             yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
         elif len(self._rows) <= SMALL:
             yield from (self._score(self._candidate_rows(vector, n_best), vector) for vector in vectors)
@@ -89,7 +83,7 @@ class VectorIndex:
     def _score(
         self, rows: NDArray[np.int64], vector: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return (items of these rows, ascending; their best scores), each product summed in one order, in float64."""
+        """Return (these rows, their scores), each product summed in one order, in float64."""
         wide = vector.astype(np.float64)
         scores = np.empty(len(rows))
         for start in range(0, len(rows), SMALL):
@@ -97,23 +91,12 @@ class VectorIndex:
             # Nothing is copied that need not be: a product widens its rows in small steps.
             some = self._rows if len(part) == len(self._rows) else self._rows.take(part, axis=0)
             scores[start : start + SMALL] = (some * wide).sum(axis=1)
-        if self._owners is None:
-            return rows, scores
-        starts = self._first_of_each(rows)
-        return self._owners[rows[starts]], np.maximum.reduceat(scores, starts)
-
-    def _first_of_each(self, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
-        """Return the indexes among these rows, which ascend, at which those of each item begin."""
-        assert self._owners is not None
-        return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
+        return rows, scores
 
     def _candidate_rows(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
-        """Return the rows, ascending, of the `n_best` best items and of those near the last, by one product."""
+        """Return the `n_best` best rows, ascending, and those near the last, by one product."""
         near = self._rows @ vector
-        if self._owners is None:
-            return np.flatnonzero(near >= _nth_largest(near, n_best) - MARGIN)
-        best = np.maximum.reduceat(near, self._first_of_each(slice(None)))
-        return np.flatnonzero((best >= _nth_largest(best, n_best) - MARGIN)[self._owners])
+        return np.flatnonzero(near >= _nth_largest(near, n_best) - MARGIN)
 
     def _search_large(
         self, vectors: NDArray[np.float32], n_best: int

@@ -105,13 +105,11 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
 def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexCost | None:
     """Count vectors, tokens that the model reads (each distinct text once) and float32 bytes; None without any.
 
-    A text that is searched by its windows has one vector for each window. Only the parts of long texts that the model
-    reads count. Tokens are None if the model does not report them.
+    Only the parts of long texts that the model reads count. Tokens are None if the model does not report them.
     """
     texts = planned.texts()["document"]
     if not texts:
         return None
-    n_vectors = embedder.n_vectors(texts, "document")
     (row,) = embedder.encode(texts[:1], "document")
     n_read = None
     counted = tokens.tokens["document"]
@@ -121,7 +119,7 @@ def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexC
         cut = [part for part in parts if part not in whole]
         counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document") or (), strict=True))
         n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
-    return IndexCost(vectors=n_vectors, tokens=n_read, bytes=n_vectors * row.nbytes)
+    return IndexCost(vectors=len(texts), tokens=n_read, bytes=len(texts) * row.nbytes)
 
 
 def read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:

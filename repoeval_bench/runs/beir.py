@@ -88,15 +88,15 @@ class _Pool:
                 f"{run.run_id} ran on data {fingerprint}, this is {planned.benchmark.label}; name the run's with "
                 "--source and --queries, and export runs of other tasks one by one"
             )
-        if planned.documents.own:
+        if planned.corpus.own:
             raise UsageError(f"protocol {self.protocol.name} gives queries documents of their own; BEIR has none")
         qrels = run.qrels()
-        known = {chunk.chunk_id for chunk in planned.documents}
+        known = {chunk.chunk_id for chunk in planned.corpus}
         if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
             raise ResultError(
                 f"{run.run_id} judged {count(len(lost), 'chunk')} that are cut no more; evaluate it again"
             )
-        for repo, chunks in planned.documents.chunks.items():
+        for repo, chunks in planned.corpus.chunks.items():
             documents = self.documents.setdefault(repo, {})
             for chunk in chunks:
                 if documents.setdefault(chunk.chunk_id, chunk).embed_text != chunk.embed_text:
@@ -108,7 +108,7 @@ class _Pool:
             query_id = as_field(query.query_id, "query id")  # one word, as in the run's TREC files
             self.queries.setdefault(query.repo, {})[query_id] = query.text
             self.gains.setdefault(query_id, {}).update(qrels[query.query_id])
-        excluded = excluded_chunks(planned.benchmark.tasks, planned.documents.chunks, self.protocol.exclusion)
+        excluded = excluded_chunks(planned.benchmark.tasks, planned.corpus.chunks, self.protocol.exclusion)
         for query_id, chunk_ids in excluded.items():
             self.excluded.setdefault(as_field(query_id, "query id"), set()).update(chunk_ids)
 

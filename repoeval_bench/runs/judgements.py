@@ -46,11 +46,11 @@ def judge_corpus(
     *,
     embedder: Embedder | None = None,
     line_nws: Lines | None = None,
-    expand: str = NOTHING,
+    around: str = NOTHING,
 ) -> JudgedCorpus:
     """Judge every chunk by the protocol, and collect the context that `measures` need.
 
-    `line_nws` is the result of `count_lines` for these files, or more, for a caller who judges often. `expand` is the
+    `line_nws` is the result of `count_lines` for these files, or more, for a caller who judges often. `around` is the
     rule by which a hit brings more lines.
     """
     line_nws = line_nws or count_lines(benchmark, protocol)
@@ -62,7 +62,7 @@ def judge_corpus(
     excluded = excluded_chunks(benchmark.tasks, corpus.chunks, protocol.exclusion)
     qrels = drop_excluded(qrels, excluded)
     context = _context(corpus, seen, qrels, inputs_of(measures), embedder)
-    if rule := Expansion.parse(expand):
+    if rule := Expansion.parse(around):
         hidden = hidden_lines(benchmark.tasks, benchmark.by_name, protocol.exclusion)
         context = replace(context, brought=rule.of(corpus, benchmark.by_name), hidden=hidden)
     return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, line_nws=line_nws, context=context)

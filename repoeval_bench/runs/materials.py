@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.parts import make_embedder, make_parts, with_headers
+from repoeval_bench.runs.parts import chunker_under, make_embedder, with_headers
 from repoeval_bench.runs.planning import Inputs, draw, make_inputs, select
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 
@@ -152,20 +152,20 @@ def match_sizes(
 def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest) -> list[Chunker]:
     """Return the chunkers of these specs, with the request's matched sizes and headers."""
     protocol = request.resolved_protocol()
-    cutters = [make_parts(protocol, chunker)[0] for chunker in chunkers]
+    cutters = [chunker_under(protocol, chunker) for chunker in chunkers]
     if request.match_size:
         specs = [chunker.spec for chunker in cutters]
         matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
         for match in matches:
             NOTICES.info(str(match))
-        cutters = [make_parts(protocol, match.spec)[0] for match in matches]
+        cutters = [chunker_under(protocol, match.spec) for match in matches]
     return with_headers(cutters, request.header)
 
 
 def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
     """Name -> chunker, with its header and before sizes are matched, of each request that does not skip errors."""
     return {
-        request.chunker: with_headers([make_parts(request.resolved_protocol(), request.chunker)[0]], request.header)[0]
+        request.chunker: with_headers([chunker_under(request.resolved_protocol(), request.chunker)], request.header)[0]
         for request in requests
         if request.chunker and not request.skip_errors
     }

@@ -224,7 +224,7 @@ def _parts(folder: Path) -> dict[str, str]:
     except ResultError:
         return {}
     parts = {"data": metrics.dataset.label, "protocol": metrics.protocol, "k": str(metrics.k)}
-    parts |= {"embedder": metrics.embedder, "retriever": metrics.retriever, "expand": metrics.expand or ""}
+    parts |= {"embedder": metrics.embedder, "retriever": metrics.retriever}
     try:
         spec = Spec.parse(metrics.chunker)
     except SpecError:  # an imported run's

@@ -12,8 +12,8 @@ from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_m
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.protocols.protocol import BASELINE, Protocol
 from repoeval_bench.protocols.uses import is_uses
+from repoeval_bench.retrieval.choice import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.retrieval.choice import ResolvedRetriever
+    from repoeval_bench.protocols.protocol import Protocol
 
 
 RESULTS = Path("results")
@@ -184,25 +184,12 @@ def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(measures or ())
 
 
-def choose_retriever(spec: str, protocol: Protocol | None = None) -> ResolvedRetriever:
-    """Return the retriever that a spec names, without its model; UsageError if the protocol cannot use it."""
-    from repoeval_bench.retrieval import choice
-
-    retriever = choice.choose_retriever(spec)
-    if protocol is not None and protocol.documents == "baseline" and retriever.first:
-        raise UsageError(
-            f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {retriever.k_raw} "
-            f"only; choose {retriever.first.spec}, or another protocol"
-        )
-    return retriever
-
-
-def make_retriever(spec: str, protocol: Protocol | None = None, *, home: Path | None = None) -> ResolvedRetriever:
+def make_retriever(spec: str, *, home: Path | None = None) -> ResolvedRetriever:
     """Return the retriever that a spec names, with the model of a reranker located and verified.
 
     The scores of pairs are stored in the vector cache in `home`.
     """
-    retriever = choose_retriever(spec, protocol)
+    retriever = choose_retriever(spec)
     if not retriever.model:
         return retriever
     from repoeval_bench.embedding.cached_scorer import CachedScorer
@@ -213,8 +200,8 @@ def make_retriever(spec: str, protocol: Protocol | None = None, *, home: Path | 
     return replace(retriever, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home))))
 
 
-def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
-    """Return (chunker, a second chunker if the protocol judges its documents instead of the chunks, else None).
+def chunker_under(protocol: Protocol, chunker: str | Chunker | None) -> Chunker:
+    """Return the chunker of a run under a protocol.
 
     UsageError for a chunker under a protocol whose documents are fixed, and for no chunker under any other.
     """
@@ -225,15 +212,14 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
         from repoeval_bench.protocols.windows import CoderagWindows
 
         if chunker is None or isinstance(chunker, CoderagWindows):
-            return CoderagWindows(), None
+            return CoderagWindows()
         raise UsageError(f"protocol {protocol.name} fixes its documents; name no chunker, or choose another protocol")
     if chunker is None:
         raise UsageError(
             "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file), or see "
             "repoeval-bench list chunkers"
         )
-    baseline = make_chunker(BASELINE) if protocol.documents == "baseline" else None
-    return make_chunker(chunker) if isinstance(chunker, str) else as_chunker(chunker), baseline
+    return make_chunker(chunker) if isinstance(chunker, str) else as_chunker(chunker)
 
 
 def skipped_for_language(

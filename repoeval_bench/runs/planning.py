@@ -36,16 +36,14 @@ if TYPE_CHECKING:
 class Plan:
     """The texts that a run will embed, known without a model, so that they can be shown first.
 
-    `corpus` are the chunks, which the retriever ranks. `documents` are the chunks that are judged: the same, unless the
-    protocol judges every chunker on one baseline's chunks. `encoded` counts the texts that were embedded for this plan
-    and those made with it; `usage` is the cost (tokens, as a server counts them), empty if not known.
+    `corpus` are the chunks. `encoded` counts the texts that were embedded for this plan and those made with it; `usage`
+    is the cost (tokens, as a server counts them), empty if not known.
     """
 
     benchmark: Benchmark
     protocol: Protocol
     chunker: str
     corpus: Corpus
-    documents: Corpus
     queries: tuple[Query, ...]
     seconds: dict[str, float]
     encoded: int = 0
@@ -61,14 +59,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """The chunks of a run: the chunker's own (`plain`), those to rank, those to judge, and the seconds that it took.
-
-    `plain` does not depend on the protocol; see `Plan` for the others.
-    """
+    """The chunks of a run: the chunker's own (`plain`), those of the protocol, and the seconds that it took."""
 
     plain: Corpus
     corpus: Corpus
-    documents: Corpus
     seconds: float
 
 
@@ -110,7 +104,6 @@ def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...],
         protocol=protocol,
         chunker=chunker,
         corpus=cut.corpus,
-        documents=cut.documents,
         queries=queries,
         seconds={"chunk": cut.seconds},
     )
@@ -146,7 +139,7 @@ def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
 def cut_files(
     selected: Benchmark,
     protocol: Protocol,
-    cutters: tuple[Chunker, Chunker | None],
+    chunker: Chunker,
     *,
     skip_errors: bool = False,
     corpus: Corpus | None = None,
@@ -154,36 +147,30 @@ def cut_files(
 ) -> Cut:
     """Cut the files of the selected tasks, unless a `corpus` has the chunker's own chunks of them.
 
-    `cutters` are the two chunkers of `make_parts`. A protocol that blanks lines gives each task its own chunks. `tasks`
-    are those of all runs of the chunker whose protocols do, so that each is cut once.
+    A protocol that blanks lines gives each task its own chunks. `tasks` are those of all runs of the chunker whose
+    protocols do, so that each is cut once.
     """
     started = perf_counter()
-    chunker, baseline = cutters
     needed = [task.task_id for task in selected.tasks] if protocol.blanks else []
     tasks = tasks or (selected.tasks if needed else ())
-
-    def chunk(cutter: Chunker, plain: Corpus | None = None) -> tuple[Corpus, Corpus]:
-        if plain is None or not plain.own.keys() >= {*needed}:
-            build = partial(build_corpus, selected.files, cutter, skip_errors=skip_errors)
-            try:
-                plain = build(tasks=tasks)
-            except ChunkError:
-                if needed or not tasks:
-                    raise
-                plain = build()  # the chunker may fail on another run's blanked files alone
-        chunks = replace(plain, own={task_id: plain.own[task_id] for task_id in needed})
-        if needed:
-            failed = {
-                task.file: reason
-                for task in selected.tasks
-                if (reason := plain.failed_own.get(task.task_id)) is not None
-            }
-            chunks = replace(chunks, skipped=(*plain.skipped, *failed.values()))
-        return plain, merge_identical(chunks) if protocol.documents == "windows" else chunks
-
-    plain, chunks = chunk(chunker, corpus)
-    documents = chunk(baseline)[1] if baseline and protocol.documents == "baseline" else chunks
-    return Cut(plain=plain, corpus=chunks, documents=documents, seconds=perf_counter() - started)
+    plain = corpus
+    if plain is None or not plain.own.keys() >= {*needed}:
+        build = partial(build_corpus, selected.files, chunker, skip_errors=skip_errors)
+        try:
+            plain = build(tasks=tasks)
+        except ChunkError:
+            if needed or not tasks:
+                raise
+            plain = build()  # the chunker may fail on another run's blanked files alone
+    chunks = replace(plain, own={task_id: plain.own[task_id] for task_id in needed})
+    if needed:
+        failed = {
+            task.file: plain.failed_own[task.task_id] for task in selected.tasks if task.task_id in plain.failed_own
+        }
+        chunks = replace(chunks, skipped=(*plain.skipped, *failed.values()))
+    if protocol.documents == "windows":
+        chunks = merge_identical(chunks)
+    return Cut(plain=plain, corpus=chunks, seconds=perf_counter() - started)
 
 
 PER_FILE = 30

@@ -21,9 +21,9 @@ from repoeval_bench.dataset.repoeval import check_repositories, repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
-from repoeval_bench.retrieval.expansion import Expansion
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.config import DEPTH
-from repoeval_bench.runs.parts import choose_measures, choose_retriever, contradicts, make_parts, with_headers
+from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
 from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
@@ -77,13 +77,8 @@ def check_requests(
 def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
     """Collect the mistakes in fields other than data and chunker; return the protocol, None if it is invalid."""
     protocol = _check_protocol(request, problems)
-    _check_ranking(request, protocol, problems)
+    _check_ranking(request, problems)
     _check_match_size(request, protocol, problems)
-    with problems.about("expand"):
-        if Expansion.parse(request.expand) and protocol and protocol.documents != "chunks":
-            raise UsageError(
-                f"protocol {protocol.name} fixes its documents, so nothing is added to a hit; {_OTHERWISE}"
-            )
     return protocol
 
 
@@ -147,7 +142,7 @@ def check_pack(name: str) -> None:
         )
 
 
-def _check_ranking(request: RunRequest, protocol: Protocol | None, problems: Problems) -> None:
+def _check_ranking(request: RunRequest, problems: Problems) -> None:
     with problems.about("k"):
         if request.k < 1:
             raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
@@ -160,7 +155,7 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, problems: Pro
             choose_measures(None, request.k)
     retriever = None
     with problems.about("retriever", request.retriever):
-        retriever = choose_retriever(request.retriever, protocol)
+        retriever = choose_retriever(request.retriever)
         retriever.check_installed()
     check_embedder(request, problems, needed=bool(retriever and retriever.vectors))
 
@@ -181,7 +176,7 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
         if request.chunker is None and protocol is None:
             continue  # an unknown protocol may need no chunker
         with problems.about("chunker", request.chunker):
-            chunkers.append(make_parts(protocol or Protocol.parse(RunRequest().protocol), request.chunker)[0])
+            chunkers.append(chunker_under(protocol or Protocol.parse(RunRequest().protocol), request.chunker))
     with problems.about("chunker"):
         check_distinct(with_headers(chunkers, members[0].header))
     return chunkers

@@ -149,8 +149,7 @@ class RunConfig(RunRequest):
         digest = short_hash(json.dumps(content, sort_keys=True, ensure_ascii=False))
         chunker, retriever = Spec.parse(self.chunker), Spec.parse(self.retriever)
         size = chunker.params.get(size_option(chunker) or "", "")
-        expand = "" if self.expand == NOTHING else f"+expand={self.expand}"
-        ranked = f"{retriever.name}-{retriever.target}{expand}"
+        ranked = f"{retriever.name}-{retriever.target}"
         pieces = (f"{chunker.name}-{chunker.target}-{size}", self.protocol, ranked)
         return f"{'_'.join(slug(piece, 32) for piece in pieces)}-{digest}"
 
@@ -292,7 +291,6 @@ class Metrics(Record):
     embedder: str
     retriever: str
     k: Count
-    expand: str | None = None
     completion: str | None = None
     counts: Counts
     chunk_nws: Sizes | None = None
@@ -314,9 +312,12 @@ class Metrics(Record):
         return self.macro if mean == "macro" else self.micro
 
     @property
-    def ranked_by(self) -> str:
-        """The retriever, and the rule of expansion if there is one."""
-        return f"{self.retriever} · expand {self.expand}" if self.expand else self.retriever
+    def around(self) -> str:
+        """The rule of what grep reads with each hit; empty where a hit is read as it is."""
+        if self.imported or not self.retriever.startswith("grep:"):
+            return ""
+        rule = Spec.parse(self.retriever).params.get("around", NOTHING)
+        return "" if rule == NOTHING else rule
 
     @property
     def headline_means(self) -> dict[str, float]:

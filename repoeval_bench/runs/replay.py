@@ -17,10 +17,11 @@ from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
 from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.dense import NAME as DENSE
 from repoeval_bench.retrieval.ranking import DIGITS
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.parts import PACKS, choose_retriever
+from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig
 from repoeval_bench.runs.request import DataRequest
@@ -94,7 +95,7 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
 def check_allowed(run: RunView, allowed: Collection[str]) -> None:
     """Raise a UsageError if a stored request names code from outside, a model or a server that is not `allowed`."""
     config = stored_config(run)
-    retriever = choose_retriever(config.retriever, Protocol.parse(config.protocol))
+    retriever = choose_retriever(config.retriever)
     first = retriever.first.spec if retriever.first else ""
     specs = (config.protocol, *config.measures, config.chunker, config.retriever)
     named = [spec for spec in specs if spec.startswith(("py:", "exec:"))]

@@ -24,9 +24,9 @@ from repoeval_bench.core.validation import STRICT, expectation
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
-from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
-from repoeval_bench.runs.parts import RESULTS, choose_retriever, needs_vectors, shown_results
+from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,16 +242,6 @@ class RunRequest(DataRequest):
         ),
     ] = "dense"
     embedder: _Embedder = EMBEDDER
-    expand: Annotated[
-        str,
-        Flag(
-            "What is shown with each hit, and counts in budgets of lines: none, lines:N around it, or parent, the "
-            "definition around it.",
-            "RULE",
-            combined=True,
-            rare=True,
-        ),
-    ] = NOTHING
     k: Annotated[int, Le(EXACT), Doc("Number of chunks to rank and store for a query.")] = DEPTH
     measures: Annotated[
         tuple[str, ...],
@@ -330,8 +320,6 @@ class RunRequest(DataRequest):
         """Return the combined options that are set, without the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
         values = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
-        if self.expand == NOTHING:
-            del values["expand"]
         return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
 
     def meaning(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
-    make_parts,
+    chunker_under,
     make_retriever,
     shown_place,
     skipped_for_language,
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run to make. `cutters` are its chunker, and a second one if its documents are not the chunks."""
+    """A run to make."""
 
-    cutters: tuple[Chunker, Chunker | None]
+    chunker: Chunker
     config: RunConfig
     parts: Parts
     allow_sparse_qrels: bool
@@ -125,16 +125,15 @@ def make_runs(
 def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | None) -> list[PlannedRun]:
     """Return the run of each chunker under a setting."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
-    retriever = make_retriever(request.retriever, protocol, home=home)
+    retriever = make_retriever(request.retriever, home=home)
     planned = []
-    for chunker in chunkers:
-        cutters = make_parts(protocol, chunker)
+    for chunker in [chunker_under(protocol, chunker) for chunker in chunkers]:
         config = RunConfig.of_run(
             request,
             protocol,
             dataset=setting.selected.name,
             fingerprint=setting.selected.fingerprint,
-            chunker=cutters[0].spec,
+            chunker=chunker.spec,
             embedder=embedder.spec if embedder else NO_EMBEDDER,
             embedder_identity=embedder.identity if embedder else {},
             retriever=retriever.spec,
@@ -143,7 +142,7 @@ def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | No
         )
         parts = Parts(embedder, (retriever,), home)
         planned.append(
-            PlannedRun(cutters=cutters, config=config, parts=parts, allow_sparse_qrels=request.allow_sparse_qrels)
+            PlannedRun(chunker=chunker, config=config, parts=parts, allow_sparse_qrels=request.allow_sparse_qrels)
         )
     return planned
 
@@ -221,7 +220,7 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
             cut = cut_files(
                 inputs.benchmark,
                 inputs.protocol,
-                run.cutters,
+                run.chunker,
                 skip_errors=run.config.skip_errors,
                 corpus=plain,
                 tasks=tasks,
@@ -230,7 +229,7 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
             yield without_traceback(error)
         else:
             plain = cut.plain
-            yield plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.cutters[0].spec, cut)
+            yield plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.chunker.spec, cut)
 
 
 def _texts(planned: Sequence[tuple[PlannedRun, Plan]]) -> dict[Role, list[str]]:
@@ -522,9 +521,9 @@ def plan_run(
 ) -> Plan:
     """Chunk the repositories and make the queries, without a model."""
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    cutters, selected = make_parts(resolved, chunker), select(benchmark, resolved)
-    cut = cut_files(selected, resolved, cutters, skip_errors=skip_errors)
-    return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutters[0].spec, cut)
+    cutter, selected = chunker_under(resolved, chunker), select(benchmark, resolved)
+    cut = cut_files(selected, resolved, cutter, skip_errors=skip_errors)
+    return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutter.spec, cut)
 
 
 def evaluate(

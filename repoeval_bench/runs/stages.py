@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
-from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
@@ -19,12 +19,11 @@ from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
 from repoeval_bench.runs.store import RunOutcome
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ResolvedRetriever
-    from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.planning import Inputs, Plan
 
 
@@ -38,7 +37,7 @@ def embed(
     started = perf_counter()
     if any(embedder.pending(texts).values()):
         for planned in plans:
-            judgements = judge_corpus(planned.benchmark, planned.documents, planned.protocol, ())
+            judgements = judge_corpus(planned.benchmark, planned.corpus, planned.protocol, ())
             check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
     encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
@@ -53,7 +52,7 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
             for role, role_texts in planned.texts().items():
                 texts[role] += role_texts
         if measured:
-            texts["document"] += [chunk.embed_text for chunk in planned.documents]
+            texts["document"] += [chunk.embed_text for chunk in planned.corpus]
     return texts
 
 
@@ -83,20 +82,21 @@ def execute(
 ) -> RunOutcome:
     """Judge, retrieve and score a planned run. `embedder` is None if nothing needs vectors.
 
-    A given `ranking` of the documents by this retriever replaces retrieval. `inputs` are the same for all chunkers.
+    A given `ranking` by this retriever replaces retrieval. `inputs` are the same for all chunkers.
     `allow_sparse_qrels`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
     clock.lap("count tokens")
-    judgements, chunk_judgements = _judge(planned, config, embedder, inputs)
+    judge = partial(judge_corpus, planned.benchmark, planned.corpus, planned.protocol, config.measures)
+    judgements = judge(embedder=embedder, line_nws=inputs.lines, around=retriever.around)
     check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
     clock.lap("judge")
     run = ranking
     if run is None:
-        searcher = _index(planned, retriever, embedder, chunk_judgements)
+        searcher, queries = _index(planned, retriever, embedder, judgements)
         clock.lap("index")
-        run = _retrieve(planned, searcher, config.k, judgements, chunk_judgements)
+        run = searcher.search(queries, config.k, judgements.excluded)
         clock.lap("retrieve")
     scores = score_run(run.rankings, judgements.qrels, config.measures, judgements.context)
     clock.lap("score")
@@ -131,59 +131,28 @@ def execute(
     )
 
 
-def _judge(
-    planned: Plan, config: RunConfig, embedder: Embedder | None, inputs: Inputs
-) -> tuple[JudgedCorpus, JudgedCorpus]:
-    """Judge the documents, and the chunks if they are not the documents."""
-    benchmark, protocol = planned.benchmark, planned.protocol
-    judgements = judge_corpus(
-        benchmark,
-        planned.documents,
-        protocol,
-        config.measures,
-        embedder=embedder,
-        line_nws=inputs.lines,
-        expand=config.expand,
-    )
-    chunk_judgements = judgements
-    if planned.corpus is not planned.documents:
-        chunk_judgements = judge_corpus(benchmark, planned.corpus, protocol, ("line_rprec",), line_nws=inputs.lines)
-    return judgements, chunk_judgements
-
-
 def _index(
-    planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, chunk_judgements: JudgedCorpus
-) -> Retriever:
-    chunks = planned.corpus.chunks
+    planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, judgements: JudgedCorpus
+) -> tuple[Retriever, tuple[Query, ...]]:
+    """Return the retriever over the chunks, and the queries on them."""
+    chunks, queries = planned.corpus.chunks, planned.queries
     if planned.protocol.scope == "pooled":
-        chunks, _ = pooled(chunks, planned.queries)
-    return retriever.build(
+        chunks, queries = pooled(chunks, queries)
+    searcher = retriever.build(
         chunks,
         planned.corpus.own,
         embedder=embedder,
-        ideal=lambda: ideal_rankings(chunk_judgements.qrels, chunk_judgements.context, chunk_judgements.excluded),
+        ideal=lambda: ideal_rankings(judgements.qrels, judgements.context, judgements.excluded),
     )
-
-
-def _retrieve(
-    planned: Plan, searcher: Retriever, k: int, judgements: JudgedCorpus, chunk_judgements: JudgedCorpus
-) -> Run:
-    """Return the best k documents of each query; if these are not the chunks, rank every chunk first."""
-    queries = planned.queries
-    if planned.protocol.scope == "pooled":
-        _, queries = pooled(planned.corpus.chunks, queries)
-    if planned.corpus is planned.documents:
-        return searcher.search(queries, k, chunk_judgements.excluded)
-    run = searcher.search(queries, max(1, len(list(planned.corpus))), chunk_judgements.excluded)
-    return map_lines(planned, chunk_judgements.excluded, judgements, run, k)
+    return searcher, queries
 
 
 def _query_gold_overlap(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
     """Diagnostic -> query_id -> share."""
-    documents = {chunk.chunk_id: chunk for chunk in planned.documents}
+    chunks = {chunk.chunk_id: chunk for chunk in planned.corpus}
     return {
         "gold_lines_in_query": inputs.gold_in_query,
-        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, documents),
+        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, chunks),
     }
 
 
@@ -217,27 +186,4 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, al
     raise ResultError(
         f"only {with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}; "
         f"{way_out}, or allow it with --set allow_sparse_qrels"
-    )
-
-
-def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judgements: JudgedCorpus, run: Run, k: int) -> Run:
-    """Map a run over chunks to one over the documents; `excluded` are the chunks that queries may not see."""
-    line_map = make_line_map(
-        planned.benchmark, planned.protocol, planned.corpus, planned.documents, judgements.line_nws
-    )
-    return line_map.map(run, planned.queries, k, excluded, judgements.excluded)
-
-
-def make_line_map(
-    benchmark: Benchmark, protocol: Protocol, corpus: Corpus, documents: Corpus, line_nws: Mapping[str, Sequence[int]]
-) -> LineMap:
-    """Return the map from scores of a corpus's chunks to scores of the documents."""
-    blanked = {task.task_id: (task.file, task.body) for task in benchmark.tasks} if protocol.blanks else {}
-    return LineMap(
-        chunks=corpus.chunks,
-        own=corpus.own,
-        documents=documents.chunks,
-        documents_own=documents.own,
-        line_nws=line_nws,
-        blanked=blanked,
     )

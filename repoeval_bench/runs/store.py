@@ -17,7 +17,6 @@ from repoeval_bench.core.files import check_writable as check_place
 from repoeval_bench.core.files import packed, sha256_text, sweep, write_atomic
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, short_hash
-from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs import records
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
@@ -183,7 +182,6 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
     means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
     shares = {name: list(values.values()) for name, values in outcome.query_gold_overlap.items()}
     overlap = records.Means.of(shares, repos)
-    expand: dict[str, Any] = {} if config.expand == NOTHING else {"expand": config.expand}
     return records.Metrics(
         run_id=outcome.run_id,
         dataset=dataset,
@@ -193,7 +191,6 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
         chunker=config.chunker,
         embedder=config.embedder,
         retriever=config.retriever,
-        **expand,
         k=config.k,
         counts=outcome.counts,
         chunk_nws=records.Sizes.model_validate(planned.corpus.sizes()),
@@ -242,7 +239,7 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
     """Yield the lines of the run log (`log.StoredRow`), after a check of those fields that can violate the schema."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
-    chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.documents}
+    chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.corpus}
     numbers: dict[str, int] = {}
     system = outcome.run_id  # it has a hash of the whole configuration
     k_raw = max(config.k, outcome.first_stage.k_raw if outcome.first_stage else 0)

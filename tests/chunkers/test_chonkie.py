@@ -1,11 +1,10 @@
-"""chonkie's spans on the file, whichever unit the library reports."""
+"""chonkie's spans on the file."""
 
 from dataclasses import dataclass
 
 import pytest
 
 import repoeval_bench.chunkers.chonkie
-from repoeval_bench.chunkers._adapters import spans_of
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.core.errors import ChunkError, SpecError
@@ -38,13 +37,9 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
     assert all(ChonkieChunker(kind=kind).chunk(notes) for kind in ("token", "recursive", "sentence", "fast"))
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [({"kind": "semantic"}, "kind=semantic needs a model"), ({"kind": "fast", "max_tokens": 100}, "counts bytes")],
-)
-def test_what_a_kind_cannot_do_is_refused_with_the_reason(options: dict, says: str) -> None:
-    with pytest.raises(SpecError, match=says):
-        ChonkieChunker(**options)
+def test_a_size_in_tokens_is_refused_for_the_kind_that_counts_bytes() -> None:
+    with pytest.raises(SpecError, match="counts bytes"):
+        ChonkieChunker(kind="fast", max_tokens=100)
 
 
 def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:
@@ -52,25 +47,11 @@ def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:
         ChonkieChunker(kind="fast", chunk_size=1).chunk(FILE)
 
 
-@pytest.mark.parametrize("piece", [(5, 7, "é?"), (1, 3, "ä"), (0, 99_999, TEXT)])
-def test_what_is_not_a_slice_in_either_unit_is_not_guessed(piece: tuple[int, int, str]) -> None:
-    assert spans_of(TEXT, [piece]) is None
-
-
 @dataclass
 class Piece:
     text: str
     start_index: int
     end_index: int
-
-
-class CountsBytes:
-    """Reports of chonkie from 1.6.6 on, played by a small real object."""
-
-    def chunk(self, text: str) -> list[Piece]:
-        middle = text.index("def")
-        cut = len(text[:middle].encode())
-        return [Piece(text[:middle], 0, cut), Piece(text[middle:], cut, len(text.encode()))]
 
 
 class Rewrites:
@@ -81,12 +62,6 @@ class Rewrites:
 class Fails:
     def chunk(self, text: str) -> list[Piece]:
         raise RecursionError("maximum recursion depth exceeded")
-
-
-def test_a_version_that_counts_bytes_is_understood(monkeypatch) -> None:
-    monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: CountsBytes())
-    chunks = ChonkieChunker().chunk(FILE)
-    assert "".join(chunk.text for chunk in chunks) == TEXT
 
 
 @pytest.mark.parametrize(("library", "part"), [(Rewrites, "not in the file"), (Fails, "failed with RecursionError")])

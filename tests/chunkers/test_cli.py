@@ -141,7 +141,7 @@ def test_check_chunker_fails_for_a_chunker_that_does_not_conform(tmp_path, monke
     bad = run(check_command, "py:cutters_that_lose:Loses", "--examples", 0)
     assert bad.return_value == 1
     assert "nothing lost   BREAKS" in bad.output
-    assert re.search(r"smallest input: '.+'", bad.output)
+    assert re.search(r"shortest input: '.+'", bad.output)
 
 
 def test_what_cannot_be_read_is_one_sentence(folder, notices, tmp_path) -> None:

@@ -22,20 +22,16 @@ OURS = [name for name, row in ROWS.items() if not row.requires or name == "fixed
 _SMALL = [
     *("ast:max_nws=40,min_nws=0", "ast:max_nws=40,min_nws=20", "ast:max_nws=40,overlap=3"),
     *("fixed:max_nws=40", "fixed:max_nws=40,offset=3", "fixed-tokens:max_tokens=12", "functions"),
-    *("file", "recursive:max_nws=25", "window:lines=4,step=3", "blocks:max_nws=40,min_nws=10"),
-    *("least-nested:max_nws=40", "early-split:max_nws=40", "half-overlap:max_nws=40"),
+    *("file", "recursive:max_nws=25", "window:lines=4,step=3"),
     *("ck:chunk_size=60", "grepai:chunk_size=60,chunk_overlap=15", "continue:max_nws=40"),
 ]
 SMALL = [spec for spec in _SMALL if spec.partition(":")[0] in ROWS]
 EXCEPTIONS = {
-    "blocks": {"nothing lost"},  # what is small or in no definition
-    "half-overlap": {"nothing lost"},  # what is small
-    "early-split": {"size"},  # the line that passes the size, and files up to one and a half of it
     "continue": {"nothing lost"},  # what is in no definition of a file that is too large
     "ck": {"line ends"},  # a size in characters, of which CR LF are two
     "grepai": {"line ends"},  # the same
 }
-"""Promises that the rules of editors' indexers do not make."""
+"""Promises that the rules of indexers do not make."""
 AT_SMALL_SIZES = {"continue": {"size"}}  # a collapsed definition is the lines of all of it
 
 

@@ -6,7 +6,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import is_resized, match_size, mean_nws, resize
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
-from support.leaves import LOST, of_leaves
+from support.leaves import of_leaves
 
 FILES = [
     SourceFile(
@@ -18,10 +18,7 @@ FILES = [
 ]
 
 
-SIZED = (
-    *("ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed-tokens", "window", "recursive", "chonkie"),
-    *("least-nested", "early-split", "half-overlap"),
-)
+SIZED = (*("ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed-tokens", "window", "recursive", "chonkie"),)
 
 
 @pytest.mark.parametrize(("spec", "target"), of_leaves(*((spec, 150) for spec in SIZED), ("ast", 600), ("window", 600)))
@@ -64,8 +61,7 @@ def test_a_windows_step_keeps_its_ratio() -> None:
 def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
     assert resize("window:lines=40,step=10", 20) == "window:lines=20,step=5"
     assert resize("window:lines=40,step=10", 1) == "window:lines=1,step=1"
-    if "blocks" not in LOST:
-        assert resize("blocks:min_nws=400", 100) == "blocks:max_nws=100,min_nws=100,language=auto"
+    assert resize("ast:min_nws=400", 100) == "ast:max_nws=100,min_nws=100,overlap=0,language=auto"
 
 
 @pytest.mark.parametrize("spec", ["file", "functions"])

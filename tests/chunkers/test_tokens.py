@@ -13,7 +13,7 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile, readable
 from support.leaves import of_leaves
 
-SIZED = ("ast", "fixed", "recursive", "window", "least-nested", "half-overlap", "chonkie")
+SIZED = ("ast", "fixed", "recursive", "window", "chonkie")
 FILES = [
     SourceFile("r", path.name, path.read_text(encoding="utf-8"))
     for path in sorted((Path(__file__).parents[2] / "repoeval_bench" / "runs").glob("*.py"))[:4]
@@ -34,7 +34,7 @@ def test_chunks_are_as_large_as_asked_in_tokens(name) -> None:
     assert sum(sizes) / len(sizes) > 100
 
 
-@pytest.mark.parametrize("name", of_leaves(*SIZED, "blocks", "early-split"))
+@pytest.mark.parametrize("name", of_leaves(*SIZED))
 def test_the_spec_prints_the_size_that_counts(name) -> None:
     """Without max_tokens it is what it was, so that no run's id changes."""
     usual, tokens = make_chunker(name).spec, make_chunker(f"{name}:max_tokens=200").spec

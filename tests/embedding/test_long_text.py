@@ -64,22 +64,6 @@ def test_the_mean_is_over_windows_that_cover_every_word(make):
     assert mean.truncates("query")
 
 
-def test_max_keeps_a_vector_for_each_window(make):
-    """Windows are those of mean, in their order; `encode` gives one vector for a text, their mean."""
-    (encoder, best), (_, mean) = make(document="max"), make(document="mean")
-    texts = ["a a a a c c c", "b", "a a a a b b b b c"]
-    rows, counts = best.encode_windows(texts, "document")
-    assert counts == [2, 1, 3]
-    assert (best.n_vectors(texts, "document"), mean.n_vectors(texts, "document")) == (6, 3)
-    assert encoder.seen == ["a a a a ", "c c c", "b", "b b b b ", "c"]  # each distinct one once
-    assert [int(row.argmax()) for row in rows] == [0, 2, 1, 0, 1, 2]
-    assert np.array_equal(best.encode(texts, "document"), mean.encode(texts, "document"))
-    rows, counts = mean.encode_windows(texts, "document")
-    assert (len(rows), counts) == (3, [1, 1, 1])
-    assert not best.truncates("document")
-    assert best.spec == "toy:long_chunks=max"
-
-
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
     cache = VectorCache(tmp_path_factory.mktemp("vectors"))

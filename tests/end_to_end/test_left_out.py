@@ -97,9 +97,9 @@ def test_where_its_files_are_left_out_already_that_is_not_a_way_out(tmp_path):
 
 
 def test_a_recommendation_that_is_left_one_chunker_says_so(ask):
-    done = ask("recommend --sizes 200", "blocks", "astchunk")
+    done = ask("recommend --sizes 200", "ast", "astchunk")
     last = done.err.splitlines()[-1]
-    assert "nothing to choose from: blocks alone is left; name another chunker; astchunk: " in last
+    assert "nothing to choose from: ast alone is left; name another chunker; astchunk: " in last
     assert last.endswith(f"{REASON}; use another chunker")  # it has no skip_errors
     assert done.code == 2
 

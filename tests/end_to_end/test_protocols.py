@@ -99,18 +99,6 @@ def test_coderag_has_documents_of_its_own(evaluate, evaluated):
     assert "name no chunker" in sentence
 
 
-def test_linemap_judges_every_chunker_on_the_baselines_chunks(evaluated, tmp_path):
-    """Two chunkers have one set of judgements; the baseline's own run is as under code-chunk."""
-    evaluated("-c", AST, *BM25, "--protocol", "linemap")
-    evaluated("-c", "fixed", *BM25, "--protocol", "linemap")
-    folders = sorted((tmp_path / "results").iterdir())
-    assert len({(folder / "qrels.trec.gz").read_bytes() for folder in folders}) == 1
-    mapped = json.loads((folders[1] / "metrics.json").read_text())
-    assert mapped["chunker"].startswith("fixed")
-    direct = evaluated("-c", "fixed", *BM25, "--protocol", "code-chunk")
-    assert mapped["micro"] == direct["micro"]
-
-
 def test_long_texts_are_read_by_policy(evaluated):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
     metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=tail", "--limit", "4")

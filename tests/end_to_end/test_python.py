@@ -54,9 +54,9 @@ def test_a_function_is_a_chunker(stored_runs, benchmark):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (Unnamed(), "chunker Unnamed has no spec"),
-        (Unnamed, "chunker Unnamed is a class; give an object of it"),
-        (lambda file: [], "cannot be named in a run"),
+        (Unnamed(), "with a text `spec`"),
+        (Unnamed, "is not a chunker; give a spec"),
+        (lambda file: [], "a function at the top of a module"),
         (3, "3 is not a chunker"),
     ],
 )

@@ -7,14 +7,12 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.run import Run
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import plan_run
-from repoeval_bench.runs.stages import map_lines
 from support.written import HAND_FILE, HAND_LINES, HAND_TASK, benchmark
 
 BENCHMARK = benchmark({"r": (HAND_FILE,)}, [HAND_TASK], name="hand")
@@ -83,26 +81,6 @@ def test_coderag_has_windows_for_documents():
     run = {"r/0": ((windows[6].chunk_id, 2.0), (windows[0].chunk_id, 1.0))}
     scores = score_run(run, judged.qrels, ["ndcg@10", "recall@5"], judged.context).mean()
     assert scores == pytest.approx({"ndcg@10": dcg(2) / dcg(1, 2, 3, 4, 5, 6), "recall@5": 1 / 6})
-
-
-def test_linemap_ranks_the_baselines_chunks(monkeypatch):
-    """Chunks' scores go to lines, and from lines to chunks of 15 lines: 0.5, 0.4333, 0.3 for the gold's, 0.3667 beside."""
-    protocol = Protocol.parse("linemap")
-    monkeypatch.setattr("repoeval_bench.runs.parts.BASELINE", "fixed:max_nws=45")
-    planned = plan_run(BENCHMARK, TENS, protocol=protocol)
-    judged = judge_corpus(BENCHMARK, planned.documents, protocol, MEASURES)
-    documents, chunks = planned.documents.chunks["r"], planned.corpus.chunks["r"]
-    assert [len(document.lines) for document in documents[:4]] == [15] * 4
-    given = {1: 0.9, 5: 0.5, 3: 0.4, 0: 0.3, 2: 0.2}
-    ranking = tuple((chunk.chunk_id, given.get(i, 0.1)) for i, chunk in enumerate(chunks))
-    run = map_lines(planned, {}, judged, Run(tag="hand", rankings={"r/0": ranking}), 4)
-    # (10 x 0.3 + 5 x 0.9) / 15, (5 x 0.9 + 10 x 0.2) / 15, (5 x 0.1 + 10 x 0.5) / 15, (10 x 0.4 + 5 x 0.1) / 15
-    assert run.rankings["r/0"] == tuple(
-        (documents[i].chunk_id, score) for i, score in ((0, 0.5), (1, 0.43333), (3, 0.36667), (2, 0.3))
-    )
-    assert set(judged.qrels["r/0"]) == {documents[i].chunk_id for i in (0, 1, 2)}
-    scores = score_run(run, judged.qrels, ["ndcg@10", "recall@2"], judged.context).mean()
-    assert scores == pytest.approx({"ndcg@10": dcg(1, 2, 4) / dcg(1, 2, 3), "recall@2": 2 / 3})
 
 
 def test_a_protocol_whose_repositories_are_not_there_is_refused():

@@ -69,7 +69,7 @@ def test_blanked_lines_are_not_gold():
 
 @pytest.mark.parametrize(
     "rule",
-    ["", "overlaps", "lines:0", "lines:x", "lines:\u0661", "iou:\u0661", "iou:0", "iou:1.1", "iou:nan", "graded:x"],
+    ["", "overlaps", "lines:0", "lines:x", "lines:\u0661", "iou:0", "iou:1.1", "iou:nan", "graded:x"],
 )
 def test_unknown_relevance_is_refused(rule):
     """A rule that does not exist, or an impossible threshold, lists those that do."""
@@ -108,11 +108,11 @@ def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
     "name",
     [
         *("context+exclusion=prompt+gold=prompt", "body+exclusion=repocoder", "body+exclusion=body"),
-        *("coderag+exclusion=body", "linemap+scope=pooled"),
+        "coderag+exclusion=body",
     ],
 )
 def test_combinations_that_leave_no_gold_are_refused(name):
-    """What is excluded must not be all that is gold; fixed documents cannot be chunked again, nor mapped over all."""
+    """What is excluded must not be all that is gold; fixed documents cannot be chunked again."""
     with pytest.raises(UsageError, match="choose"):
         Protocol.parse(name)
 
@@ -125,9 +125,9 @@ def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
     assert Protocol.parse(name).headline_measure == measure
 
 
-@pytest.mark.parametrize(("name", "instead"), [("prose", "commits"), ("prose+query=named", "commits")])
+@pytest.mark.parametrize(("name", "instead"), [("prose+query=named", "commits"), ("linemap", "code-chunk")])
 def test_a_protocol_that_was_removed_is_refused_with_what_replaces_it(name, instead):
-    with pytest.raises(UsageError, match=f"^protocol prose was removed; choose {instead}$"):
+    with pytest.raises(UsageError, match=f"^protocol {name.partition('+')[0]} was removed; choose {instead}$"):
         Protocol.parse(name)
 
 

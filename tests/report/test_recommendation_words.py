@@ -23,7 +23,7 @@ from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.store import pretty
 from support.runs import write_runs
 
-NAMES = ("fixed", "ast", "recursive", "least-nested", "early-split")
+NAMES = ("fixed", "ast", "recursive", "window", "functions")
 
 
 def runs_of(folder, means, spread=0.05, queries=40, files=40):

@@ -67,12 +67,6 @@ def test_a_query_with_chunks_of_its_own_brings_them(of):
         assert any(rank for _, _, rank, _ in query["lanes"][0])
 
 
-def test_lanes_carry_no_ranks_where_a_baselines_chunks_are_ranked(of):
-    """Under linemap a chunk that was not retrieved is none that was missed."""
-    _, result = of("linemap")
-    assert {rank for query in result["queries"] for _, _, rank, _ in query["lanes"][0]} == {None}
-
-
 def test_long_lines_are_cut_and_say_how_long_they_are():
     """A line of a megabyte is shown by its beginning."""
     assert _cut("short\n" + "x" * 1_000_000 + "\nlast") == f"short\n{'x' * LINE} … 1,000,000 characters\nlast"

@@ -13,7 +13,7 @@ from support.command import bench
 @pytest.mark.parametrize(
     "options",
     [
-        {"chunker": "ast:max_nws=300", "retriever": "bm25", "expand": "lines:3", "k": 7, "measures": ("mrr",)},
+        {"chunker": "ast:max_nws=300", "retriever": "grep:around=lines:3", "k": 7, "measures": ("mrr",)},
         {"chunker": "file", "protocol": "body", "retriever": "random", "skip_errors": True},
     ],
 )

@@ -34,9 +34,6 @@ class Letters:
         )
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
-    def encode_windows(self, texts, role):
-        return self.encode(texts, role), [1] * len(texts)
-
 
 def corpus(seed=0):
     rng = random.Random(seed)

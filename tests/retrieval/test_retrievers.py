@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.run import Run
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, Tokenizer, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.choice import choose_retriever
-from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.random_and_oracle import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from support.written import corpus
@@ -195,6 +193,8 @@ def test_the_oracle_puts_the_ideal_first():
         ("rerank:overlap,max_length=9", "unknown option"),
         ("rerank:m,max_length=x", "max_length is a whole number"),
         ("hybrid:plain", "is not key=value"),
+        ("grep:around=parent", "around is none, lines:N such as lines:10, or definition"),
+        ("rerank:overlap,first=grep+around=lines:3", r"grep \(without around\)"),
     ],
 )
 def test_impossible_retrievers_are_refused(spec, message):
@@ -208,7 +208,7 @@ def test_a_retriever_prints_every_option():
     assert choose_retriever("bm25").spec == "bm25:k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever("bm25:b=0.5").spec == "bm25:k1=1.2,b=0.5,tokenizer=code"
     assert choose_retriever("dense").spec == "dense"
-    assert choose_retriever("grep:rank=files").spec == "grep:rank=files,keywords=8,hits=200"
+    assert choose_retriever("grep:rank=files").spec == "grep:rank=files,keywords=8,hits=200,around=none"
     assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5,k1=1.2,b=0.75,tokenizer=code"
     nested = choose_retriever("rerank:overlap,first=bm25+k1=0.9")
@@ -227,14 +227,6 @@ def test_a_reranker_needs_vectors_where_its_first_stage_does():
     assert chosen.spec.endswith("tokenizer=code,max_length=128")
 
 
-def line_map(scored, documents, file, scores, k=9):
-    none = {"own": {}, "documents_own": {}, "blanked": {}}
-    nws = {"r/p.py": file.line_nws()}
-    mapper = LineMap(chunks={"r": scored}, documents={"r": documents}, line_nws=nws, **none)
-    ranking = tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))
-    return mapper.map(Run(tag="x", rankings={"q": ranking}), [query("")], k, {}, {}).rankings["q"]
-
-
 def cut(file, *bounds):
     return tuple(Chunk.cut(file, file.chars_of(LineSpan(*pair))) for pair in bounds)
 
@@ -249,23 +241,3 @@ def test_bm25_can_leave_headers_out():
         ((_, result[spec]),) = retriever.search([query("title")], 1).rankings["q"]
     assert result["bm25"] > 0 == result["bm25:header=skip"]
     assert choose_retriever("bm25:header=skip").spec == "bm25:k1=1.2,b=0.75,tokenizer=code,header=skip"
-
-
-@given(st.integers(0, 10_000))
-def test_linemap_equals_brute_force(seed):
-    """Against an implementation line by line, on random chunks and scores."""
-    rng = random.Random(seed)
-    n = rng.randint(1, 25)
-    file = SourceFile("r", "p.py", "".join(rng.choice(["x\n", "\n", "yy\n"]) for _ in range(n - 1)) + "z\n")
-    pairs = {(a, rng.randint(a + 1, n)) for a in (rng.randint(0, n - 1) for _ in range(rng.randint(1, 8)))}
-    scored = cut(file, *sorted(pairs))
-    scores = [round(rng.uniform(-1, 1), 3) for _ in scored]
-    documents = tuple(c for c in cut(file, *[(i, min(i + 4, n)) for i in range(0, n, 4)]) if c.text.strip())
-    got = dict(line_map(scored, documents, file, scores))
-    for document in documents:
-        values = []
-        for line in document.lines:
-            if file.text.splitlines()[line].strip():
-                over = [s for c, s in zip(scored, scores, strict=True) if line in c.lines]
-                values.append(max(over) if over else min(scores))
-        assert got[document.chunk_id] == pytest.approx(sum(values) / len(values), abs=1.1e-5)

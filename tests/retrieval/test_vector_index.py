@@ -71,20 +71,6 @@ def test_a_score_depends_on_the_pair_alone(n):
             assert all(result[item] == score for item, score in best)
 
 
-@pytest.mark.parametrize(("n_items", "k"), [(40, 5), (40, 200), (1800, 200)])
-def test_an_item_of_several_rows_has_the_score_of_its_best(n_items, k):
-    """Windows of one item compete for it: the result is the maximum over its rows, in small and large indexes."""
-    rng = np.random.default_rng(3)
-    counts = rng.integers(1, 5, n_items)
-    rows, vectors = random_vectors(int(counts.sum()), seed=4), random_vectors(8, seed=5)
-    owners = np.repeat(np.arange(n_items), counts)
-    scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
-    expected = [
-        rank(((f"{item:07d}", column[owners == item].max()) for item in range(n_items)), k) for column in scores.T
-    ]
-    assert ranked(VectorIndex(rows, owners).search(vectors, k), k) == expected
-
-
 def test_batches_are_stacked_without_a_second_copy():
     """The rows are in the order of the batches; no batch, no rows."""
     rows = random_vectors(1000)
@@ -94,19 +80,18 @@ def test_batches_are_stacked_without_a_second_copy():
 
 
 class Table:
-    """An embedder whose vectors are given by hand: text -> its windows."""
+    """An embedder whose vectors are given by hand."""
 
-    def __init__(self, windows):
-        self.windows = windows
+    def __init__(self, vectors):
+        self.vectors = vectors
 
-    def encode_windows(self, texts, role):
-        result = [self.windows[text] for text in texts]
-        return unit(np.array([row for rows in result for row in rows], dtype=float)), [len(rows) for rows in result]
+    def encode(self, texts, role):
+        return unit(np.array([self.vectors[text] for text in texts], dtype=float))
 
 
-def test_dense_scores_the_best_pair_of_windows():
-    """A query and a chunk of several windows are as similar as their two nearest; own and excluded chunks count too."""
-    table = Table({"q": [[1, 0, 0], [0, 0, 1]], "a": [[1, 1, 0]], "b": [[0, 1, 0], [0, 0.2, 1]], "own": [[1, 0, 0]]})
+def test_dense_scores_the_cosine_of_what_a_query_sees():
+    """Its own chunks among the others, without excluded ones."""
+    table = Table({"q": [1, 0, 0], "a": [1, 1, 0], "b": [1, 0, 0.2], "own": [1, 0, 0]})
     a, b, own = whole("a", "a.py"), whole("b", "b.py"), whole("own", "own.py")
     query = Query("t", "r", "q")
     run = DenseRetriever({"r": [a, b]}, table, {"t": [own]}).search([query], 5)
@@ -121,7 +106,7 @@ def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
     """A block of queries or one at a time, in any order: the same run."""
     monkeypatch.setattr(vector_index, "SMALL", 10)
     rows, query_rows = random_vectors(50, seed=7, tied=True), random_vectors(9, seed=8)
-    table = Table({f"c{i}": [row] for i, row in enumerate(rows)} | {f"q{i}": [row] for i, row in enumerate(query_rows)})
+    table = Table({f"c{i}": row for i, row in enumerate(rows)} | {f"q{i}": row for i, row in enumerate(query_rows)})
     retriever = DenseRetriever({"r": [whole(f"c{i}", f"c{i}.py") for i in range(50)]}, table)
     queries = [Query(f"q{i}", "r", f"q{i}") for i in range(9)]
     together = retriever.search(queries, 7).rankings

@@ -107,7 +107,10 @@ MANY = [f"x{i}" for i in range(99)]
         ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
-        ("chunkers: ast\nprotocol: linemap\nrepositories: CarperAI_trlx", ":2: protocol linemap scores none of Carper"),
+        (
+            "chunkers: ast\nprotocol: code-chunk\nrepositories: CarperAI_trlx",
+            ":2: protocol code-chunk scores none of Carper",
+        ),
         ("chunkers: 2024-99-99", ":1: spec '2024-99-99' has no name"),
         (
             "\n".join(f"{key}: [{', '.join(MANY)}]" for key in ("chunkers", "protocol", "embedder")),

@@ -1,4 +1,4 @@
-"""Runs whose hits bring more than themselves: the same ranking, other lines read, a run of its own."""
+"""Runs of grep whose hits bring more than themselves: the same ranking, other lines read, a run of its own."""
 
 import ast
 from dataclasses import replace
@@ -12,31 +12,28 @@ from repoeval_bench.metrics.context import as_read
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.runner import evaluate, plan_run
-from support.command import bench, succeed
 
 MEASURES = ("ndcg@10", "line_recall@500", "line_recall@12000", "line_rprec")
 
 
 def run(benchmark, out, **options):
-    usual = {"retriever": "bm25", "measures": MEASURES, "allow_sparse_qrels": True, "protocol": "body"}
+    usual = {"measures": MEASURES, "allow_sparse_qrels": True, "protocol": "body"}
     return evaluate(benchmark, "fixed:max_nws=150", out=out, **{**usual, **options})
 
 
 def test_ranking_and_judgements_are_those_of_the_run_without(benchmark, tmp_path):
-    plain, wide = run(benchmark, tmp_path), run(benchmark, tmp_path, expand="lines:5")
+    plain, wide = run(benchmark, tmp_path, retriever="grep"), run(benchmark, tmp_path, retriever="grep:around=lines:5")
     for name in ("qrels.trec.gz", "chunks.jsonl.gz"):
         assert plain.text(name).replace(plain.run_id, "") == wide.text(name).replace(wide.run_id, "")
     assert wide.metrics.micro["ndcg@10"] == plain.metrics.micro["ndcg@10"]
     assert wide.metrics.micro["line_recall@500"] != plain.metrics.micro["line_recall@500"]
-    assert "expand-lines" in wide.run_id.replace("=", "-")
-    assert "expand" not in plain.run_id
-    assert (plain.metrics.expand, wide.metrics.expand) == (None, "lines:5")
+    assert (plain.metrics.around, wide.metrics.around) == ("", "lines:5")
 
 
-@pytest.mark.parametrize("rule", ["lines:3", "parent"])
+@pytest.mark.parametrize("rule", ["lines:3", "definition"])
 def test_a_share_of_the_ceiling_is_at_most_one(benchmark, tmp_path, rule):
     """The greedy choice reads what hits bring too."""
-    result = run(benchmark, tmp_path, expand=rule)
+    result = run(benchmark, tmp_path, retriever=f"grep:around={rule}")
     assert all(0 < share <= 1 for share in result.metrics.shares_of_ceiling.values())
 
 
@@ -48,12 +45,12 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("exclusion", HIDDEN)
-@pytest.mark.parametrize("rule", ["lines:1000", "parent"])
+@pytest.mark.parametrize("rule", ["lines:1000", "definition"])
 def test_no_hit_brings_what_the_query_may_not_see(benchmark, exclusion, rule):
     """Of every chunk that a query may see, what it brings ends where the hidden lines begin."""
     protocol = replace(Protocol.parse("context"), exclusion=exclusion)
     planned = plan_run(benchmark, "fixed:max_nws=60", protocol=protocol)
-    judged = judge_corpus(planned.benchmark, planned.corpus, protocol, (), expand=rule)
+    judged = judge_corpus(planned.benchmark, planned.corpus, protocol, (), around=rule)
     seen = clipped = 0
     for task in planned.benchmark.tasks:
         file = benchmark.by_name[task.file]
@@ -67,7 +64,7 @@ def test_no_hit_brings_what_the_query_may_not_see(benchmark, exclusion, rule):
             seen += place.lines != chunk.lines
             clipped += place.lines != judged.context.brought[chunk.chunk_id]
     assert seen
-    assert clipped or rule == "parent"
+    assert clipped or rule == "definition"
 
 
 @pytest.mark.parametrize("exclusion", ["body", "free"])
@@ -75,7 +72,7 @@ def test_a_hit_behind_a_hole_brings_the_definition_that_is_around_its_lines(benc
     """A query's own chunks are of a copy with blank lines; the smallest definition is found anew with Python's ast."""
     protocol = replace(Protocol.parse("context"), exclusion=exclusion)
     planned = plan_run(benchmark, "fixed:max_nws=60", protocol=protocol)
-    judged = judge_corpus(planned.benchmark, planned.corpus, protocol, (), expand="parent")
+    judged = judge_corpus(planned.benchmark, planned.corpus, protocol, (), around="definition")
     behind = 0
     for task in planned.benchmark.tasks:
         text = benchmark.by_name[task.file].text
@@ -95,22 +92,9 @@ def test_a_hit_behind_a_hole_brings_the_definition_that_is_around_its_lines(benc
     assert behind > 10
 
 
-def test_a_file_takes_several_rules_and_its_dry_run_shows_them(tmp_path):
-    (tmp_path / "bench.yaml").write_text("chunkers: fixed\nretrievers: bm25\nexpand: [none, lines:5, parent]\n")
-    done = succeed("run", tmp_path / "bench.yaml", "--dry-run")
-    plain, *wide = done.out.splitlines()
-    assert "lines:5" not in plain
-    assert ["lines:5" in wide[0], "parent" in wide[1], len(wide)] == [True, True, 2]
-
-
 def test_runs_are_compared_by_what_their_hits_bring(benchmark, tmp_path):
-    plain, wide = run(benchmark, tmp_path), run(benchmark, tmp_path, expand="parent")
+    plain, wide = (run(benchmark, tmp_path, retriever=f"grep:around={rule}") for rule in ("none", "definition"))
     (result,) = compare([plain, wide], measures="line_rprec")
-    assert (result.baseline, result.treatment) == ("expand none", "expand parent")
-
-
-@pytest.mark.parametrize("protocol", ["coderag", "linemap"])
-def test_where_documents_are_given_nothing_is_added(protocol):
-    done = bench("eval", "-c", "fixed", "--protocol", protocol, "--set", "expand=parent", "--retriever", "bm25")
-    assert done.code == 2
-    assert f"protocol {protocol} fixes its documents, so nothing is added to a hit" in done.err
+    assert (result.baseline, result.treatment) == tuple(
+        f"grep:rank=lines,keywords=8,hits=200,around={rule}" for rule in ("none", "definition")
+    )

@@ -38,7 +38,7 @@ class Cutter:
 def requests(places, chunkers=CHUNKERS, **given):
     return [
         RunRequest(chunker=chunker, source=places["source"], protocol=protocol, **{"retriever": "bm25", **given})
-        for protocol in ("context", "linemap")
+        for protocol in ("context", "body")
         for chunker in chunkers
     ]
 

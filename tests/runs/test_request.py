@@ -17,7 +17,6 @@ OTHERS = {
     "exclusion": "repocoder",
     "scope": "pooled",
     "retriever": "jaccard",
-    "expand": "lines:2",
     "k": 20,
     "measures": ("ndcg@5",),
     "skip_errors": True,

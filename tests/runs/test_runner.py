@@ -4,7 +4,6 @@ import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notices import collected
-from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.runs import runner
 from repoeval_bench.runs.executors import InProcess
 from repoeval_bench.runs.request import RunRequest
@@ -71,16 +70,14 @@ class Counting(InProcess):
         return super().map(jobs)
 
 
-@pytest.mark.parametrize(("stores", "maps"), [(True, [2, 2, 2]), (False, [2, 2])])
-def test_runs_that_waited_for_vectors_stay_where_these_are(places, tmp_path, monkeypatch, stores, maps):
-    """A worker would compute them again if the cache cannot store them. Runs whose vectors are there do not wait."""
+def test_runs_that_waited_for_vectors_are_made_in_workers(places, tmp_path, monkeypatch):
+    """Runs whose vectors are there do not wait."""
     executor = Counting()
     monkeypatch.setattr(runner, "suited", lambda executor, *_: executor)
-    monkeypatch.setattr(CachedEmbedder, "stores", stores)
     requests = [RunRequest(chunker=spec, embedder="hash", source=places["source"]) for spec in (FIXED, "ast")]
     for out in ("first", "again"):
         Runner(requests, out=tmp_path / out, home=tmp_path, executor=executor).run(requests[0].setting)
-    assert executor.maps == maps
+    assert executor.maps == [2, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from support.folders import content
 from support.runs import make_together
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
-NAMES = ("body", "linemap", "context+exclusion=body", "context+exclusion=body+query=tail:3")
+NAMES = ("body", "code-chunk", "context+exclusion=body", "context+exclusion=body+query=tail:3")
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +104,8 @@ def test_a_task_whose_own_text_fails_is_counted_beside_one_whose_text_does_not()
     tasks = tuple(written.task(task_id=f"r/{line}", body=LineSpan(line, line + 1)) for line in (0, 1))
     for order in (tasks, tasks[::-1]):
         selected = written.benchmark({"r": (source,)}, order)
-        cutters = SimpleNamespace(spec="odd", chunk=chunk), None
-        cut = cut_files(selected, Protocol.parse("context+exclusion=body"), cutters, skip_errors=True)
+        chunker = SimpleNamespace(spec="odd", chunk=chunk)
+        cut = cut_files(selected, Protocol.parse("context+exclusion=body"), chunker, skip_errors=True)
         assert len(cut.corpus.skipped) == 1
         assert {task_id: len(chunks) for task_id, chunks in cut.corpus.own.items()} == {"r/0": 0, "r/1": 1}
 

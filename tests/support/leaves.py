@@ -11,7 +11,7 @@ PARTS = {
     "logs": {"logs"},
     "completion": {"complete"},
     "peers": {
-        *("astchunk", "blocks", "cocoindex", "early-split", "half-overlap", "least-nested", "semantic-text-splitter"),
+        *("astchunk", "ck", "cocoindex", "semantic-text-splitter"),
     },
 }
 """Leaf -> the commands and chunkers that tests of the spine use."""

@@ -177,11 +177,7 @@ def first_paragraph(text: str) -> str:
 DOCSTRING = protocol(
     __name__,
     name="docstring",
-    query="full",
     gold="places",
-    relevance="overlap",
-    repositories="all",
-    headline="micro",
     users="code search: query the first paragraph of a function's docstring, gold the function; all docstrings of "
     "functions are blanked",
     tasks="docstring",

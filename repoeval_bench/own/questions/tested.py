@@ -221,11 +221,7 @@ def _golds(files: tuple[SourceFile, ...]) -> _Golds:
 TESTS = protocol(
     __name__,
     name="tests",
-    query="full",
     gold="places",
-    relevance="overlap",
-    repositories="all",
-    headline="micro",
     users="code search: query the words of a test's name and its docstring, gold the definitions that it calls; "
     "tests are not searched",
     tasks="tests",

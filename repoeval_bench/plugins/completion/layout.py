@@ -105,10 +105,10 @@ def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment
 
     A ResultError if the run stored no sources or has no ranking of a task, a UsageError if its hits are expanded.
     """
-    if run.metrics.expand:
+    if run.metrics.around:
         raise UsageError(
-            f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
-            "show chunks alone; complete a run without --set expand"
+            f"the hits of {run.run_id} bring more than their chunks (around={run.metrics.around}), and completions "
+            "show chunks alone; complete a run of grep without around"
         )
     inspection = run.inspection
     if inspection is None:

@@ -1,1 +1,1 @@
-"""Chunkers of other people, and rules of editors' indexers; `table` names them."""
+"""Chunkers of other people, and rules of indexers; `table` names them."""

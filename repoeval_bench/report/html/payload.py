@@ -129,14 +129,12 @@ def _first(run: PageRun, query_id: str) -> int:
 def _lane(run: PageRun, query_id: str, file: str) -> list[list[Any]] | None:
     """Return [first line, end line, rank, relevant] of each chunk of the query's file.
 
-    The rank is 0 where the chunk was not retrieved, and None where the run ranks other chunks than its own.
+    The rank is 0 where the chunk was not retrieved.
     """
     inspection = run.stored.inspection
     if inspection is None:
         return None
     chunks = inspection.own.get(query_id) or inspection.chunks.get(file, ())
-    if not run.ranks_own_chunks:
-        return [[chunk.lines.start, chunk.lines.end, None, False] for chunk in chunks]
     ranks = {chunk_id: rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1)}
     relevant = run.qrels.get(query_id, {})
     return [

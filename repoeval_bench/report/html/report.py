@@ -224,12 +224,7 @@ def _over(run: PageRun) -> str:
 
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
-    mapped = [run.short for run in runs if not run.ranks_own_chunks]
-    lines = [
-        f"The chunks of one baseline are ranked and judged here, so the boxes of {' and '.join(mapped)} show "
-        "where they cut and have no ranks."
-    ]
-    return (lines if mapped else []) + [
+    return [
         f"{run.short}: its chunks cannot be drawn, because this run stored no sources and chunk boundaries (it was "
         "imported, or made by an earlier version). Run the evaluation again to see them."
         for run in runs

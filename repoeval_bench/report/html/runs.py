@@ -45,12 +45,6 @@ class PageRun:
         """The first k of what was retrieved, or all of it."""
         return self.log.get(query_id, (None, ()))[1][:k]
 
-    @property
-    def ranks_own_chunks(self) -> bool:
-        """Return whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
-        config = self.stored.manifest.config
-        return config is None or config.choices.documents != "baseline"
-
     @cached_property
     def qrels(self) -> Qrels:
         """Return query_id -> chunk_id -> gain, for every scored query."""

@@ -218,7 +218,7 @@ def _origin(run: RunView) -> dict[str, str]:
         "fingerprint": metrics.dataset.fingerprint,
         "definition": config.pack if config else "",
         "chunker": metrics.chunker,
-        "retriever": metrics.ranked_by,
+        "retriever": metrics.retriever,
         "embedder": metrics.embedder,
         **{f"embedder: {key}": str(value) for key, value in identity.items()},
         "depth k": str(metrics.k),

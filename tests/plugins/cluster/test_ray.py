@@ -26,7 +26,7 @@ from support.planted import compare_in_planted_folder
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")]
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4", "recursive", "fixed:max_nws=250")
-PROTOCOLS = ("context", "body", "linemap")
+PROTOCOLS = ("context", "body", "docstring")
 HALF = ("bm25", "hash")
 """The retrievers of half of the runs."""
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}

@@ -178,7 +178,7 @@ def test_a_completed_run_is_not_completed_again(stored, complete):
 def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):
     """What they bring is no fragment."""
     wide = evaluate(
-        benchmark, "fixed:max_nws=150", retriever="bm25", expand="parent", allow_sparse_qrels=True, out=tmp_path
+        benchmark, "fixed:max_nws=150", retriever="grep:around=definition", allow_sparse_qrels=True, out=tmp_path
     )
-    with pytest.raises(UsageError, match="complete a run without --set expand"):
+    with pytest.raises(UsageError, match="complete a run of grep without around"):
         fragments_of(wide, benchmark.tasks)

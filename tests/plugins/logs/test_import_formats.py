@@ -31,7 +31,7 @@ def stored_runs(mirror, tmp_path_factory):
     names = ("chunk_id", "file", "start_line", "end_line", "header_nws")
     corpus = [
         dict(zip(names, (chunk.chunk_id, chunk.file, chunk.lines.start, chunk.lines.end, chunk.added_nws), strict=True))
-        for chunk in plan_run(benchmark, AST).documents
+        for chunk in plan_run(benchmark, AST).corpus
     ]
     for name, rows in {"gold.jsonl": own_gold(run.folder), "corpus.jsonl": corpus}.items():
         write_rows(folder / name, rows)

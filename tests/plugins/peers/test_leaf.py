@@ -5,16 +5,7 @@ import pytest
 from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
 from repoeval_bench.core.errors import SpecError
 
-NAMES = {
-    "astchunk",
-    "blocks",
-    "cocoindex",
-    "early-split",
-    "half-overlap",
-    "least-nested",
-    "semantic-text-splitter",
-    "semchunk",
-}
+NAMES = {"astchunk", "ck", "cocoindex", "continue", "grepai", "semantic-text-splitter", "semchunk"}
 
 
 def test_its_chunkers_are_in_the_list_once():
@@ -26,6 +17,11 @@ def test_its_chunkers_are_in_the_list_once():
 
 def test_they_are_not_code_from_outside():
     assert not any(CHUNKERS.is_outside(name) or CHUNKERS.known(name).origin for name in NAMES)
-    assert make_chunker("blocks:header=path").spec.endswith("header=path")
-    with pytest.raises(SpecError, match="did you mean 'blocks'"):
-        CHUNKERS.find("block")
+    assert make_chunker("ck:header=path").spec.endswith("header=path")
+    with pytest.raises(SpecError, match="did you mean 'grepai'"):
+        CHUNKERS.find("grepia")
+
+
+def test_a_rule_that_was_removed_is_refused_with_what_replaces_it():
+    with pytest.raises(SpecError, match="^chunker blocks was removed; choose functions$"):
+        make_chunker("blocks:max_nws=500")

@@ -79,20 +79,9 @@ def explained(leaderboards: Leaderboards) -> list[str]:
 def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
     """Return the columns of a leaderboard, with a `RankedRun` a row, for tables, CSV, JSON and pages."""
     measure, over = leaderboard.measure, leaderboard.over
-    # With an expansion a hit brings more text, so its ceiling differs and has a column of its own.
-    expansions = list(dict.fromkeys(run.metrics.expand for run in leaderboard.runs))
 
     def share(entry: RankedRun) -> float | None:
         return entry.run.metrics.shares_of_ceiling.get(measure)
-
-    def ceiling(expand: str | None) -> Column:
-        return number(
-            f"% of ceiling, expand {expand}" if expand else "% of ceiling",
-            lambda entry: share(entry) if entry.run.metrics.expand == expand else None,
-            ".1%",
-            missing="-" if len(expansions) == 1 else "",
-            forms=("table", "page"),
-        )
 
     def beside(name: str) -> Column:
         return number(heading(name), lambda entry: entry.run.metrics.over(over).get(name))
@@ -108,7 +97,7 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
         fact("run_id", lambda entry: entry.run_id),
         spec("chunker", lambda entry: entry.run.metrics.chunker),
         spec("embedder", lambda entry: entry.run.metrics.embedder),
-        spec("retriever", lambda entry: entry.run.metrics.ranked_by),
+        spec("retriever", lambda entry: entry.run.metrics.retriever),
         number(
             f"{heading(measure)}, 95 % CI",
             lambda entry: Estimate(entry.score, entry.ci),
@@ -117,7 +106,7 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
             bar=True,
         ),
         fact("share_of_ceiling", share),
-        *map(ceiling, expansions),
+        number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),
         number(
             "to the first, 95 % CI",
             lambda entry: entry.to_first and Estimate(*entry.to_first),
