@@ -1,6 +1,6 @@
 r"""Measure how well a choice by a repository's own commits holds on its later commits.
 
-python scripts/validate_history.py measure CLONE... --out FOLDER
+python scripts/validate_history.py measure CLONE... --out FOLDER [--tests all]
 python scripts/validate_history.py report FOLDER [--prior]
 
 `measure` reads each clone, asks the questions of its windows under protocol `commits`, and stores the score of every
@@ -37,6 +37,7 @@ from repoeval_bench.analysis.shrinkage import Prior, decide, shrink
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.errors import BenchError
+from repoeval_bench.dataset.assembly import TESTS, with_tests
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, history_of
 from repoeval_bench.own.recommend.recommendation import Facts, sized
 from repoeval_bench.runs.request import RecommendRequest, RunRequest
@@ -70,8 +71,8 @@ SINCE = "2012-01-01"
 """The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
 
 
-def measure(clone: Path, out: Path) -> None:
-    """Store the scores of all candidates on the questions of one clone's history."""
+def measure(clone: Path, out: Path, tests: str) -> None:
+    """Store the scores of all candidates on the questions of one clone's history; `tests` is the use of its tests."""
     started = monotonic()
     name = clone.parent.name if clone.name in ("repo", ".git") else clone.name
     target = out / f"{name}.npz"
@@ -79,7 +80,7 @@ def measure(clone: Path, out: Path) -> None:
         return
     with history_of(clone) as history:
         questions = commit_questions(history, CommitOptions(since=SINCE))
-        benchmark = benchmark_of(history, questions, name)
+        benchmark = with_tests(benchmark_of(history, questions, name), tests)
     read = monotonic() - started
     candidates = _candidates(benchmark)
     facts: dict[str, Any] = {
@@ -318,7 +319,46 @@ def report(histories: Sequence[History]) -> None:
         exact = binomtest(sum(held), len(held)).proportion_ci()
         print(f"the stated bound held in {sum(held)} of {len(held)} later windows [{exact.low:.2f}, {exact.high:.2f}]")
         _significant(split, histories, gold)
+    _untouched(split, histories)
     _enough(split, histories)
+
+
+def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
+    """Print the rule's leads on later questions in files that no older question of the history touched."""
+    leads: dict[str, list[float]] = {DEFAULT: [], CONSTANT: []}
+    n_questions = 0
+    for history in split:
+        others = [one for one in histories if one is not history]
+        rows = []
+        for older, newer in history.splits():
+            new = newer & ~np.isin(history.cluster, history.cluster[older])
+            if new.any():
+                chosen = choices(history, others, GOLDS[0], older)
+                means = history.tables[GOLDS[0]][new].mean(axis=0)
+                rows.append((int(new.sum()), *(means[chosen[RULE]] - means[chosen[rule]] for rule in leads)))
+        if rows:
+            weights, *by_rule = zip(*rows, strict=True)
+            n_questions += sum(weights)
+            for rule, of_rule in zip(leads, by_rule, strict=True):
+                leads[rule].append(float(np.average(of_rule, weights=weights)))
+    print(f"\nlater questions in files that no older one touched: {n_questions} of {len(leads[DEFAULT])} repositories")
+    print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
+
+
+def _not_in_all(folder: Path) -> None:
+    """Print pasted settings that failed on a file of some histories, over the others: their lead on the default."""
+    stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+    labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
+    print("\nsettings that some histories lack, all questions of the others, gold lines")
+    for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
+        if all(label in of_one for of_one in labels):
+            continue
+        leads = [
+            float(one[GOLDS[0]][:, names.index(label)].mean() - one[GOLDS[0]][:, names.index("ast at 1,000")].mean())
+            for one, names in zip(stored, labels, strict=True)
+            if label in names and len(one["id"]) >= FEWEST_OLDER
+        ]
+        print(f"{label:44} {len(leads)} repositories, minus the default {interval(leads)}")
 
 
 def _significant(split: Sequence[History], histories: Sequence[History], gold: str) -> None:
@@ -399,6 +439,7 @@ def main() -> None:
     measuring = commands.add_parser("measure")
     measuring.add_argument("clones", nargs="+", type=Path)
     measuring.add_argument("--out", type=Path, required=True)
+    measuring.add_argument("--tests", choices=TESTS, default="out", help="as of `recommend`")
     reporting = commands.add_parser("report")
     reporting.add_argument("folder", type=Path)
     reporting.add_argument("--prior", action="store_true")
@@ -411,11 +452,12 @@ def main() -> None:
             print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
         else:
             report(read(arguments.folder))
+            _not_in_all(arguments.folder)
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
         try:
-            measure(clone, arguments.out)
+            measure(clone, arguments.out, arguments.tests)
         except BenchError as error:
             print(f"{clone}: {error}", file=sys.stderr, flush=True)
 

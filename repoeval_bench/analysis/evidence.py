@@ -30,7 +30,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import QueryScores, together
+from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
@@ -102,6 +102,11 @@ class Evidence(Record):
     better: frozenset[str] = frozenset()
     worse: frozenset[str] = frozenset()
 
+    @property
+    def n_sources(self) -> int:
+        """The files that ask, where one of several windows counts once."""
+        return self.n_files if self.clustered_by == GROUP else self.n_clusters
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -164,16 +169,30 @@ class RetrieverChoice(Record):
     readings: tuple[Reading, ...] = ()
 
 
+class GoldLead(Record):
+    """The mean of the choice less that of a rival, by each gold of protocol `commits`: lines, exact, definitions."""
+
+    rival: str
+    differences: Mapping[str, float]
+
+    @property
+    def turned(self) -> dict[str, float]:
+        """The differences whose sign is not that of the deciding gold, the first one, as far as 0.1 points show it."""
+        (_, decided), *others = self.differences.items()
+        return {gold: one for gold, one in others if one * decided < 0 and abs(one) >= 0.0005}
+
+
 class Cost(Record):
     """A candidate's cost: an index of the code, its vectors by the embedder, and an edit.
 
     `vector_bytes` is None where the vectors' width is not known. `edited` is the share of the characters of edited
-    files that is in new chunks, None where it was not measured.
+    files that is in new chunks, and `edit_tokens` are the tokens of these chunks per edit; None where not measured.
     """
 
     chunks: int
     vector_bytes: int | None
     edited: float | None = None
+    edit_tokens: float | None = None
 
 
 class Default(Record):
@@ -209,7 +228,8 @@ class Recommendation(Record):
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
     `current` is the candidate that is used now, if it was named. `costs` has those of candidates by their labels, from
     the last `edits` edits. `since` is the month from which on commits ask, "" if none do.
-    `retrievers` compares those for the choice and the current candidate. Without a decision `default`
+    `lead` is that of the choice by each gold of commits. `retrievers` compares those for the choice and the current
+    candidate. Without a decision `default`
     has what other repositories show of the shipped default. `by_retriever` has what each retriever alone would choose.
     `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
     choice first. `files` counts those of each language, and `languages` has the shares of the code, the largest first.
@@ -231,6 +251,7 @@ class Recommendation(Record):
     costs: Mapping[str, Cost] = {}
     edits: int = 0
     since: str = ""
+    lead: GoldLead | None = None
     retrievers: tuple[RetrieverChoice, ...] = ()
     default: Default | None = None
     by_retriever: Mapping[str, str] = {}

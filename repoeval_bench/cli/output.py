@@ -71,6 +71,12 @@ summary_option = click.option(
     help="Append the results as Markdown to this file.",
 )
 
+no_text_option = click.option(
+    "--no-text",
+    is_flag=True,
+    help="Leave code, queries and subjects of commits out of the page; JSON and TOML never have them.",
+)
+
 
 def form_of(output: Path, endings: Mapping[str, str]) -> str:
     """Return the form that a file's ending means; a UsageError if it means none."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from repoeval_bench.analysis.evidence import PURPOSES
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -21,7 +22,7 @@ from repoeval_bench.cli.options import (
     out_option,
     request_options,
 )
-from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, no_text_option, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
@@ -33,6 +34,7 @@ from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.retrievers import BESIDE
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,
@@ -64,6 +66,7 @@ _CHOICES = [
 @click.option(
     "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
 )
+@no_text_option
 @click.option(
     "--write",
     type=OUTPUT_TOML,
@@ -79,6 +82,7 @@ def recommend_command(
     *,
     source: str,
     report: Path | None,
+    no_text: bool,
     write: Path | None,
     out: Path,
     home: Path | None,
@@ -104,15 +108,23 @@ def recommend_command(
     if execution.executor is None:
         start_server(request.chunkers)
     try:
-        source = benchmark_of(request.source, out / PACKS, request.tasks, ask_tests=request.tests == "all")
+        source = benchmark_of(
+            request.source,
+            out / PACKS,
+            request.tasks,
+            ask_tests=request.tests == "all",
+            resolve="names" if _needs_names(request) else "no",
+        )
     except NoTaskError as error:
         unmeasured = _unmeasured(error)
-        _show(unmeasured, request, None, out, details=details, as_json=as_json)
+        _show(unmeasured, request, out, details=details, as_json=as_json)
+        _report(unmeasured, report, out)
         _write(unmeasured, request.source, write)
         return
     recommendation, shown = _recommend(request, source, execution, out=out, home=home)
     if recommendation.runs or recommendation.default:
-        _show(recommendation, shown, report, out, details=details, as_json=as_json)
+        _show(recommendation, shown, out, details=details, as_json=as_json)
+        _report(recommendation, report, out, text=not no_text)
         _write(recommendation, source, write)
     note(
         f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
@@ -149,6 +161,11 @@ def _recommend(
     return recommendation, request.model_copy(update={"source": past.source if past else source})
 
 
+def _needs_names(request: RecommendRequest) -> bool:
+    """Return whether a protocol asks for the definitions that code uses; to resolve names takes seconds."""
+    return any(Protocol.parse(name).of_definitions for name in request.protocols or PURPOSES[request.purpose])
+
+
 def _check_finished(recommendation: Recommendation) -> None:
     """Raise a ResultError if a run failed, or if none was made in time."""
     if recommendation.n_failed:
@@ -162,7 +179,8 @@ def _check_finished(recommendation: Recommendation) -> None:
 def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHistory | None:
     """Read the history of the source; its commits ask where docstrings would, or where they are named."""
     by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
-    return own_history(request.source, out / PACKS, home=home, asks=by_purpose or COMMITS in request.protocols)
+    asks = by_purpose or COMMITS in request.protocols
+    return own_history(request.source, out / PACKS, home=home, asks=asks, tests=request.tests)
 
 
 def _note_tests_alone(benchmark: Benchmark, source: str) -> None:
@@ -225,24 +243,29 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
 def _show(
     recommendation: Recommendation,
     request: RecommendRequest,
-    report: Path | None,
     out: Path,
     *,
     details: bool,
     as_json: bool,
 ) -> None:
-    """Print the answer, and then write the page, whose failure loses nothing."""
+    """Print the answer."""
     if as_json:
         print_json({"source": request.source} | recommendation_record(recommendation))
     else:
         _print(recommendation, request, out, details=details)
+
+
+def _report(recommendation: Recommendation, report: Path | None, out: Path, *, text: bool = True) -> None:
+    """Write the page, if a file was named; its failure loses nothing that was printed."""
     if report and not recommendation.evidence:
         note(f"{report} is not written: nothing was measured that it could show")
     elif report:
         from repoeval_bench.report.html.report import report_page
 
         runs = find_runs(recommendation.evidence[0].runs.values(), out)
-        write_and_say(report, report_page(runs, str(report), answer=recommendation), "another file with --report")
+        write_and_say(
+            report, report_page(runs, str(report), answer=recommendation, text=text), "another file with --report"
+        )
 
 
 def _write(recommendation: Recommendation, source: str, path: Path | None) -> None:

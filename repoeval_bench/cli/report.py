@@ -12,7 +12,7 @@ from repoeval_bench.cli.compare import labelled
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import OUTPUT_HTML, name_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, name_option, no_text_option, write_and_say
 from repoeval_bench.core.words import count
 from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import compared_runs, find_runs
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     show_envvar=True,
     help="Where --bm25 takes the data from.",
 )
+@no_text_option
 @name_option
 @home_option
 @runs_folder
@@ -54,6 +55,7 @@ def report_command(
     output: Path,
     bm25: bool,
     source: str,
+    no_text: bool,
     names: tuple[str, ...],
     home: Path | None,
     out: Path,
@@ -75,7 +77,7 @@ def report_command(
         _make_bm25(stored, source, home)
     stored, _ = labelled(stored, None, names, out)
     note(f"making a page about {count(len(stored), 'run')}")
-    page = report_page(stored, str(output), answer=answer)
+    page = report_page(stored, str(output), answer=answer, text=not no_text)
     write_and_say(output, page, "another file with -o")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored]})

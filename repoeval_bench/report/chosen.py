@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 def recheck_sentence(result: Recheck) -> str:
     """Return if the setting still holds, and by which difference."""
-    changes = f"{count(result.questions, 'change')} since {result.since[:12]}"
+    since = f"since {result.since[:12]}"
+    changes = f"{count(result.questions, 'change')} {since}"
     pair = result.comparison
     if pair is None:
-        return f"Too little to judge: {changes} can be changes, and {FEWEST} are needed. Keep {result.chosen.spec}."
+        usable = count(result.questions, "usable change")
+        return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
     points = 100 * pair.difference
     ends = "" if pair.ci is None else f" [{100 * pair.ci[0]:+.1f}, {100 * pair.ci[1]:+.1f}]"
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."

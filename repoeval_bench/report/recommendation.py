@@ -25,6 +25,9 @@ from repoeval_bench.runs.request import EMBEDDER
 if TYPE_CHECKING:
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
+HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
+"""The content of the JSON and TOML of a recommendation, for those who pass them on."""
+
 _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
@@ -63,18 +66,20 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
     size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
-        _current(recommendation, size) if recommendation.current else f"Use {_named(recommendation, size)}.",
+        *(_current(recommendation, size) if recommendation.current else [f"Use {_named(recommendation, size)}."]),
         f"{_measured(recommendation, first.name)} {_risk(first)}",
         _based(recommendation),
         *_covers(recommendation),
         *_cost(recommendation),
     ]
-    if (cheaper := decision.cheaper) is not None:
+    kept = recommendation.current.label if recommendation.current else None  # the first lines compare it already
+    if (cheaper := decision.cheaper) is not None and cheaper.name != kept:
         spec = described(recommendation.candidates[cheaper.name])
         less = _points(first.score - cheaper.score)
         finds = "about as much" if less == _NONE else f"{less} less"
         lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
     lines += _own_best(recommendation)
+    lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
@@ -88,25 +93,28 @@ def _named(recommendation: Recommendation, size: str = "") -> str:
     return f"{described(recommendation.choice)}{size}"
 
 
-def _current(recommendation: Recommendation, size: str) -> str:
+def _current(recommendation: Recommendation, size: str) -> list[str]:
     """Return if switching from the current chunker is worth it: by what is found, read, and embedded again."""
     current, choice = recommendation.current, recommendation.choice
     assert current is not None
     assert choice is not None
     if not current.gains:
-        return f"Stay with {current.label}: no other candidate is expected to find more."
+        return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
         f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}{_ends(gain.ci)}"
         for gain in current.gains
     )
-    compared = ", ".join([gains, *_compared_costs(recommendation, current.label, choice.label)])
+    costs = _compared_costs(recommendation, current.label, choice.label)
+    named = _named(recommendation, size)
     if current.is_worse:
-        return f"Switch from {current.label} to {_named(recommendation, size)}: {compared}."
+        return [f"Switch from {current.label} to {named}: {', '.join([gains, *costs])}."]
     worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
-    return (
-        f"Stay with {current.label}: no candidate {worth} on your code. {_named(recommendation, size)} is expected to "
-        f"be the best one: {compared}."
-    )
+    takes = f" It takes {' and '.join(costs)}." if costs else ""
+    return [
+        f"Stay with {current.label}: no candidate {worth} on your code.",
+        f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
+        f"{gains}.{takes}",
+    ]
 
 
 def _more(difference: float) -> str:
@@ -139,13 +147,28 @@ def _cost(recommendation: Recommendation) -> list[str]:
     tokens, cost = recommendation.tokens(label), recommendation.costs.get(label)
     if cost is None:
         return []
-    query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    edit = f"an edit embeds {_percent(cost.edited or 0.0)} of its file again (the last {recommendation.edits} edits)"
-    known = [edit] if cost.edited is not None else []
-    index = f"the index has {count(cost.chunks, 'chunk')}{vectors}"
-    missing = "" if known else " No history shows what an edit embeds again."
-    return [f"What it costs: {'; '.join([*query, index, *known])}.{missing}"]
+    edit = "no history shows what an edit embeds again"
+    if cost.edited is not None and cost.edit_tokens is not None:
+        mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
+        edit = f"an edit embeds {_percent(cost.edited)} of its file again, {mean}"
+    query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
+    first, *others = [*query, f"the index has {count(cost.chunks, 'chunk')}{vectors}", edit]
+    whose = "the choice" if recommendation.current and recommendation.current.gains else "it"
+    return [" ".join([f"What {whose} costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
+
+
+_COUNTED = {"exact": "by the changed lines alone", "definitions": "by whole definitions"}
+
+
+def _lead(recommendation: Recommendation) -> list[str]:
+    """Say so where another gold turns the lead of the choice over its rival, or the rival's."""
+    lead = recommendation.lead
+    if lead is None or not lead.turned:
+        return []
+    turned = " and ".join(f"{_more(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
+    whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
+    return [f"The {whose} depends on what counts: the choice finds {turned}."]
 
 
 def _retrievers(choice: RetrieverChoice) -> str:
@@ -180,8 +203,7 @@ def _based(recommendation: Recommendation) -> str:
         + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
         for one in recommendation.evidence
     }
-    # A file of several windows is one cluster.
-    files = max(one.n_files if one.clustered_by == GROUP else one.n_clusters for one in recommendation.evidence)
+    files = max(one.n_sources for one in recommendation.evidence)
     return f"This is based on {' and '.join(parts.values())}, and {count(files, 'file')} of yours."
 
 
@@ -191,7 +213,8 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     choice = recommendation.decision.choice
     best = max(recommendation.decision.candidates, key=lambda one: one.own)
     lead = _points(best.own - choice.own)
-    if best.name == choice.name or lead == _NONE:
+    current = recommendation.current.label if recommendation.current else None
+    if best.name in {choice.name, current} or lead == _NONE:
         return []
     behind = choice.prior - best.prior
     why = f"other repositories put it {_points(behind)} behind"
@@ -334,6 +357,7 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
         fact("vector_bytes", cost("vector_bytes")),
         number("edited again", cost("edited"), ".0%", missing="", key="edited"),
+        fact("edit_tokens", cost("edit_tokens")),
         *(weighed if details else []),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
@@ -378,6 +402,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
     """Return every field as plain values: the choice, the losses, the setups to paste, and the evidence."""
     decision = recommendation.decision
     return {
+        "holds": HOLDS,
         "data": recommendation.data,
         "language": recommendation.language,
         "languages": dict(recommendation.languages),
@@ -389,6 +414,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
         "costs": {label: cost.as_json() for label, cost in recommendation.costs.items()},
         "edits": recommendation.edits,
         "since": recommendation.since,
+        "lead": recommendation.lead and recommendation.lead.as_json(),
         "retrievers": [choice.as_json() for choice in recommendation.retrievers],
         "default": recommendation.default and recommendation.default.as_json(),
         "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
@@ -455,7 +481,8 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         clusters = cluster_count(question.n_clusters, question.clustered_by)
         files[question.protocol] = count(question.n_files, "file") if is_group else clusters
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
-    read = "Averaged over the first 12,000 characters retrieved, it finds" if over else "It finds"
+    it = "the choice" if recommendation.current and recommendation.current.gains else "it"
+    read = f"Averaged over the first 12,000 characters retrieved, {it} finds" if over else f"{it.capitalize()} finds"
     return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
 
 
@@ -534,6 +561,8 @@ def _none_differs(recommendation: Recommendation) -> str:
     n_candidates = len(most.means)
     needed = fewest_clusters(comb(n_candidates, 2))
     if most.n_clusters >= needed:
+        if recommendation.current and recommendation.current.is_worse:  # which the choice alone was tested against
+            return f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice."
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
     meant = " (files that share a question are one group)" if most.clustered_by == GROUP else ""

@@ -86,6 +86,7 @@ def candidates_table(ranks: Ranking, rows: Sequence[RankedRow], recommendation: 
         cost("chunks", "chunks", ",.0f"),
         cost("bytes of vectors", "vector_bytes", ",.0f"),
         cost("edited again", "edited", ".0%"),
+        cost("tokens per edit", "edit_tokens", ",.0f"),
     ]
     return table_of(columns, rows, "page")
 

@@ -86,7 +86,7 @@ def test_few_later_commits_are_too_little_to_judge(shop, tmp_path, since):
     known = {"last": {"commit": shop.last}, "date": {"commit": "f" * 40, "date": "2030-01-01"}}[since]
     path = write(tmp_path, spec=LARGE, opponent=SMALL, **known)
     done = succeed("gate", path, "--source", shop.folder, "--out", tmp_path / "out", home=tmp_path)
-    assert "Too little to judge: 0 changes since" in done.out
+    assert "Too little to judge: 0 usable changes since" in done.out
 
 
 def test_recommend_writes_its_choice_without_code_or_names(tmp_path):

@@ -1,40 +1,26 @@
 """A checkout with a history: its commits ask, the current chunker is compared as it is, and edits have a price."""
 
+import html as markup
+import json
+import re
 import shlex
 
 import pytest
 
 from repoeval_bench.analysis.evidence import Cost
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.source import count_nws
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.history import FileEdit
-from repoeval_bench.own.recommend.costs import edited_share
+from repoeval_bench.own.recommend.costs import new_chunks
 from repoeval_bench.own.recommend.recommendation import recommended
+from repoeval_bench.runs.naming import find_runs
+from repoeval_bench.runs.runner import evaluate
 from support.command import json_of, succeed
-from support.history import Story, python_file
+from support.history import NAMES, checkout, python_file
 
-NAMES = [f"item{letter}" for letter in "abcdefgh"]
 CURRENT = "window:lines=20,step=10"
 NARROW = ["--for", "search", "--retriever", "bm25", "-c", "fixed:max_nws=300", "-c", "ast", "--sizes", "200,400"]
-
-
-def checkout(folder, commits):
-    """A checkout of six files, of which each commit edits one line."""
-    folder.mkdir()
-    story = Story(folder / ".git")
-    paths = [f"shop/part{number}.py" for number in range(6)]
-    first = {path: python_file([f"{name}{number}" for name in NAMES]) for number, path in enumerate(paths)}
-    story.commit("Start the shop", edit=first)
-    for number in range(commits):
-        path = paths[number % 6]
-        lines = story.files[path].splitlines(keepends=True)
-        at = [at for at, line in enumerate(lines) if "=" in line][number // 6 * 2]
-        name = lines[at].split("=")[0].strip()
-        lines[at] = lines[at].split("=")[0] + f"= written{number}\n"
-        story.commit(f"Show {name} of every order", edit={path: "".join(lines)})
-    for path, text in story.files.items():
-        (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +54,63 @@ def test_a_bare_repository_is_answered_like_its_checkout(answered, tmp_path):
     assert (bare["answer"], bare["costs"]) == (result["answer"], result["costs"])
 
 
+def test_tests_are_not_searched_in_older_trees_either(answered):
+    """As the answer says of the code: `--tests out` holds for every window."""
+    out, result, _ = answered
+    stored = recommended(out)
+    (view,) = find_runs([stored.evidence[0].runs[CURRENT]], out)
+    assert "6 files of tests: they ask nothing and are not searched" in " ".join(result["answer"])
+    assert not [name for name in view.inspection.sources if "test_" in name]
+
+
+def shown(out, *flags):
+    """(the page of the last recommendation, what it looks up about queries)."""
+    page = out.parent / "page.html"
+    succeed("report", "--out", out, "-o", page, *flags)
+    html = page.read_text(encoding="utf-8")
+    return markup.unescape(html), json.loads(re.search(r'id="data">([^<]*)<', html)[1])
+
+
+def test_the_page_has_the_questions_with_what_was_found(answered):
+    out, result, _ = answered
+    html, data = shown(out)
+    assert 'id="asked-table"' in html
+    assert [run["short"] for run in data["runs"]] == [one["name"] for one in result["candidates"]]
+    subjects = [query["asked"] for query in data["queries"]]
+    assert len(subjects) == result["evidence"][0]["queries"]
+    for commit, date, subject in subjects:
+        assert re.fullmatch("[0-9a-f]{40}", commit)
+        assert date.startswith("2020-")
+        assert re.fullmatch(r"Show \w+ of every order", subject)
+    assert all(query["gold"] and len(query["top"]) == len(data["runs"]) for query in data["queries"])
+
+
+def test_without_text_nothing_that_was_written_leaves(answered):
+    """The page has no code and no subject; the JSON and the TOML never have any, and each says what it holds."""
+    out, result, code = answered
+    html, data = shown(out, "--no-text")
+    written = json.dumps(data) + html
+    assert "of every order" not in written
+    assert "order.item" not in written
+    assert "Ann" not in written
+    assert "and no code, no query, no subject of a commit and no author's name" in html
+    assert "subjects of commits, and no author's name" in shown(out)[0]
+    toml = out.parent / "chunking.toml"
+    succeed("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml, home=out.parent / "home")
+    assert "files = 6\n" in toml.read_text()
+    for text in (json.dumps(result), toml.read_text()):
+        assert "no code, no subject of a commit and no author's name" in text
+        assert "of every order" not in text
+        assert "order.item" not in text
+
+
+def test_names_are_resolved_for_the_questions_that_need_them_alone(answered):
+    """To look for what code uses takes seconds, and `--for search` asks nothing of it."""
+    out, _, _ = answered
+    (manifest,) = [path for path in (out / "packs").glob("*/pack.yaml") if "commits" not in path.parent.name]
+    assert "uses:" not in manifest.read_text().replace("uses: null", "")
+
+
 def test_sizes_that_are_written_stay(answered):
     """The current chunker is a candidate of its own, and so is a `-c` with a size; another one gets every size."""
     _, result, _ = answered
@@ -86,9 +129,10 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
     if current["gains"]:
         (gain,) = current["gains"]
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
-        assert "of the changed lines [" in first
-        assert "tokens a query" in first
-        assert "times the embedding per edit" in first
+        text = " ".join(result["answer"][:2])
+        assert "of the changed lines [" in text
+        assert "tokens a query" in text
+        assert "times the embedding per edit" in text
 
 
 def test_every_candidate_has_its_costs(answered):
@@ -99,9 +143,30 @@ def test_every_candidate_has_its_costs(answered):
         assert cost["chunks"] == candidate["chunks"] > 0
         assert cost["vector_bytes"] == 4 * 384 * cost["chunks"]
         assert 0 < cost["edited"] < 1.5
+        assert cost["edit_tokens"] == candidate["edit_tokens"] > 0
     stored = recommended(out)
     assert stored.costs == {name: Cost(**cost) for name, cost in result["costs"].items()}
     assert stored.edits == 70
+
+
+def test_the_lead_by_another_gold_is_that_of_runs_by_it(answered):
+    """From the rankings that are stored, to the last digit."""
+    out, result, _ = answered
+    lead, choice = result["lead"], result["choice"]
+    assert lead["rival"] == CURRENT if result["current"]["gains"] else True
+    specs = {candidate["name"]: candidate["spec"] for candidate in result["candidates"]}
+    for gold, difference in lead["differences"].items():
+        means = [
+            evaluate(
+                load_benchmark(result["source"], tests="out"),
+                spec,
+                protocol=f"commits+gold={gold}",
+                retriever="bm25",
+                out=out.parent / "golds",
+            ).metrics.micro["line_recall_auc"]
+            for spec in (choice["spec"], specs[lead["rival"]])
+        ]
+        assert difference == pytest.approx(means[0] - means[1], abs=1e-9)
 
 
 def test_details_show_what_was_weighed(answered):
@@ -150,5 +215,7 @@ def test_too_few_commits_leave_docstrings(tmp_path):
 def test_an_edit_costs_the_characters_of_its_new_chunks(spec, low, high):
     before = python_file(NAMES)
     edit = FileEdit("a.py", before, before.replace("order.itemc[2]", "order.itemc[9]"))
-    assert low <= edited_share(spec, [edit, edit]) <= high
-    assert edited_share(spec, [FileEdit("a.py", before, before)]) == 0
+    new = new_chunks(spec, [edit, edit])
+    assert low <= new.share <= high
+    assert new.nws == pytest.approx(new.share * count_nws(before), rel=0.1)
+    assert new_chunks(spec, [FileEdit("a.py", before, before)]) == (0, 0)

@@ -10,6 +10,8 @@ from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.runner import evaluate
 from support import minirepo
 from support.browser import OVERFLOWING, axe, chromium, console, requested, unfold, visit
+from support.command import succeed
+from support.history import checkout
 
 pytestmark = pytest.mark.slow
 
@@ -201,6 +203,34 @@ def test_nothing_overflows_and_axe_finds_nothing_serious(browser, page, width, d
             unfold(browser)
         assert browser.execute_script(OVERFLOWING) == []
         assert axe(browser) == []
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory):
+    """The page of a recommendation whose questions are commits."""
+    top = tmp_path_factory.mktemp("answered")
+    code = checkout(top / "shop", 70)
+    page = top / "page.html"
+    narrow = ["--for", "search", "--retriever", "bm25", "-c", "ast", "-c", "window:lines=20,step=10", "--sizes", "300"]
+    succeed("recommend", code, *narrow, "--report", page, "--out", top / "out", home=top / "home")
+    return page
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_questions_come_a_few_at_a_time_and_open_in_the_inspector(browser, answered, width):
+    visit(browser, answered, width=width, part="#asked")
+    unfold(browser)
+    assert browser.execute_script(OVERFLOWING) == []
+    assert axe(browser) == []
+    rows = "#asked-table tbody tr"
+    assert len(texts(browser, rows)) == 25
+    browser.execute_script("document.getElementById('asked-more').click()")
+    assert len(texts(browser, rows)) == 50
+    first = texts(browser, rows)[0]
+    assert "of every order" in first
+    assert "shop/part" in first
+    browser.execute_script("document.querySelector('#asked-table tbody a').click()")
+    assert "asked by commit" in texts(browser, "#q-detail")[0]
 
 
 def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):

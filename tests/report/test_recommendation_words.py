@@ -9,7 +9,7 @@ import pytest
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import Recommendation, SizedChunker, conclude, evidence_of
+from repoeval_bench.analysis.evidence import GoldLead, Recommendation, SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
@@ -75,7 +75,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
         low, high = gain.ci
         assert low < gain.difference < high
         assert (low > 0) == first.startswith("Switch")
-        assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in first
+        assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in " ".join(answer_lines(result)[:2])
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
@@ -97,6 +97,29 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
         f"On your code {second.name} finds 0.8 points more than the choice. It is not chosen, because other repositories "
         "put it 2.1 points behind."
     ) in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "exact", "definitions", "said"),
+    [
+        (0.01, 0.002, 0.03, None),
+        (0.01, -0.0001, 0.03, None),
+        (
+            0.01,
+            -0.004,
+            0.03,
+            "over ast depends on what counts: the choice finds 0.4 points less by the changed lines alone.",
+        ),
+        (-0.01, -0.004, 0.02, "of ast depends on what counts: the choice finds 2.0 points more by whole definitions."),
+    ],
+)
+def test_a_lead_that_only_one_gold_has_is_said_to_be_so(tmp_path, lines, exact, definitions, said):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), protocols=("commits",))
+    lead = GoldLead(rival="ast", differences={"lines": lines, "exact": exact, "definitions": definitions})
+    rests = [
+        line for line in answer_lines(result.model_copy(update={"lead": lead})) if "depends on what counts" in line
+    ]
+    assert rests == ([f"The lead {said}"] if said else [])
 
 
 def replace_decision(result, *candidates):

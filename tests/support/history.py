@@ -73,3 +73,27 @@ def script_file(names) -> str:
         + "}\n"
         for name in names
     )
+
+
+NAMES = [f"item{letter}" for letter in "abcdefgh"]
+
+
+def checkout(folder, commits):
+    """A checkout of six files and their tests, of which each commit edits one line of a file."""
+    folder.mkdir()
+    story = Story(folder / ".git")
+    paths = [f"shop/part{number}.py" for number in range(6)]
+    first = {path: python_file([f"{name}{number}" for name in NAMES]) for number, path in enumerate(paths)}
+    tests = {f"tests/test_part{number}.py": python_file([f"tested{number}"]) for number in range(6)}
+    story.commit("Start the shop", edit=first | tests)
+    for number in range(commits):
+        path = paths[number % 6]
+        lines = story.files[path].splitlines(keepends=True)
+        at = [at for at, line in enumerate(lines) if "=" in line][number // 6 * 2]
+        name = lines[at].split("=")[0].strip()
+        lines[at] = lines[at].split("=")[0] + f"= written{number}\n"
+        story.commit(f"Show {name} of every order", edit={path: "".join(lines)})
+    for path, text in story.files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return folder

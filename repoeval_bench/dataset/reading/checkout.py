@@ -80,12 +80,14 @@ class CommittedFiles(NamedTuple):
 
 def read_bare(root: Path) -> CommittedFiles:
     """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
+    from dulwich.objects import ObjectID
+
     try:
         control, common = control_folders(root)
         commit = head_commit(control, common)
         blobs = dict(sorted(_committed(common, commit, "")))
         with closing(open_objects(common, commit)) as store:
-            here = {path: blob for path, blob in blobs.items() if blob.encode() in store}  # type: ignore[operator]
+            here = {path: blob for path, blob in blobs.items() if ObjectID(blob.encode()) in store}
     except UnreadableCheckoutError:
         raise
     except OSError as error:
@@ -96,7 +98,7 @@ def read_bare(root: Path) -> CommittedFiles:
     def read() -> Iterator[tuple[str, bytes]]:
         with closing(open_objects(common, commit)) as store:
             for path, blob in here.items():
-                yield path, store.get_raw(blob.encode())[1]  # type: ignore[arg-type]
+                yield path, store.get_raw(ObjectID(blob.encode()))[1]
 
     return CommittedFiles(commit, here, len(blobs) - len(here), read)
 

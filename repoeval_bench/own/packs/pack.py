@@ -274,17 +274,17 @@ def installed_version(package: str) -> str:
         return package
 
 
-def benchmark_of(source: str, folder: Path, tasks: int, *, ask_tests: bool = True) -> str:
+def benchmark_of(source: str, folder: Path, tasks: int, *, ask_tests: bool = True, resolve: Resolve = "names") -> str:
     """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
     `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
-    some. A pack of the same files and tasks under the same rules is the same folder, so that runs over it are found
-    again.
+    some. `resolve` is that of `BuildRequest`. A pack of the same files and tasks under the same rules is the same
+    folder, so that runs over it are found again.
     """
     refuse_address(source)
     if is_benchmark(source):
         return source
-    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests)
+    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests, resolve=resolve)
 
     def build(target: Path) -> Pack:
         try:

@@ -24,13 +24,17 @@ from repoeval_bench.own.history import (
     history_of,
 )
 from repoeval_bench.own.packs.pack import installed_version
+from repoeval_bench.report.recommendation import HOLDS
 from repoeval_bench.runs.parts import RESULTS, needs_vectors
 from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
-_HEAD = "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"
+_HEAD = (
+    "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"
+    f"# Holds {HOLDS}.\n"
+)
 _WAY_OUT = "write it again with `repoeval-bench recommend SOURCE --write FILE`"
 
 
@@ -68,7 +72,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
                 retriever=one.retriever,
                 measure=one.measure,
                 questions=one.n_queries,
-                files=one.n_files,
+                files=one.n_sources,
                 mean=float(one.means[label]),
                 opponent_mean=None if opponent not in one.means else float(one.means[opponent]),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.analysis.evidence import Cost, Recommendation, SizedChunker
 from repoeval_bench.chunkers._adapters import chunks_of
@@ -37,11 +37,13 @@ def with_costs(
     benchmark: Benchmark,
     runs: Mapping[RunRequest, Sequence[tuple[SizedChunker, RunView]]],
     history: OwnHistory | None,
+    ratio: float,
     executor: Executor = IN_PROCESS,
 ) -> Recommendation:
     """Return the recommendation with the cost of each candidate; edits are cut for the best ones and the current one.
 
-    The chunks are those of a run over the code. Those of a run over older trees are scaled by their characters.
+    `ratio` is the number of tokens for a character that is not whitespace. The chunks are those of a run over the code.
+    Those of a run over older trees are scaled by their characters.
     """
     decision = recommendation.decision
     if decision is None:
@@ -61,10 +63,12 @@ def with_costs(
         for candidate, run in of_request:
             if candidate.label in ranked and (candidate.label not in costs or not old):
                 chunks = round(scale * run.metrics.counts.chunks)
+                new = edited.get(candidate.label)
                 costs[candidate.label] = Cost(
                     chunks=chunks,
                     vector_bytes=width and width * _FLOAT_BYTES * chunks,
-                    edited=edited.get(candidate.label),
+                    edited=new and new.share,
+                    edit_tokens=new and new.nws * ratio,
                 )
     return recommendation.model_copy(update={"costs": costs, "edits": len(edits)})
 
@@ -73,17 +77,24 @@ def _size(benchmark: Benchmark) -> int:
     return max(1, sum(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo))
 
 
-def _edited(specs: Mapping[str, str], edits: Sequence[FileEdit], executor: Executor) -> dict[str, float]:
-    """Return the share of each candidate's edited characters that is embedded again; none where it fails on a file."""
+class NewChunks(NamedTuple):
+    """The chunks that edits make new: their share of the edited files, and their characters without blanks per edit."""
+
+    share: float
+    nws: float
+
+
+def _edited(specs: Mapping[str, str], edits: Sequence[FileEdit], executor: Executor) -> dict[str, NewChunks]:
+    """Return what each candidate embeds again; none where it fails on a file."""
     if not edits:
         return {}
     here = executor if all(map(is_parallel, specs.values())) else IN_PROCESS
-    shares = here.map([partial(edited_share, spec, edits) for spec in specs.values()])
+    shares = here.map([partial(new_chunks, spec, edits) for spec in specs.values()])
     return {name: share for name, share in zip(specs, shares, strict=True) if share is not None}
 
 
-def edited_share(spec: str, edits: Sequence[FileEdit]) -> float | None:
-    """Return the characters of new chunks as a share of the edited files' characters; None if the chunker fails."""
+def new_chunks(spec: str, edits: Sequence[FileEdit]) -> NewChunks | None:
+    """Return what one or more edits make new in the chunks of a chunker; None if it fails on a file."""
     chunker = make_chunker(spec)
     cut: dict[tuple[str, str], list[str]] = {}
 
@@ -92,11 +103,12 @@ def edited_share(spec: str, edits: Sequence[FileEdit]) -> float | None:
             cut[path, text] = [chunk.text for chunk in chunks_of(SourceFile("", path, text), chunker)]
         return cut[path, text]
 
-    new = 0
+    new: list[str] = []
     try:
         for edit in edits:
             known = {*chunks(edit.path, edit.before)}
-            new += sum(len(text) for text in chunks(edit.path, edit.after) if text not in known)
+            new += [text for text in chunks(edit.path, edit.after) if text not in known]
     except ChunkError:
         return None
-    return new / max(1, sum(len(edit.after) for edit in edits))
+    whole = max(1, sum(len(edit.after) for edit in edits))
+    return NewChunks(sum(map(len, new)) / whole, sum(map(count_nws, new)) / len(edits))

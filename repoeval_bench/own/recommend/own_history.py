@@ -47,11 +47,13 @@ class OwnHistory:
         )
 
 
-def own_history(source: str, packs: Path, *, home: Path | None = None, asks: bool = True) -> OwnHistory | None:
+def own_history(
+    source: str, packs: Path, *, home: Path | None = None, asks: bool = True, tests: str = "all"
+) -> OwnHistory | None:
     """Read the history of a checkout, and write its questions as a pack in `packs`; None for any other source.
 
-    Without `asks` only its edits are read. Nothing is fetched, and nothing configured runs. A history that cannot be
-    read is a notice.
+    Without `asks` only its edits are read. `tests` is the use of tests, in the trees of the windows too. Nothing is
+    fetched, and nothing configured runs. A history that cannot be read is a notice.
     """
     if not Path(source).expanduser().is_dir() or is_benchmark(source):
         return None
@@ -73,7 +75,7 @@ def own_history(source: str, packs: Path, *, home: Path | None = None, asks: boo
     except DatasetError as error:
         NOTICES.info(f"note: {error}")
         return None
-    data = DataRequest(source=str(pack.resolve()))
+    data = DataRequest(source=str(pack.resolve()), tests=tests)
     return OwnHistory(
         benchmark=load_benchmark(**data.model_dump(), home=home),
         data=data,

@@ -39,6 +39,7 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.prompts import tokens_per_nws
 from repoeval_bench.dataset.reading.sampling import some_of
 from repoeval_bench.own.recommend.costs import with_costs
+from repoeval_bench.own.recommend.golds import with_golds
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
 from repoeval_bench.own.recommend.retrievers import BESIDE, with_retrievers
 from repoeval_bench.protocols.protocol import Protocol
@@ -101,6 +102,8 @@ def recommend(
     skipped: list[str] = []
     protocols = request.protocols or suitable(benchmark, request.purpose, skipped, history)
     facts = Facts.of(benchmark, unread or {})
+    if history and history.benchmark and {*protocols} == {COMMITS}:
+        facts = replace(facts, data=history.benchmark.label)
     if not protocols:
         return without_runs(facts, tuple(skipped))
     settings = request.requests(protocols)
@@ -145,7 +148,8 @@ def recommend(
         remember(first, results)
         _say_first(first, len(specs) * len(by_model))
     answering.gather(by_model, deadline, progress)
-    answer = with_costs(answering.answer(), benchmark, answering.runs, history, pool)
+    answer = with_golds(answering.answer(), history.benchmark if history else None, answering.runs)
+    answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], pool)
     names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
     if len(names) > 1 and (deadline is None or clock() < deadline):
         answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)

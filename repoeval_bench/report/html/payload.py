@@ -29,13 +29,28 @@ LINE = 400
 _LONG = re.compile(rf"([^\n]{{{LINE}}})[^\n]+")
 
 
-def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: Sequence[str]) -> dict[str, Any]:
-    """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored."""
-    sources = next((run.stored.inspection.sources for run in runs if run.stored.inspection), {})
+def payload(
+    runs: Sequence[PageRun],
+    bm25: Sequence[PageRun | None],
+    measures: Sequence[str],
+    looks: Sequence[int] = (),
+    *,
+    text: bool = True,
+) -> dict[str, Any]:
+    """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored.
+
+    `looks` are the numbers of the runs' colours, by default their positions. Without `text` there is no code, no query
+    and no subject of a commit.
+    """
+    sources = next((run.stored.inspection.sources for run in runs if text and run.stored.inspection), {})
     columns = [[_column(run, name) for name in measures] for run in runs]
     queries = []
     for row, query_id in enumerate(runs[0].scores.query_ids):
         query = _query(query_id, runs)
+        if not text:
+            query.pop("text", None)
+            if commit := query.get("asked"):
+                query["asked"] = [*commit[:2], ""]
         query["repo"] = runs[0].scores.repos[row]
         query["scores"] = [[column and round(column[row], 4) for column in of_run] for of_run in columns]
         queries.append(query)
@@ -45,7 +60,10 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
         for peer in bm25
     ]
     return {
-        "runs": [{"name": run.name, "short": run.short} for run in runs],
+        "runs": [
+            {"name": run.name, "short": run.short, "look": look}
+            for run, look in zip(runs, looks or range(len(runs)), strict=True)
+        ],
         "measures": list(measures),
         "queries": queries,
         "bm25": bm25_hits,

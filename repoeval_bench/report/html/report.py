@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,6 +49,7 @@ from repoeval_bench.report.verdict import WordedVerdict, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
     from repoeval_bench.analysis.evidence import Recommendation
     from repoeval_bench.analysis.records import Comparison
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
+SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
@@ -68,11 +70,13 @@ def check_page(what: str = "the page") -> None:
 
 
 # Longer than 60 lines: each name of the template has its line.
-def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendation | None = None) -> str:
+def report_page(
+    stored: Sequence[RunView], output: str, *, answer: Recommendation | None = None, text: bool = True
+) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     The head is a recommendation's `answer`, where the runs are those of its first evidence; else it says what the tests
-    say.
+    say. Single queries are shown for the best runs. Without `text` the page has no code and no subjects of commits.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
@@ -85,7 +89,6 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     measure = headline_measure(stored)
     worded = verdict(stored)
     metrics = runs[0].stored.metrics
-    bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     kind = "candidate" if answer else kind_of(runs)
@@ -94,6 +97,9 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
+    shown_at = order[:MOST_ROWS] if answer else sorted(order[:MOST_ROWS])
+    inspected = [runs[i] for i in shown_at]
+    bm25 = [_beside(run) for run in inspected]
     segment_table, warnings = segments(runs, measure, order)
 
     def rows_table(rows: Sequence[RankedRow]) -> Table:
@@ -136,8 +142,10 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
         segments=page_table(segment_table, one_scale=True),
         warnings=warnings,
         segment_mean="queries" if metrics.headline == "micro" else "repositories",
-        cannot_show=_cannot_show(runs),
-        no_bm25=_no_bm25(runs, bm25),
+        asks_commits=answer is not None and answer.evidence[0].protocol == "commits",
+        holds=_holds(metrics.protocol, text=text),
+        cannot_show=_cannot_show(inspected),
+        no_bm25=_no_bm25(inspected, bm25),
         commands=[
             *dict.fromkeys(map(run_command, stored)),
             shlex.join(_report_command(() if answer else stored, () if answer else bm25, output)),
@@ -149,7 +157,7 @@ def report_page(stored: Sequence[RunView], output: str, *, answer: Recommendatio
         style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
         script=Markup(code),  # noqa: S704 - ours
         script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-        data=payload(runs, bm25, shown),
+        data=payload(inspected, bm25, shown, shown_at, text=text),
     )
 
 
@@ -157,14 +165,23 @@ def _template() -> Template:
     """The page's template, which escapes everything it is given, and fails on a missing value."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         # HTML must not hold control characters; Markup is left as it is.
         finalize=lambda value: visible(value) if type(value) is str else value,
-    ).get_template("report.html")
+    )
+    templates.filters["breakable"] = _breakable
+    return templates.get_template("report.html")
+
+
+def _breakable(name: str) -> Markup:
+    """Return a text that a browser may break after `:`, `,`, `=` and `/`, so that it breaks no word of a long name."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[:,=/])(?=\w)", visible(name)))
 
 
 def _beside(run: PageRun) -> PageRun | None:
@@ -221,6 +238,17 @@ def _over(run: PageRun) -> str:
     if metrics.headline == "micro":
         return count(metrics.counts.queries, "query")
     return count(len(metrics.per_repo), "repository")
+
+
+def _holds(protocol: str, *, text: bool) -> str:
+    """Say what a page holds that its reader may not be meant to see."""
+    if not text:
+        return (
+            "The page holds scores, paths and ids, and no code, no query, no subject of a commit and no author's name."
+        )
+    holds = "The page holds source code of the benchmark's repositories, each under its own licence."
+    subjects = " It holds subjects of commits, and no author's name. --no-text leaves code and subjects out."
+    return holds + (subjects if protocol.startswith("commits") else "")
 
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:

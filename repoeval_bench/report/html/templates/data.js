@@ -12,7 +12,12 @@ function make(tag, attributes = {}, ...children) {
 }
 
 function runKey(data, at) {
-  return make("span", { class: `run${at}`, title: data.runs[at].name }, make("span", { class: "key" }), data.runs[at].short);
+  return make("span", { class: `run${data.runs[at].look}`, title: data.runs[at].name }, make("span", { class: "key" }), ...breakable(data.runs[at].short));
+}
+
+// A long name breaks after its punctuation, and never inside a word.
+function breakable(text) {
+  return text.split(/(?<=[:,=/])(?=\w)/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 }
 
 function option(value, text) {

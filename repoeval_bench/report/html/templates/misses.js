@@ -7,7 +7,7 @@ function missesView(data) {
     const places = query.file ? [...query.gold.map((span) => [query.file, ...span]), ...query.elsewhere] : [];
     const wanted = data.files[query.file] ? make("div", {}, ...places.flatMap(([where, start, end]) => [
       make("p", { class: "mini wrap" }, `${path(where)}:${start + 1}–${end}`), excerpt(data, where, start, end)]))
-      : make("p", { class: "soft" }, "The run stored no sources.");
+      : make("p", { class: "soft" }, "The page has no sources.");
     const bm25 = data.bm25[at] && data.bm25[at][query.id];
     const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);
     return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}` }, "inspect")),

@@ -44,7 +44,7 @@ function queryView(data) {
     const found = listed();
     count.textContent = `${found.length} of ${data.queries.length} queries`;
     list.replaceChildren(...found.map((query) => {
-      const scores = data.runs.map((run, at) => make("span", { class: `run${at}`, title: run.name }, make("span", { class: "key" }),
+      const scores = data.runs.map((run, at) => make("span", { class: `run${run.look}`, title: run.name }, make("span", { class: "key" }),
         number(query, at) === null ? "–" : number(query, at).toFixed(2)));
       const button = make("button", { type: "button", tabindex: -1, "data-query": query.id, "aria-current": query === current && "true" },
         query.id, make("span", { class: "mini" }, path(query.file || "")), make("span", { class: "mini" }, ...scores));
@@ -115,7 +115,7 @@ function inspection(data, query) {
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
   if (query.asked) {
     const [commit, date, subject] = query.asked;
-    nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}: ${subject}`));
+    nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}${subject ? `: ${subject}` : ""}`));
   }
   nodes.push(...definitionTable(data, query));
   if (data.files[query.file]) nodes.push(...source(data, query));
@@ -180,7 +180,7 @@ function definitionTable(data, query) {
 function lane(data, query, at, height) {
   const chunks = query.lanes[at];
   if (!chunks) return null;
-  return make("div", { class: `lane run${at}`, style: `height:${height * LINE}px` }, ...chunks.map(([start, end, rank, relevant]) => {
+  return make("div", { class: `lane run${data.runs[at].look}`, style: `height:${height * LINE}px` }, ...chunks.map(([start, end, rank, relevant]) => {
     const place = rank ? `, rank ${rank}` : rank === null ? "" : ", not retrieved";
     const words = `${data.runs[at].short}: lines ${start + 1}–${end}${place}${relevant ? ", relevant" : ""}`;
     return make("div", { class: `chunk${rank ? (rank <= 10 ? " top" : " found") : ""}${relevant ? " relevant" : ""}`, title: words,

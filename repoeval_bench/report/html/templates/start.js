@@ -10,6 +10,7 @@ document.querySelectorAll("nav a").forEach((link) => link.addEventListener("clic
 window.addEventListener("beforeprint", () => document.querySelectorAll("details.part").forEach((part) => { part.open = true; }));
 
 const data = JSON.parse(document.getElementById("data").textContent);
+askedView(data);
 queryView(data);
 missesView(data);
 unfold();
