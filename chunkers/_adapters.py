@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.registry import ResolvedSpec
 
 
 def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None]:
@@ -112,12 +109,8 @@ class NamedChunker:
     """A plug-in under the spec that names it; its chunks are checked like those of every chunker."""
 
     inner: Chunker
-    resolved: ResolvedSpec
-
-    @property
-    def spec(self) -> str:
-        """The spec with every option, regardless of what the plug-in prints."""
-        return self.resolved.spec
+    spec: str
+    """The spec with every option, regardless of what the plug-in prints."""
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
         """The plug-in's chunks as it returns them."""

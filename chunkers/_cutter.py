@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from repoeval_bench.core.options import read_options
+from repoeval_bench.core.fields import Option, options_of
 from repoeval_bench.core.spec import format_spec
 
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """A chunker whose fields are its options, each made with `core.options.option`. A wrong value is a SpecError."""
+    """A chunker whose fields are its options, each with a `Doc` in its annotation. A wrong value is a SpecError."""
 
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        read_options(
-            f"chunker {self.name}", self.options, {option.name: option.metadata["option"] for option in fields(self)}
-        )
+        for name, option in self._fields().items():
+            # Frozen: this is the one place that sets a field, to what a text such as "800" means.
+            object.__setattr__(self, name, option.read(f"chunker {self.name}", getattr(self, name)))
         self.check()
+
+    @classmethod
+    def _fields(cls) -> Mapping[str, Option]:
+        part: Any = cls
+        return options_of(part)
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every option that has an effect, with its value as text."""
-        return {
-            option.name: str(getattr(self, option.name)) for option in fields(self) if option.name not in self.unused
-        }
+        return {name: str(getattr(self, name)) for name in self._fields() if name not in self.unused}
 
     @property
     def unused(self) -> frozenset[str]:

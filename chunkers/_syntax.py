@@ -6,18 +6,26 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from repoeval_bench.core.errors import OR_SKIP, LanguageError
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
-from repoeval_bench.core.options import OneOf, option
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import Reparser
 
 
-def language_option() -> Any:
-    """The field `language`: `auto`, or the name of one language for every file."""
-    return option("auto", "auto: by the file's name; or a language", OneOf(("auto", *LANGUAGES)))
+def _known(language: str) -> str:
+    if language not in ("auto", *LANGUAGES):
+        raise ValueError(nearest("language", language, ("auto", *LANGUAGES)))
+    return language
+
+
+LanguageName = Annotated[str, AfterValidator(_known), Doc("auto: by the file's name; or a language")]
+"""The option `language`: `auto`, or the name of one language for every file."""
 
 
 def resolve_language(file: SourceFile, name: str = "auto") -> Language:

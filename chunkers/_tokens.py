@@ -9,12 +9,14 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Le
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.options import OrNone, Text, Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile, count_nws, readable
 
 if TYPE_CHECKING:
@@ -30,16 +32,11 @@ NWS = 1500
 """Default limit of a chunk, in non-whitespace characters (nws)."""
 
 
-def tokenizer_option() -> str:
-    """The option that names a tokenizer."""
-    named: str = option(DEFAULT, "the default model's, a tokenizer.json, or a folder with one", Text())
-    return named
+Size = Annotated[int, Ge(1), Le(LARGEST)]
+"""A size, in any unit."""
 
-
-def max_tokens_option(instead_of: str) -> int | None:
-    """The option that gives a size in tokens."""
-    named: int | None = option(None, f"tokens of a chunk, at most, in place of {instead_of}", OrNone(Whole(1, LARGEST)))
-    return named
+MaxTokens = Annotated[Size | None, Doc("tokens of a chunk, at most, in place of the other size")]
+Tokenizing = Annotated[str, Doc("the default model's, a tokenizer.json, or a folder with one")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,9 @@ class Sized(Cutter):
     Lines are counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does.
     """
 
-    max_nws: int = option(NWS, "non-whitespace characters of a chunk, at most", Whole(1, LARGEST))
-    max_tokens: int | None = max_tokens_option("max_nws")
-    tokenizer: str = tokenizer_option()
+    max_nws: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = NWS
+    max_tokens: MaxTokens = None
+    tokenizer: Tokenizing = DEFAULT
 
     @property
     def unused(self) -> frozenset[str]:

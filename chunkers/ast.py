@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._lines import cut_before, pack
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
 
@@ -28,6 +31,7 @@ LEAST = 50
 """Non-whitespace characters below which a piece is packed with what follows, by default."""
 
 
+@CHUNKERS.register(parallel=True, colour=1)
 @dataclass(frozen=True, slots=True)
 class AstChunker(Sized):
     """Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.
@@ -40,9 +44,9 @@ class AstChunker(Sized):
     """
 
     name: ClassVar[str] = "ast"
-    min_nws: int = option(LEAST, "smaller pieces are packed with what follows, where that fits", Whole(0))
-    overlap: int = option(0, "lines of the chunk before that each chunk repeats", Whole(0))
-    language: str = language_option()
+    min_nws: Annotated[int, Ge(0), Doc("smaller pieces are packed with what follows, where that fits")] = LEAST
+    overlap: Annotated[int, Ge(0), Doc("lines of the chunk before that each chunk repeats")] = 0
+    language: LanguageName = "auto"
 
     def check(self) -> None:
         """Refuse a given least size above the size; the default is not checked."""

@@ -12,14 +12,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
-from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
-from repoeval_bench.core.alone import alone
+from repoeval_bench.chunkers._tokens import DEFAULT, MaxTokens, Size, Tokenizing, check_size, tokenizer_named
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, SpecError
-from repoeval_bench.core.options import OneOf, Text, Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
@@ -33,18 +34,24 @@ _KINDS = {  # the others need a model
 }
 
 
+@CHUNKERS.register(
+    parallel=True, pasted=True, colour=2, requires=("chonkie",), libraries=("chonkie", "tree_sitter_language_pack")
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChonkieChunker(Peer):
-    """chonkie's chunkers that need no model; a chunk may start or end in the middle of a line."""
+    """chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.
+
+    They need no model; a chunk may start or end in the middle of a line.
+    """
 
     name: ClassVar[str] = "chonkie"
-    kind: str = option("code", "which of chonkie's chunkers", OneOf(tuple(_KINDS)))
-    chunk_size: int = option(
-        _CHARACTERS, "characters of a chunk, whitespace included; bytes of kind=fast", Whole(1, LARGEST)
+    kind: Annotated[Literal["code", "recursive", "sentence", "token", "fast"], Doc("which of chonkie's chunkers")] = (
+        "code"
     )
-    language: str = option("auto", "the grammar of kind=code; auto: by the file's name", Text())
-    max_tokens: int | None = max_tokens_option("chunk_size")
-    tokenizer: str = tokenizer_option()
+    chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = _CHARACTERS
+    language: Annotated[str, Doc("the grammar of kind=code; auto: by the file's name")] = "auto"
+    max_tokens: MaxTokens = None
+    tokenizer: Tokenizing = DEFAULT
 
     @property
     def unused(self) -> frozenset[str]:
@@ -100,8 +107,7 @@ def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
     arguments = _arguments(kind, chunk_size, language)
     if tokenizer:
         arguments["tokenizer"] = tokenizer_named(tokenizer)
-    with alone(f"chonkie.chunker.{kind}") as module:
-        chunker = getattr(module, _KINDS[kind])(**arguments)
+    chunker = getattr(import_module("chonkie"), _KINDS[kind])(**arguments)
     if kind == "code":
         chunker.parser = library_parser(language)
     return chunker

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
+@CHUNKERS.register(parallel=True, colour=7)
 @dataclass(frozen=True, slots=True)
 class FileChunker(Cutter):
     """The whole file, of any size; a file without a non-blank line gives none."""

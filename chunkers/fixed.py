@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._tokens import Sized
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
+@CHUNKERS.register(parallel=True, colour=0)
 @dataclass(frozen=True, slots=True)
 class FixedChunker(Sized):
     """Whole lines up to max_nws non-whitespace characters (or max_tokens); with `offset`, packed from that line on.
@@ -23,7 +27,7 @@ class FixedChunker(Sized):
     """
 
     name: ClassVar[str] = "fixed"
-    offset: int = option(0, "line at which packing starts", Whole(0))
+    offset: Annotated[int, Ge(0), Doc("line at which packing starts")] = 0
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's lines, packed in order; none for a file without a non-blank line."""

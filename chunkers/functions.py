@@ -7,11 +7,13 @@ from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, pack
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
+@CHUNKERS.register(parallel=True, colour=4)
 @dataclass(frozen=True, slots=True)
 class FunctionsChunker(Cutter):
     """One chunk per function, method or class header, of any size; the lines between them are merged.
@@ -21,7 +23,7 @@ class FunctionsChunker(Cutter):
     """
 
     name: ClassVar[str] = "functions"
-    language: str = language_option()
+    language: LanguageName = "auto"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line."""

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import library_language
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
@@ -36,14 +39,20 @@ _NAMES = {
 }
 
 
+@CHUNKERS.register(
+    parallel=True, pasted=True, requires=("langchain_text_splitters",), libraries=("langchain_text_splitters",)
+)
 @dataclass(frozen=True, slots=True)
 class LangchainChunker(Peer):
-    """LangChain's text splitter for code (extra `langchain`), without the blanks at the ends of its chunks."""
+    """LangChain's text splitter for code (extra `langchain`).
+
+    Its chunks have no blanks at their ends.
+    """
 
     name: ClassVar[str] = "langchain"
-    chunk_size: int = option(2200, "characters of a chunk, whitespace included", Whole(1))
-    chunk_overlap: int = option(0, "characters that a chunk may repeat of the one before it", Whole(0))
-    language: str = option("auto", "whose separators are used; auto: by the file's name", Text())
+    chunk_size: Annotated[int, Ge(1), Doc("characters of a chunk, whitespace included")] = 2200
+    chunk_overlap: Annotated[int, Ge(0), Doc("characters that a chunk may repeat of the one before it")] = 0
+    language: Annotated[str, Doc("whose separators are used; auto: by the file's name")] = "auto"
 
     @property
     def unused(self) -> frozenset[str]:

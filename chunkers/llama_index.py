@@ -8,27 +8,38 @@ beside every score. It refuses a file that begins with a syntax error.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Self
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
-from repoeval_bench.core.alone import alone
-from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
 
+@CHUNKERS.register(
+    parallel=True,
+    pasted=True,
+    requires=("llama_index",),
+    libraries=("llama_index.core.node_parser", "tree_sitter_language_pack"),
+)
 @dataclass(frozen=True, slots=True)
 class LlamaIndexChunker(Peer):
-    """LlamaIndex's CodeSplitter (extra `llama-index`), without the blanks at the ends of its chunks."""
+    """LlamaIndex's CodeSplitter (extra `llama-index`).
+
+    Its chunks have no blanks at their ends.
+    """
 
     name: ClassVar[str] = "llama-index"
-    max_chars: int = option(2800, "characters of a chunk, whitespace included", Whole(1))
-    language: str = option("auto", "the grammar; auto: by the file's name", Text())
+    max_chars: Annotated[int, Ge(1), Doc("characters of a chunk, whitespace included")] = 2800
+    language: Annotated[str, Doc("the grammar; auto: by the file's name")] = "auto"
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the spans of the library's strings."""
@@ -57,17 +68,7 @@ class LlamaIndexChunker(Peer):
 
 @cache
 def _library(max_chars: int, language: str) -> Any:
-    with alone("llama_index.core.node_parser.text.code") as code:
-        # The event manager looks up a global handler, and without a handler of its own asks the rest of the package.
-        # Both get an answer here: nobody listens.
-        vars(sys.modules["llama_index.core"]).setdefault("global_handler", None)
-        events = code.CallbackManager([object()])
-        events.set_handlers([])
-        # Sizes are counted in characters; a tokenizer of our own keeps the library from fetching one.
-        return code.CodeSplitter(
-            language=language,
-            max_chars=max_chars,
-            tokenizer=str.split,
-            parser=library_parser(language),
-            callback_manager=events,
-        )
+    # Sizes are counted in characters; a tokenizer of our own keeps the library from fetching one.
+    return import_module("llama_index.core.node_parser").CodeSplitter(
+        language=language, max_chars=max_chars, tokenizer=str.split, parser=library_parser(language)
+    )

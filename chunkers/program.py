@@ -33,6 +33,7 @@ from typing import IO, Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from repoeval_bench.chunkers._adapters import char_offsets
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError, os_reason
 from repoeval_bench.core.json_reader import MOST_OF_A_LINE, JsonFaultError, parse_loose
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -114,6 +115,14 @@ def _positions(file: SourceFile, unit: str) -> dict[int, int]:
         lengths = map(len, file.text.splitlines(keepends=True))
         return dict(enumerate(accumulate(lengths, initial=0)))
     return {position: index for index, position in enumerate(accumulate(widths, initial=0))}
+
+
+@CHUNKERS.register(
+    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
+)
+def of_command(command: str) -> ProgramChunker:
+    """Return the chunker of a command line."""
+    return ProgramChunker(command)
 
 
 class ProgramChunker:

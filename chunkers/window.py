@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_option, tokens_before
+from repoeval_bench.chunkers._tokens import DEFAULT, MaxTokens, Tokenizing, check_size, tokens_before
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 
@@ -18,20 +21,22 @@ LINES = 20
 """Lines of a window, by default."""
 
 
+@CHUNKERS.register(parallel=True, colour=3, scaled={"lines": ("step",)})
 @dataclass(frozen=True, slots=True)
 class WindowChunker(Cutter):
-    """Sliding windows of `lines` lines that start every `step` lines (Zhang et al. 2023, arXiv 2303.12570).
+    """Sliding windows of `lines` lines that start every `step` lines.
 
-    With `max_tokens` of a `tokenizer` in place of `lines` a window has all whole lines that fit, at least one. The next
-    window starts `step` lines later, or where this one ends if that comes first, so no line is lost. The last window is
-    the first that reaches the end of the file. A window of blank lines only is left out.
+    After Zhang et al. 2023 (arXiv 2303.12570). With `max_tokens` of a `tokenizer` in place of `lines` a window has all
+    whole lines that fit, at least one. The next window starts `step` lines later, or where this one ends if that comes
+    first, so no line is lost. The last window is the first that reaches the end of the file. A window of blank lines
+    only is left out.
     """
 
     name: ClassVar[str] = "window"
-    lines: int = option(LINES, "lines of a window", Whole(1))
-    step: int = option(10, "lines between the starts of two windows", Whole(1))
-    max_tokens: int | None = max_tokens_option("lines")
-    tokenizer: str = tokenizer_option()
+    lines: Annotated[int, Ge(1), Doc("lines of a window")] = LINES
+    step: Annotated[int, Ge(1), Doc("lines between the starts of two windows")] = 10
+    max_tokens: MaxTokens = None
+    tokenizer: Tokenizing = DEFAULT
 
     @property
     def unused(self) -> frozenset[str]:

@@ -9,8 +9,8 @@ import click
 import pytest
 import yaml
 
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli import app
-from repoeval_bench.core.registry import rows
 from support.leaves import LOST, is_of_a_lost_leaf
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,11 +114,11 @@ def test_every_chunker_has_its_row_with_its_defaults():
         line.split("`")[1]: dict(re.findall(r"`(\w+)(?:=([^`]*))?`", line.split(" | ")[-1]))
         for line in text[text.index("| spec | cuts |") :].partition("\n\n")[0].splitlines()[2:]
     }
-    for row in rows("chunker"):
+    for row in CHUNKERS:
         if row.target or not row.where.startswith("repoeval_bench."):
             continue
         assert row.name in described
-        defaults = {name: str(option.default) for name, option in row.parameters().items()}
+        defaults = {name: str(option.default) for name, option in CHUNKERS.options(row).items()}
         options = {name: value for name, value in stated.get(row.name, defaults).items() if value or name in defaults}
         assert options == {name: value and defaults.get(name) for name, value in options.items()}
         assert defaults.keys() - options.keys() <= {"max_tokens", "tokenizer"}

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from repoeval_bench.chunkers._adapters import chunks_of
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
 from repoeval_bench.core.errors import ChunkError, SpecError, UsageError, without_traceback
 from repoeval_bench.core.parts import Chunker
-from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
 
@@ -153,7 +152,7 @@ def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
 
 def size_option(spec: Spec) -> str | None:
     """Return the option of a full spec that sets the chunks' size, or None."""
-    row = known_or_none("chunker", spec.name)
+    row = CHUNKERS.known_or_none(spec.name)
     return next((name for name in (*(row.sizes if row else ()), *SIZE_OPTIONS) if name in spec.params), None)
 
 
@@ -188,7 +187,7 @@ def resize(spec: str, size: int) -> str:
 
 def _scaled(spec: Spec) -> Mapping[str, tuple[str, ...]]:
     """Return the options that keep their ratio to a size, by the option that sets it."""
-    row = known_or_none("chunker", spec.name)
+    row = CHUNKERS.known_or_none(spec.name)
     return row.scaled if row else {}
 
 
@@ -209,8 +208,8 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
         parsed = Spec.parse(spec)
     except SpecError:
         return spec
-    row = known_or_none("chunker", parsed.name)
-    options = row.parameters() if row and not row.target else {}
+    row = CHUNKERS.known_or_none(parsed.name)
+    options = CHUNKERS.options(row) if row and not row.target else {}
     defaults = {name: str(option.default) for name, option in options.items()}
     size = {size_option(parsed), *chain.from_iterable(_scaled(parsed).values())}
     params = {

@@ -113,7 +113,7 @@ def _question(run: RunView) -> dict[str, object]:
     config = run.manifest.config
     stated: dict[str, object] = {"protocol": run.metrics.protocol, "k": run.metrics.k}
     if config is not None:
-        stated |= {"pack": config.pack, **{key: getattr(config.protocol, key) for key in CHOICES}}
+        stated |= {"pack": config.pack, **{key: getattr(config.choices, key) for key in CHOICES}}
     return stated
 
 

@@ -26,9 +26,8 @@ from repoeval_bench.analysis.shrinkage import (
     with_unmeasured,
 )
 from repoeval_bench.analysis.statistics import SEED, Sample
-from repoeval_bench.chunkers.registry import of_size, snippet_of
+from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
-from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
@@ -507,7 +506,7 @@ def _unmeasured(candidates: Mapping[str, SizedChunker]) -> list[SizedChunker]:
     measured = {candidate.name for candidate in candidates.values()}
     sizes = sorted({candidate.size for candidate in candidates.values() if candidate.size is not None}) or list(SIZES)
     unmeasured = []
-    for row in rows("chunker"):
+    for row in CHUNKERS:
         if row.pasted and row.name not in measured:
             unmeasured += [SizedChunker(name=row.name, size=size, spec=of_size(row.name, size)) for size in sizes]
     return unmeasured

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from repoeval_bench.core.registry import rows
 from repoeval_bench.core.visible import visible
-from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.parts import RESULTS, kinds
 
 _KINDS = {
     "chunker": "chunker",
@@ -48,4 +47,4 @@ def _runs(context: click.Context, _: click.Parameter, prefix: str) -> list[str]:
 
 def _part(_: click.Context, parameter: click.Parameter, prefix: str) -> list[str]:
     assert parameter.name is not None
-    return [row.name for row in rows(_KINDS[parameter.name]) if row.name.startswith(prefix)]
+    return [row.name for row in kinds()[_KINDS[parameter.name]] if row.name.startswith(prefix)]

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.options import named_option
-from repoeval_bench.core.registry import KINDS, Row, choose, load, plug_ins, rows
+from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
 from repoeval_bench.dataset.repoeval import LEVELS
-from repoeval_bench.metrics import explain
-from repoeval_bench.metrics.measure import pattern
+from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.protocols.protocol import PROTOCOLS
 from repoeval_bench.report.table import Column, Table, make_table
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 if TYPE_CHECKING:
     from repoeval_bench.protocols.protocol import Protocol
@@ -29,29 +30,26 @@ def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
     return make_table([first, *(Column(name=name, prose=True) for name in others)], lines)
 
 
-def _available(kind: str) -> list[Row]:
+def _available(kind: Kind[Any]) -> list[Row]:
     """Return the parts of a kind that can be named: built-in ones, those of other packages, and `py:MODULE:NAME`."""
-    what = "class or function" if KINDS[kind].offers else f"`{KINDS[kind].data.partition(':')[2]}`"
+    what = f"`{kind.data.__name__}`" if kind.data else "class or function"
     open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
-    return [*rows(kind), *plug_ins(kind), open_form]
+    return [*kind, *kind.plug_ins(), open_form]
 
 
 def _meaning(row: Row) -> str:
     return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
 
-def _parts(kind: str) -> Table:
-    lines = [
-        (row.label, ", ".join(named_option(*option) for option in row.parameters().items()), _meaning(row))
-        for row in _available(kind)
-    ]
-    return _table(kind, "options and defaults", "what it does", lines=lines)
+def _parts(kind: Kind[Any]) -> Table:
+    lines = [(row.label, ", ".join(map(str, kind.options(row).values())), _meaning(row)) for row in _available(kind)]
+    return _table(kind.name, "options and defaults", "what it does", lines=lines)
 
 
 def _protocols() -> Table:
     lines = []
-    for row in _available("protocol"):
-        p: Any = row.load() if row.part or row.where else None  # the open form has none
+    for row in _available(PROTOCOLS):
+        p: Any = row.part  # the open form has none
         choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
         lines.append((row.name, *choices, _meaning(row)))
     choices = ("query", "gold", "relevant", "repositories", "documents", "headline")
@@ -60,10 +58,12 @@ def _protocols() -> Table:
 
 def _measures() -> Table:
     from repoeval_bench.metrics.condensed import UNREGISTERED
+    from repoeval_bench.metrics.definition import MEASURES
+    from repoeval_bench.metrics.measure import pattern
 
     lines = []
-    for row in _available("measure"):
-        d = row.part if row.part or not row.where else row.load()
+    for row in _available(MEASURES):
+        d = row.part
         lines.append(
             (pattern(row.name, d) if d else row.name, ", ".join(row.aliases), _meaning(row), d.range if d else "")
         )
@@ -71,9 +71,29 @@ def _measures() -> Table:
     return _table("measure", "also", "meaning", "range", lines=lines)
 
 
-def _texts(name: str, meaning: str, *where: str) -> Table:
-    """Return the table of mappings, name -> meaning, that are imported when they are listed."""
-    return _table(name, meaning, lines=[item for texts in where for item in load(texts).items()])
+def _headers() -> Table:
+    from repoeval_bench.chunkers.headers import KINDS
+
+    return _table("header", "what is put before each chunk's text", lines=KINDS.items())
+
+
+def _relevance() -> Table:
+    from repoeval_bench.protocols.qrels import RULES
+
+    return _table("relevance", "a chunk is relevant where it", lines=RULES.items())
+
+
+def _exclusions() -> Table:
+    from repoeval_bench.protocols.exclusion import POLICIES
+
+    return _table("exclusion", "what a query may not see", lines=POLICIES.items())
+
+
+def _facts() -> Table:
+    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
+    from repoeval_bench.protocols import uses
+
+    return _table("fact", "what it says of a task", lines={**FACTS, **uses.FACTS, **COMMIT_FACTS}.items())
 
 
 def _languages() -> Table:
@@ -100,29 +120,25 @@ def _packs() -> Table:
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
 
-_PROTOCOLS = "repoeval_bench.protocols"
+_KINDS: dict[str, Kind[Any]] = {
+    "chunkers": CHUNKERS,
+    "embedders": EMBEDDERS,
+    "retrievers": RETRIEVERS,
+    "rerankers": RERANKERS,
+}
 
 LISTS: dict[str, Callable[[], Table]] = {
-    "chunkers": partial(_parts, "chunker"),
-    "headers": partial(
-        _texts, "header", "what is put before each chunk's text", "repoeval_bench.chunkers.headers:KINDS"
-    ),
+    "chunkers": partial(_parts, CHUNKERS),
+    "headers": _headers,
     "languages": _languages,
     "protocols": _protocols,
-    "relevance": partial(_texts, "relevance", "a chunk is relevant where it", f"{_PROTOCOLS}.qrels:RULES"),
-    "exclusions": partial(_texts, "exclusion", "what a query may not see", f"{_PROTOCOLS}.exclusion:POLICIES"),
-    "retrievers": partial(_parts, "retriever"),
-    "rerankers": partial(_parts, "reranker"),
+    "relevance": _relevance,
+    "exclusions": _exclusions,
+    "retrievers": partial(_parts, RETRIEVERS),
+    "rerankers": partial(_parts, RERANKERS),
     "measures": _measures,
-    "embedders": partial(_parts, "embedder"),
-    "facts": partial(
-        _texts,
-        "fact",
-        "what it says of a task",
-        "repoeval_bench.dataset.task_facts:FACTS",
-        f"{_PROTOCOLS}.uses:FACTS",
-        "repoeval_bench.dataset.task_facts:COMMIT_FACTS",
-    ),
+    "embedders": partial(_parts, EMBEDDERS),
+    "facts": _facts,
     "datasets": _datasets,
     "packs": _packs,
 }
@@ -158,13 +174,15 @@ def explanation(kind: str, name: str) -> str:
     names = [row[0] for row in table.texts()]
     if name in names and name.startswith("py:"):
         return _of_row(table, name)
+    if kind in _KINDS:
+        return _part(_KINDS[kind], name)
     match kind:
-        case "chunkers" | "embedders" | "retrievers" | "rerankers":
-            return _part(kind.removesuffix("s"), name)
         case "protocols":
             return _protocol(name)
         case "measures" if name not in UNREGISTERED:
             # The list writes the cutoff as a letter.
+            from repoeval_bench.metrics import explain
+
             return explain(name.removesuffix("@k").removesuffix("@B"))
         case "packs":
             return _pack(name, names)
@@ -188,22 +206,22 @@ def _of_row(table: Table, name: str) -> str:
     return "\n".join(lines)
 
 
-def _part(kind: str, name: str) -> str:
+def _part(kind: Kind[Any], name: str) -> str:
     """Describe a part, and the one that is named inside it, with the options of each."""
     row = next((row for row in _available(kind) if name in (row.name, row.label, *row.aliases)), None)
     if row is not None:
         return _with_options(kind, row)
-    chosen = choose(kind, name)
+    chosen = kind.choose(name)
     inner = [_with_options(chosen.inner.kind, chosen.inner.row)] if chosen.inner else []
     return "\n".join([_with_options(kind, chosen.row), *inner])
 
 
-def _with_options(kind: str, row: Row) -> str:
-    lines = [f"{kind} {row.label}: {_meaning(row)}"]
-    for key, option in row.parameters().items():
-        where = f" (with {'='.join(option.only)})" if option.only else ""
-        lines.append(f"  {named_option(key, option):<17} {option.meaning}{where}".rstrip())
-    if kind == "chunker" and not row.origin:  # every chunker of this package has headers
+def _with_options(kind: Kind[Any], row: Row) -> str:
+    lines = [f"{kind.name} {row.label}: {_meaning(row)}"]
+    for option in kind.options(row).values():
+        where = f" (with {option.only})" if option.only else ""
+        lines.append(f"  {option!s:<17} {option.meaning}{where}".rstrip())
+    if kind is CHUNKERS and not row.origin:  # every chunker of this package has headers
         lines.append(f"  {'header=none':<17} what is put before each chunk's text; see `list headers`")
     return "\n".join(lines)
 

@@ -23,7 +23,7 @@ from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunReques
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from repoeval_bench.runs.options import FieldOption, Request
+    from repoeval_bench.runs.request import Flag, Request
 
 home_option = click.option(
     "--home",
@@ -112,13 +112,15 @@ def request_options(
     names.sort(key=lambda name: name in DataRequest.model_fields)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        rare = {name: model.options()[name] for name in names if model.options()[name].rare and not rare_too}
+        options = model.options()
+        rare = [name for name in names if options[name].rare and not rare_too]
+        if rare:
+            fields = {name: (options[name], model.model_fields[name].default) for name in rare}
+            command = click.option("--set", cls=RareFields, fields=fields)(_help_all(command))
         for name in reversed(names):
             if name not in rare:
-                command = _option(name, model.options()[name], model.model_fields[name], several=name in several)(
-                    command
-                )
-        return _with_rare(command, {name: (option, model.model_fields[name].default) for name, option in rare.items()})
+                command = _option(name, options[name], model.model_fields[name], several=name in several)(command)
+        return command
 
     return decorate
 
@@ -126,16 +128,16 @@ def request_options(
 class RareFields(click.Option):
     """`--set FIELD=VALUE`: the fields that few people need, passed on under their names like options."""
 
-    def __init__(self) -> None:
+    def __init__(self, spelled: Sequence[str], fields: Mapping[str, tuple[Flag, Any]]) -> None:
         super().__init__(
-            ["--set"],
+            spelled,
             multiple=True,
             metavar="FIELD=VALUE",
             expose_value=False,
             callback=self._assign,
             help="Set a field that few people need; repeat it. --help-all lists them.",
         )
-        self.fields: dict[str, tuple[FieldOption, Any]] = {}
+        self.fields = fields
         """Field -> (its option, its default)."""
 
     def _assign(self, context: click.Context, _option: click.Parameter, assignments: Sequence[str]) -> None:
@@ -166,7 +168,7 @@ def _print_all_help(context: click.Context, _: click.Parameter, value: bool) -> 
     formatter = context.make_formatter()
     context.command.format_help(context, formatter)
     rows = [
-        (name if default is False else f"{name}={option.metavar or 'NAME'}", option.meaning)
+        (name if default is False else f"{name}={option.metavar or 'NAME'}", option.text)
         for name, (option, default) in _rare_fields(context.command).items()
     ]
     with formatter.section("Fields of --set"):
@@ -175,30 +177,18 @@ def _print_all_help(context: click.Context, _: click.Parameter, value: bool) -> 
     context.exit()
 
 
-def _rare_fields(command: click.Command) -> dict[str, tuple[FieldOption, Any]]:
+def _rare_fields(command: click.Command) -> Mapping[str, tuple[Flag, Any]]:
     return next((option.fields for option in command.params if isinstance(option, RareFields)), {})
 
 
-def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[FieldOption, Any]]) -> Callable[..., Any]:
-    """Add the fields to the command's one `--set`."""
-    if not fields:
-        return command
-    options: list[click.Parameter] = getattr(command, "__click_params__", [])
-    option = next((option for option in options if isinstance(option, RareFields)), None)
-    if option is None:
-        option = RareFields()
-        help_all = click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_all_help,
-            help="Show this message with the fields of --set, and exit.",
-        )
-        # click's decorators leave their parameters here, in reverse order.
-        command.__click_params__ = [help_all, option, *options]  # type: ignore[attr-defined]
-    option.fields = {**fields, **option.fields}
-    return command
+_help_all = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_all_help,
+    help="Show this message with the fields of --set, and exit.",
+)
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -238,11 +228,11 @@ def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunR
 
 
 def _option(
-    name: str, option: FieldOption, field: FieldInfo, *, several: bool
+    name: str, option: Flag, field: FieldInfo, *, several: bool
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
-    settings: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar, "shell_complete": names_for(name)}
+    settings: dict[str, Any] = {"help": option.text, "metavar": option.metavar, "shell_complete": names_for(name)}
     if option.variable:
         settings |= {"envvar": option.variable, "show_envvar": True}
     if option.words:

@@ -94,14 +94,14 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
         if metrics.imported:
             note(f"{run.run_id} was imported: its chunks are not stored, so BM25 cannot rank them")
             continue
-        if config and config.protocol.tasks == "questions":
+        if config and config.choices.tasks == "questions":
             note(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
         benchmark = data_of(run, source, home=home)
         if benchmark.fingerprint != dataset.fingerprint:
             note(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")
             continue
-        chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
+        chunker = None if config and config.choices.documents == "windows" else metrics.chunker
         by_bm25 = evaluate(
             benchmark,
             chunker,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Doc:
+class DocComment:
     """A docstring or doc comment: its lines, and its text without quotes, comment marks and common indentation.
 
     followed: a statement starts on its last line.
@@ -70,7 +70,7 @@ class Definition:
     header: LineSpan
     named: int
     body: LineSpan | None
-    doc: Doc | None
+    doc: DocComment | None
     parent: int | None
     declaration: bool
     broken: bool
@@ -278,7 +278,7 @@ class _Walk:
         errors = (match["error"][0] for match in self.parsed.matches("(ERROR) @error", self.parsed.lines(block)))
         return any(block.start_byte <= error.start_byte < block.end_byte for error in errors)
 
-    def _above(self, visited: _Visit) -> tuple[list[int], Doc | None]:
+    def _above(self, visited: _Visit) -> tuple[list[int], DocComment | None]:
         """The first lines of decorators on lines of their own above a node, and its doc comment."""
         attributes: list[int] = []
         comments: list[Node] = []
@@ -301,9 +301,9 @@ class _Walk:
         lines = LineSpan(self.parsed.lines(comments[0]).start, self.parsed.lines(comments[-1]).end)
         # A doc comment line of Rust includes its line end.
         text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
-        return attributes, Doc(lines, _comment_text(text, self.grammar))
+        return attributes, DocComment(lines, _comment_text(text, self.grammar))
 
-    def _docstring(self, candidate: DefinedName) -> Doc | None:
+    def _docstring(self, candidate: DefinedName) -> DocComment | None:
         """The docstring of Python: a string that is the first statement of a body, and neither formatted nor bytes."""
         plain = [child for child in candidate.body.children if child.type != "comment"] if candidate.body else []
         first = plain[0].children[0] if plain and plain[0].children else None
@@ -317,7 +317,7 @@ class _Walk:
         text = self.parsed.text(first)[len(opening) : -len(opening.lstrip("rRuU"))]
         lines = self.parsed.lines(first)
         followed = any(child.is_named and self.parsed.lines(child).start < lines.end for child in plain[1:3])
-        return Doc(lines, inspect.cleandoc(text), followed)
+        return DocComment(lines, inspect.cleandoc(text), followed)
 
     def _parts(self, candidate: DefinedName, whole: Node) -> tuple[LineSpan, LineSpan | None]:
         """The lines of header and body; None without a body."""

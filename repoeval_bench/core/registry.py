@@ -1,8 +1,9 @@
-"""The one registry of parts: chunkers, embedders, retrievers, rerankers, protocols and measures.
+"""The registry of parts: chunkers, embedders, retrievers, rerankers, protocols and measures.
 
-A built-in part is a `Row` of its room's table. A part from outside is named by `py:module:Name`, or by an entry point
-in the group of its kind, such as `repoeval_bench.chunkers`. `choose` parses and checks the spec of either; the part is
-imported when it is made.
+A part registers itself where it stands, with its facts: `@CHUNKERS.register(parallel=True)` above a class. The part of
+a room is found by its file, which has its name, or by a walk through the room. A part from outside is named by
+`py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`; it need not be
+registered. `choose` parses and checks the spec of either, and `make` makes the part.
 
 The interface of a part from outside:
 
@@ -13,11 +14,11 @@ The interface of a part from outside:
 - retriever: `search(queries, k, excluded)` returns a `Run` with a ranking for each query.
 - reranker: `score(query, texts)` returns a number for each text, the higher the better.
 - protocol: a `Protocol` of `protocols.protocol`.
-- measure: a `MeasureDefinition` of `metrics.definition`; its `compute` is a function of a module.
+- measure: a `MeasureDefinition` of `metrics.definition`.
 
-The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name is in
-`Kind.gives` receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
-parameter is an option, read by its annotation or default.
+The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name the
+kind gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
+parameter is an option, read by its annotation or default (`core.fields`).
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from repoeval_bench.core.errors import SpecError, others_errors_as
 from repoeval_bench.core.extension_points import entry_points, is_shipped, load_point, package_of, shipped_entry_points
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.options import Option, options_of, read_options
+from repoeval_bench.core.fields import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import plural
 
@@ -57,119 +60,26 @@ GONE: Mapping[tuple[str, str], str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One kind of part. `table` and `wrapper` are `module:Name`: core imports no room.
-
-    `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
-    `data` is the class of a part that is an object and needs no call. `wrapper` completes a part from outside: it is
-    called with the part and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its
-    other parameters are options. Any other callable makes a part, which may be callable itself. `shown` describes the
-    interface in an error message.
-    """
-
-    name: str
-    table: str
-    gives: tuple[str, ...] = ()
-    offers: tuple[str, ...] = ()
-    data: str = ""
-    wrapper: str = ""
-    called_with: str = ""
-    shown: str = ""
-
-    @property
-    def group(self) -> str:
-        """The group of its entry points."""
-        return f"repoeval_bench.{self.name}s"
-
-
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind(
-            name="chunker",
-            table="repoeval_bench.chunkers.registry:CHUNKERS",
-            offers=("chunk",),
-            called_with="file",
-            shown="chunk(self, file), or __call__(self, file), which gives a list of Chunk",
-            wrapper="repoeval_bench.chunkers._adapters:NamedChunker",
-        ),
-        Kind(
-            name="embedder",
-            table="repoeval_bench.embedding.registry:EMBEDDERS",
-            gives=("spec", "folder"),
-            offers=("encode", "identity"),
-            shown="encode(self, texts, role), which gives an array (n, dim), and a mapping `identity`",
-            wrapper="repoeval_bench.embedding.plug_in:PlugInEncoder",
-        ),
-        Kind(
-            name="retriever",
-            table="repoeval_bench.retrieval.registry:RETRIEVERS",
-            gives=("chunks", "own", "embedder", "ideal", "scorer"),
-            offers=("search",),
-            shown="search(self, queries, k, excluded), which gives a Run",
-            wrapper="repoeval_bench.retrieval.plug_in:PlugInRetriever",
-        ),
-        Kind(
-            name="reranker",
-            table="repoeval_bench.retrieval.registry:RERANKERS",
-            offers=("score",),
-            shown="score(self, query, texts), which gives a number for each text",
-            wrapper="repoeval_bench.retrieval.plug_in:PlugInScorer",
-        ),
-        Kind(
-            name="protocol",
-            table="repoeval_bench.protocols.registry:PROTOCOLS",
-            data="repoeval_bench.protocols.protocol:Protocol",
-        ),
-        Kind(
-            name="measure",
-            table="repoeval_bench.metrics.registry:MEASURES",
-            data="repoeval_bench.metrics.definition:MeasureDefinition",
-        ),
-    )
-}
-"""name -> kind."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One part that a spec can name: its meaning, its parameters, and its module.
-
-    - where: `module:Name`, imported on request. part: the part itself, if it is data.
-    - options: None to read them from the class.
-    - target: the word after the name, as MODEL in `st:MODEL`; in brackets if it may be left out. inner: the kind of
-      part that the target names, whose options the spec may give too.
-    - needs: its parameters of `Kind.gives`. requires: packages that only an extra installs.
-    - final: no reranker reorders its results. origin: the package of a part from outside, "" for a built-in one.
-
-    Of a chunker:
-
-    - sizes: the options that set its chunks' size, if they are not in `SIZE_OPTIONS`. scaled: option of a size ->
-      options that keep their ratio to it.
-    - parallel: it keeps no state and starts no process, so it may cut in several processes. libraries: modules that
-      take long to import; the server of those processes imports them.
-    - series: the index of its colour in figures; None for the next free one.
-    - pasted: its class has `of_size` and `snippet`, which work even if its package is not installed.
-    """
+    """A part as it is registered: its name and the facts that every kind has."""
 
     name: str
     meaning: str
-    where: str = ""
-    options: Mapping[str, Option] | None = field(default_factory=dict)
-    target: str = ""
-    inner: str = ""
-    needs: frozenset[str] = frozenset()
-    requires: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    final: bool = False
-    origin: str = ""
+    """One line for lists."""
     part: Any = None
-    sizes: tuple[str, ...] = ()
-    scaled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    parallel: bool = False
-    libraries: tuple[str, ...] = ()
-    series: int | None = None
-    pasted: bool = False
+    """The class or function that makes the part; the part itself if it is data; None if it cannot be imported."""
+    target: str = ""
+    """The word after the name, as MODEL in `st:MODEL`; in brackets if it may be left out."""
+    inner: Kind[Any] | None = None
+    """The kind of part that the target names, whose options the spec may give too."""
+    options: Any = None
+    """The class whose fields are its options, if they are not its own parameters."""
+    requires: tuple[str, ...] = ()
+    """Packages that only an extra installs."""
+    aliases: tuple[str, ...] = ()
+    """Other names."""
+    origin: str = ""
+    """The package of a part from outside, "" for one of this package."""
 
     @property
     def label(self) -> str:
@@ -177,23 +87,252 @@ class Row:
         needed = self.target and not self.target.startswith("[") and self.target != self.name
         return f"{self.name}:{self.target}" if needed else self.name
 
-    def load(self) -> Any:
-        """The class, function or data, imported."""
-        if self.name == "py":
-            _search_working_folder()
-        return self.part if self.part is not None else load(self.where)
+    @property
+    def where(self) -> str:
+        """`module:Name` of the part."""
+        return f"{self.part.__module__}:{self.part.__qualname__}"
 
-    def parameters(self) -> Mapping[str, Option]:
-        """The options by name."""
-        return options_of(self.load()) if self.options is None else self.options
+
+R = TypeVar("R", bound=Row)
+Part = TypeVar("Part")
+
+
+class Kind(Generic[R]):
+    """One kind of part. Iterating over it gives the rows of this package's parts: those of its room, and of leaves.
+
+    `row` is the class of its rows, with the facts that only this kind has. `gives` are the parameters that are not
+    options. `offers` are the attributes that a part from outside must have; `data` is the class of a part that is an
+    object and needs no call. `wrapper` completes a part from outside: it is called with the part and its
+    `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its other parameters are options.
+    Any other callable makes a part, which may be callable itself. `shown` describes the interface in an error message.
+    """
+
+    # Keywords only, each a fact of the kind.
+    def __init__(
+        self,
+        name: str,
+        package: str,
+        row: type[R],
+        *,
+        gives: tuple[str, ...] = (),
+        offers: tuple[str, ...] = (),
+        data: type | None = None,
+        wrapper: Callable[[Any, ResolvedSpec], Any] | None = None,
+        called_with: str = "",
+        shown: str = "",
+    ) -> None:
+        self.name, self.row, self.gives, self.offers, self.data = name, row, frozenset(gives), offers, data
+        self.wrapper, self.called_with, self.shown = wrapper, called_with, shown
+        self.group = f"repoeval_bench.{name}s"
+        """The group of its entry points."""
+        self._package, self._walked = package, False
+        self._registered: list[tuple[R, str]] = []
+        """Each row, and the module that registers it."""
+
+    def register(self, *, name: str = "", meaning: str = "", **facts: Any) -> Callable[[Part], Part]:
+        """Register the class or function below with its facts, which are other fields of the kind's row.
+
+        Its name is its attribute `name`, or else that of its file. Its meaning is the first line of its docstring.
+        """
+
+        def decorate(part: Part) -> Part:
+            own: Any = part
+            named = name or getattr(own, "name", "") or own.__module__.rpartition(".")[2].replace("_", "-")
+            self.add(self.row(name=named, meaning=meaning or _first_line(own), part=part, **facts), own.__module__)
+            return part
+
+        return decorate
+
+    def add(self, row: R, module: str) -> None:
+        """Register the row of a part of a module."""
+        self._registered.append((row, module))
+
+    def __iter__(self) -> Iterator[R]:
+        self._walk()
+        leaves = (self._of_leaf(point) for point in shipped_entry_points(self.group).values())
+        yield from self._of_room().values()
+        yield from (row for row in leaves if row is not None)
+
+    def _walk(self) -> None:
+        """Import the files of the room once, so that its parts are registered."""
+        if not self._walked:
+            for module in iter_modules(import_module(self._package).__path__, f"{self._package}."):
+                if not module.ispkg and not module.name.rpartition(".")[2].startswith("_"):
+                    import_module(module.name)
+            self._walked = True
+
+    def _of_room(self) -> dict[str, R]:
+        """Name -> row of the parts of the room whose modules are imported; of a reloaded one, the last."""
+        inside = f"{self._package}."
+        return {row.name: row for row, module in self._registered if module.startswith(inside)}
+
+    def known(self, name: str) -> R | None:
+        """The row of a name or alias, from the room or another package; None if there is none."""
+        leaves = shipped_entry_points(self.group)
+        row = self._in_room(name)
+        if row is None and name not in leaves:
+            # The file with a part's name holds it; a walk finds those in other files.
+            file = f"{self._package}.{name.replace('-', '_')}"
+            if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
+                import_module(file)
+            row = self._in_room(name)
+            if row is None:
+                self._walk()
+                row = self._in_room(name)
+        if row is None and name in leaves:
+            return self._plug_in(leaves[name])
+        if row is None and name in (points := entry_points(self.group)):
+            return self._plug_in(points[name])
+        return row
+
+    def _in_room(self, name: str) -> R | None:
+        return next((row for row in self._of_room().values() if name in (row.name, *row.aliases)), None)
+
+    def known_or_none(self, name: str) -> R | None:
+        """`known`, but None for a plug-in that cannot be imported: a stored run no longer needs it."""
+        try:
+            return self.known(name)
+        except SpecError:
+            return None
+
+    def plug_ins(self) -> list[R]:
+        """The parts in other packages, by name; the meaning of one that cannot be imported says why."""
+        outside = []
+        shipped = shipped_entry_points(self.group)
+        for point in entry_points(self.group).values():
+            if point.name in shipped and self._of_leaf(shipped[point.name]):
+                continue
+            try:
+                outside.append(self._plug_in(point))
+            except SpecError as error:
+                outside.append(self.row(name=point.name, meaning=str(error), origin=package_of(point)))
+        return outside
+
+    def find(self, name: str, target: str = "") -> R:
+        """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one.
+
+        A `py:` module may be in the working folder, as for `python -m`.
+        """
+        if name == "py":
+            return self._from_module(target)
+        named = self.known(name)
+        if named is None and (instead := GONE.get((self.name, name))):
+            raise SpecError(f"{self.name} {name} was removed; choose {instead}")
+        if named is None:
+            names = [*(row.name for row in self), *entry_points(self.group), "py"]
+            raise SpecError(nearest(self.name, name, names, listed_by=f"repoeval-bench list {plural(self.name)}"))
+        return named
+
+    def is_outside(self, spec: str) -> bool:
+        """Return whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
+        parsed = Spec.parse(spec)
+        if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
+            return True
+        row = self.known(parsed.name)
+        return row is not None and bool(row.origin)
+
+    def options(self, row: R) -> Mapping[str, Option]:
+        """The options of a part by name."""
+        if row.part is None or self.data:
+            return {}
+        called_with = [self.called_with] if self.is_part(row.part) else []
+        gives = frozenset([*self.gives, *called_with, row.target.strip("[]").lower()])
+        return options_of(row.options or row.part, gives)
+
+    def choose(self, spec: str | Spec) -> ResolvedSpec:
+        """Resolve a spec: find the part, check its options and fill in their defaults; nothing is made.
+
+        A SpecError says in one sentence what does not exist, is missing or is not possible.
+        """
+        parsed = Spec.parse(spec) if isinstance(spec, str) else spec
+        row = self.find(parsed.name, parsed.target)
+        if row.name != "py":
+            self._check_target(row, parsed.target)
+        own, chosen = self.options(row), None
+        others: Mapping[str, Option] = {}
+        if row.inner:
+            chosen = row.inner.inside(parsed.target)
+            others = row.inner.options(chosen)
+        owner = f"{self.name} {parsed.name}" + (f":{parsed.target}" if row.name == "py" else "")
+        values = read_options(owner, parsed.params, {**own, **others})
+        inner = None
+        if row.inner and chosen:
+            of_inner = tuple((key, value) for key, value in values.items() if key not in own)
+            inner = ResolvedSpec(kind=row.inner, row=chosen, target=parsed.target, values=of_inner)
+        own_values = tuple((key, value) for key, value in values.items() if key in own)
+        return ResolvedSpec(kind=self, row=row, target=parsed.target, values=own_values, inner=inner)
+
+    def inside(self, target: str) -> R:
+        """The row of a part inside another: `py:…`, a name, or else the row that takes any name."""
+        if target.startswith("py:"):
+            return self._from_module(target.removeprefix("py:"))
+        return self.known(target) or next(row for row in self if row.target == row.name)
+
+    def is_part(self, loaded: object) -> bool:
+        """Return whether a function is a part itself, such as one that cuts a file, and not one that makes a part."""
+        if not self.called_with or not inspect.isfunction(loaded):
+            return False
+        parameter = inspect.signature(loaded).parameters.get(self.called_with)
+        return parameter is not None and parameter.default is parameter.empty
+
+    def _check_target(self, row: R, target: str) -> None:
+        if target and not row.target:
+            raise SpecError(f"{self.name} {row.name} takes no name; {target!r} is not key=value")
+        if row.target and not target and not row.target.startswith("["):
+            names = [inner.name for inner in row.inner] if row.inner else [row.target]
+            example = " or ".join(f"{row.name}:{name}" for name in names)
+            raise SpecError(f"{self.name} {row.name} names no {row.target.lower()}; write {example}")
+
+    def _of_leaf(self, point: EntryPoint) -> R | None:
+        """Return the row of a leaf; None if its folder was deleted, or if it is not registered."""
+        try:
+            row = self._plug_in(point)
+        except SpecError:
+            return None
+        return None if row.origin else row
+
+    def _plug_in(self, point: EntryPoint) -> R:
+        loaded, where = load_point(point), point.value.replace(" ", "")
+        row = self._row(point.name, loaded, where, package_of(point))
+        return replace(row, origin="") if is_shipped(point) and self._registration(loaded) else row
+
+    def _from_module(self, target: str) -> R:
+        name, _, attribute = target.partition(":")
+        _search_working_folder()
+        named = f"{self.name} py:{target}: module {name!r}"
+        way_out = "run from the folder that holds it, or install it"
+        with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
+            module = import_module(name)
+        if not hasattr(module, attribute):
+            names = [name for name in vars(module) if not name.startswith("_")]
+            raise SpecError(f"{self.name} py:{target}: {nearest(f'name in {name}', attribute, names)}")
+        return self._row("py", getattr(module, attribute), target, f"module {name}")
+
+    def _registration(self, loaded: Any) -> R | None:
+        return next((row for row, _ in reversed(self._registered) if row.part is loaded), None)
+
+    def _row(self, name: str, loaded: Any, where: str, origin: str) -> R:
+        """The row of a part from outside, with its facts if it registers itself; SpecError if it is of another kind."""
+        if known := self._registration(loaded):
+            return replace(known, name=name, origin=origin)
+        if self.data:
+            if not isinstance(loaded, self.data):
+                expected = f"{self.data.__module__}.{self.data.__qualname__}"
+                raise SpecError(f"{self.name} {where} is a {type(loaded).__name__}; {_a(self.name)} is a {expected}")
+            return self.row(name=name, meaning=getattr(loaded, "meaning", ""), part=loaded, origin=origin)
+        if not callable(loaded):
+            raise SpecError(
+                f"{self.name} {where} is a {type(loaded).__name__}; name a class, or a function that makes one"
+            )
+        return self.row(name=name, meaning=_first_line(loaded), part=loaded, origin=origin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedSpec:
-    """A part that a spec names: its row, its target, and every option that has a value. Plain data."""
+    """A part that a spec names: its row, its target, and every option that has a value."""
 
-    kind: str
-    row: Row
+    kind: Kind[Any]
+    row: Any
     target: str
     values: tuple[tuple[str, Any], ...]
     inner: ResolvedSpec | None = None
@@ -211,7 +350,8 @@ class ResolvedSpec:
 
     def check_installed(self) -> None:
         """Raise a UsageError if a package is missing that the part, or the one inside it, needs."""
-        require(f"{self.kind} {self.row.name}", *self.row.requires, *(self.inner.row.requires if self.inner else ()))
+        packages = (*self.row.requires, *(self.inner.row.requires if self.inner else ()))
+        require(f"{self.kind.name} {self.row.name}", *packages)
 
     def make(self, **material: Any) -> Any:
         """Make the part from those of the materials that it has parameters for.
@@ -219,13 +359,13 @@ class ResolvedSpec:
         UsageError if a package is missing, SpecError if a part from outside fails.
         """
         self.check_installed()
-        kind, factory = KINDS[self.kind], self.row.load()
+        kind, factory = self.kind, self.row.part
         material = {"spec": self.spec, "inner": self.inner, self.row.target.strip("[]").lower(): self.target} | material
         arguments = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
         if not self.row.origin:
             return factory(**arguments, **self.options)
         with others_errors_as(lambda reason: SpecError(f"{self.spec} cannot be built: {reason}")):
-            if is_part(kind, factory):
+            if kind.is_part(factory):
                 part = SimpleNamespace(**dict.fromkeys(kind.offers, partial(factory, **self.options)))
             else:
                 part = factory(**arguments, **self.options)
@@ -234,192 +374,17 @@ class ResolvedSpec:
             part, missing = SimpleNamespace(**dict.fromkeys(kind.offers, part)), []
         if missing:
             raise SpecError(f"{self.spec} has no {missing[0]}; {_a(kind.name)} has {kind.shown} (docs/plug-ins.md)")
-        return load(kind.wrapper)(part, self)
+        assert kind.wrapper is not None
+        return kind.wrapper(part, self)
 
 
-def rows(kind: str) -> tuple[Row, ...]:
-    """The parts of a kind that this package has: those of its table, and those of its leaves."""
-    table: tuple[Row, ...] = load(KINDS[kind].table)
-    leaves = (_of_leaf(kind, point) for point in shipped_entry_points(KINDS[kind].group).values())
-    return (*table, *(row for row in leaves if row is not None))
-
-
-def plug_ins(kind: str) -> list[Row]:
-    """The parts of a kind in other packages, by name; the meaning of one that cannot be imported says why."""
-    outside = []
-    shipped = shipped_entry_points(KINDS[kind].group)
-    for point in _entry_points(kind).values():
-        if point.name in shipped and _of_leaf(kind, shipped[point.name]):
-            continue
-        try:
-            outside.append(_plug_in(kind, point))
-        except SpecError as error:
-            outside.append(Row(name=point.name, meaning=str(error), origin=package_of(point)))
-    return outside
-
-
-def known(kind: str, name: str) -> Row | None:
-    """The row of a name or alias, from the table or another package; None if there is none."""
-    table: tuple[Row, ...] = load(KINDS[kind].table)
-    listed = next((row for row in table if name in (row.name, *row.aliases)), None)
-    if listed is None and name in (leaves := shipped_entry_points(KINDS[kind].group)):
-        return _plug_in(kind, leaves[name])
-    if listed is None and name in (points := _entry_points(kind)):
-        return _plug_in(kind, points[name])
-    return listed
-
-
-def known_or_none(kind: str, name: str) -> Row | None:
-    """`known`, but None for a plug-in that cannot be imported: a stored run no longer needs it."""
-    try:
-        return known(kind, name)
-    except SpecError:
-        return None
-
-
-def find(kind: str, name: str, target: str = "") -> Row:
-    """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one.
-
-    A `py:` module may be in the working folder, as for `python -m`.
-    """
-    if name == "py":
-        return _from_module(kind, target)
-    named = known(kind, name)
-    if named is None and (instead := GONE.get((kind, name))):
-        raise SpecError(f"{kind} {name} was removed; choose {instead}")
-    if named is None:
-        names = [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]
-        raise SpecError(nearest(kind, name, names, listed_by=f"repoeval-bench list {plural(kind)}"))
-    return named
-
-
-def is_parallel(spec: str) -> bool:
-    """Return whether a chunker may cut in several processes."""
-    row = known_or_none("chunker", Spec.parse(spec).name)
-    return row is not None and row.parallel
-
-
-def is_outside(kind: str, spec: str) -> bool:
-    """Return whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
-    parsed = Spec.parse(spec)
-    if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
-        return True
-    row = known(kind, parsed.name)
-    return row is not None and bool(row.origin)
-
-
-def choose(kind: str, spec: str | Spec) -> ResolvedSpec:
-    """Resolve a spec: find the part, check its options and fill in their defaults; nothing is made.
-
-    A SpecError says in one sentence what does not exist, is missing or is not possible.
-    """
-    parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    row = find(kind, parsed.name, parsed.target)
-    if row.name != "py":
-        _check_target(kind, row, parsed.target)
-    inner_row = _inner(row.inner, parsed.target) if row.inner else None
-    own = dict(row.parameters())
-    owner = f"{kind} {parsed.name}" + (f":{parsed.target}" if row.name == "py" else "")
-    values = read_options(owner, parsed.params, {**own, **(inner_row.parameters() if inner_row else {})})
-    own_values = tuple((key, value) for key, value in values.items() if key in own)
-    inner = None
-    if inner_row:
-        others = tuple((key, value) for key, value in values.items() if key not in own)
-        inner = ResolvedSpec(kind=row.inner, row=inner_row, target=parsed.target, values=others)
-    return ResolvedSpec(kind=kind, row=row, target=parsed.target, values=own_values, inner=inner)
-
-
-def _check_target(kind: str, row: Row, target: str) -> None:
-    if target and not row.target:
-        raise SpecError(f"{kind} {row.name} takes no name; {target!r} is not key=value")
-    if row.target and not target and not row.target.startswith("["):
-        example = (
-            " or ".join(f"{row.name}:{inner.name}" for inner in rows(row.inner))
-            if row.inner
-            else f"{row.name}:{row.target}"
-        )
-        raise SpecError(f"{kind} {row.name} names no {row.target.lower()}; write {example}")
-
-
-def _inner(kind: str, target: str) -> Row:
-    """The row of a part inside another: `py:…`, a name, or else the row that takes any name."""
-    if target.startswith("py:"):
-        return _from_module(kind, target.removeprefix("py:"))
-    return known(kind, target) or next(row for row in rows(kind) if row.target == row.name)
-
-
-def load(where: str) -> Any:
-    """Import what `module:Name` names."""
-    module, _, attribute = where.partition(":")
-    return getattr(import_module(module), attribute)
-
-
-def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
-    return entry_points(KINDS[kind].group)
-
-
-def _of_leaf(kind: str, point: EntryPoint) -> Row | None:
-    """Return the row of a leaf; None if its folder was deleted, or if it is not a row."""
-    try:
-        row = _plug_in(kind, point)
-    except SpecError:
-        return None
-    return None if row.origin else row
-
-
-def _plug_in(kind: str, point: EntryPoint) -> Row:
-    loaded = load_point(point)
-    if isinstance(loaded, Row):
-        return loaded if is_shipped(point) else replace(loaded, origin=package_of(point))
-    return _row(kind, point.name, loaded, where=point.value.replace(" ", ""), origin=package_of(point))
+def _first_line(part: object) -> str:
+    return (inspect.getdoc(part) or "no description").partition("\n")[0]
 
 
 def _search_working_folder() -> None:
     if os.getcwd() not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
         sys.path.append(os.getcwd())  # noqa: PTH109
-
-
-def _from_module(kind: str, target: str) -> Row:
-    name, _, attribute = target.partition(":")
-    _search_working_folder()
-    named = f"{kind} py:{target}: module {name!r}"
-    way_out = "run from the folder that holds it, or install it"
-    with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
-        module = import_module(name)
-    if not hasattr(module, attribute):
-        names = [name for name in vars(module) if not name.startswith("_")]
-        raise SpecError(f"{kind} py:{target}: {nearest(f'name in {name}', attribute, names)}")
-    return _row(kind, "py", getattr(module, attribute), where=target, origin=f"module {name}")
-
-
-def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
-    """The row of a part from outside; SpecError if it cannot be one of this kind."""
-    data = KINDS[kind].data
-    if data:
-        if not isinstance(loaded, load(data)):
-            expected = data.replace(":", ".")
-            raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; {_a(kind)} is a {expected}")
-        return Row(name=name, meaning=loaded.meaning, where=where, origin=origin)
-    if not callable(loaded):
-        raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; name a class, or a function that makes one")
-    gives = KINDS[kind].gives
-    taken = (*gives, KINDS[kind].called_with) if is_part(KINDS[kind], loaded) else gives
-    return Row(
-        name=name,
-        meaning=(inspect.getdoc(loaded) or "no description").partition("\n")[0],
-        where=where,
-        options=options_of(loaded, taken),
-        needs=frozenset(gives) & inspect.signature(loaded).parameters.keys(),
-        origin=origin,
-    )
-
-
-def is_part(kind: Kind, loaded: object) -> bool:
-    """Return whether a function is a part itself, such as one that cuts a file, and not one that makes a part."""
-    if not kind.called_with or not inspect.isfunction(loaded):
-        return False
-    parameter = inspect.signature(loaded).parameters.get(kind.called_with)
-    return parameter is not None and parameter.default is parameter.empty
 
 
 def _a(kind: str) -> str:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from repoeval_bench.core.fields import Doc
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -136,6 +138,15 @@ class Tokenizer:
         """Return the terms of a text in order."""
         return [term for word in self.words(text) for term in self.terms(word)]
 
+
+TokenizerName = Annotated[
+    Literal["code", "words", "english", "whitespace"],
+    Doc(
+        "code: identifiers whole and in parts; words: lower-cased \\w+; english: Lucene's English analyser; "
+        "whitespace: cut at blanks, as written"
+    ),
+]
+"""The option that names a tokenizer."""
 
 TOKENIZERS = {
     "code": Tokenizer(words_of_code, _with_parts),

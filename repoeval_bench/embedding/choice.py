@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.registry import choose, find
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
+from repoeval_bench.embedding.registry import EMBEDDERS
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.long_text import LongText
@@ -25,7 +25,7 @@ def parse_embedder(text: str) -> Spec:
         from repoeval_bench.core.api_server import check_no_key
 
         check_no_key("embedder openai", spec.params)
-    resolved = choose("embedder", spec)
+    resolved = EMBEDDERS.choose(spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
     # What is read of long texts is known to `long_text`.
@@ -44,7 +44,7 @@ def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
     """
     model, policies = long_text.split_spec(text)
     spec = parse_embedder(model)
-    options = find("embedder", spec.name, spec.target).parameters()
+    options = EMBEDDERS.options(EMBEDDERS.find(spec.name, spec.target))
     if set(policies.values()) != {"head"} and not options.keys() >= set(long_text.OPTIONS.values()):
         raise long_text.changes_nothing(spec)
     return spec, policies
@@ -57,7 +57,7 @@ def has_model(text: str) -> bool:
 
 def check_installed(text: str) -> None:
     """A UsageError where a package is missing that the embedder of a spec needs."""
-    choose("embedder", choose_embedder(text)[0]).check_installed()
+    EMBEDDERS.choose(choose_embedder(text)[0]).check_installed()
 
 
 def find_encoder(text: str, folder: Path) -> TextEncoder:
@@ -67,5 +67,5 @@ def find_encoder(text: str, folder: Path) -> TextEncoder:
     """
     spec = parse_embedder(text)
     # As it was given: a model's spec names only the options that were.
-    encoder = choose("embedder", spec).make(spec=str(spec), folder=folder)
+    encoder = EMBEDDERS.choose(spec).make(spec=str(spec), folder=folder)
     return cast("TextEncoder", encoder)

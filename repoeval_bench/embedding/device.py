@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.spec import Spec
@@ -15,17 +17,14 @@ DEFAULT = "cpu"
 """The CPU also where there is a GPU, so that a run with cached vectors need not load torch to look for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
-    """Reads the name of a device as torch has it, and `auto`."""
+def _known(device: str) -> str:
+    if not re.fullmatch(r"cpu|mps|auto|(cuda|xpu)(:\d{1,3})?", device):
+        raise ValueError(f"device={device} is not possible; device is cpu, cuda, cuda:1, mps, xpu or auto")
+    return device
 
-    expected: str = "cpu, cuda, cuda:1, mps, xpu or auto"
 
-    def __call__(self, text: str) -> str:
-        """The name."""
-        if not re.fullmatch(r"cpu|mps|auto|(cuda|xpu)(:\d{1,3})?", text):
-            raise ValueError(text)
-        return text
+DeviceName = Annotated[str, AfterValidator(_known)]
+"""The name of a device as torch has it, and `auto`."""
 
 
 @cache

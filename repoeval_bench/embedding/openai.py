@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 import numpy as np
+from annotated_types import Ge, Le
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers
 from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
+from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
 from repoeval_bench.embedding.text_encoder import Limit, unit_rows
 from repoeval_bench.embedding.tokens import Tokens
 
@@ -51,21 +55,28 @@ class _Content(BaseModel):
     usage: Any = None
 
 
+Positive = Annotated[int, Ge(1), Le(EXACT)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The options of a server; the table of embedders says what each one means."""
+    """The options of a server."""
 
-    base_url: str
-    batch: int
-    timeout: int
-    concurrency: int
-    dimensions: int | None = None
-    query_prefix: str = ""
-    document_prefix: str = ""
-    query_input_type: str | None = None
-    document_input_type: str | None = None
-    tokenizer: str | None = None
-    max_tokens: int | None = None
+    base_url: Annotated[str, Doc("the server; OPENAI_BASE_URL or OpenAI's unless given")] = ""
+    dimensions: Annotated[Positive | None, Doc("asks for vectors of this width; the model's own unless given")] = None
+    query_prefix: Annotated[str, Doc("is put before queries; none unless given; %20 for a blank at its end")] = ""
+    query_input_type: Annotated[str | None, Doc("is sent as input_type beside queries; none unless given")] = None
+    document_prefix: Annotated[str, Doc("is put before chunks; none unless given; %20 for a blank at its end")] = ""
+    document_input_type: Annotated[str | None, Doc("is sent as input_type beside chunks; none unless given")] = None
+    tokenizer: Annotated[
+        str | None, Doc("the server's: a tokenizer.json, or a folder with one; not known unless given")
+    ] = None
+    max_tokens: Annotated[Positive | None, Doc("tokens that the model reads of a text; not known unless given")] = None
+    long_queries: LongQueries = "head"
+    long_chunks: LongChunks = "head"
+    batch: Annotated[int, Ge(1), Doc("texts in one request")] = 64
+    concurrency: Annotated[int, Ge(1), Doc("requests that are under way at a time")] = 4
+    timeout: Annotated[int, Ge(1), Doc("seconds that a request may take")] = 60
 
     @property
     def named(self) -> dict[str, Any]:
@@ -78,7 +89,14 @@ class ServerOptions:
         return {"base_url": self.base_url} | {name: value for name in names if (value := getattr(self, name))}
 
 
-def ask_openai(model: str, *, long_queries: str = "head", long_chunks: str = "head", **given: Any) -> OpenAiEncoder:  # noqa: ARG001 - the cache cuts
+@EMBEDDERS.register(
+    meaning="a model of OpenAI, or with base_url=http://HOST:PORT/v1 of any server with its embeddings API; the key is "
+    "read from OPENAI_API_KEY",
+    options=ServerOptions,
+    target="MODEL",
+    requires=("openai",),
+)
+def ask_openai(model: str, **given: Any) -> OpenAiEncoder:
     """Return the encoder of a model behind a server."""
     options = ServerOptions(**given)
     # How texts are sent decides no vector, so it is not part of the run's name.

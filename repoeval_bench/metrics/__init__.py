@@ -6,6 +6,7 @@
 
 from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings, with_ceiling
 from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
+from repoeval_bench.metrics.definition import MEASURES
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.judged_run import numbered
 from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, inputs_of, is_measure, lower_is_better
@@ -15,7 +16,6 @@ from repoeval_bench.metrics.registry import (
     DEFINITION_MEASURES,
     EVAL_MEASURES,
     LINE_MEASURES,
-    MEASURES,
 )
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,

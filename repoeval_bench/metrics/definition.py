@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from repoeval_bench.core.options import Number, Option, Value
+from annotated_types import Gt
+
+from repoeval_bench.core.fields import Doc, Option, options_of
+from repoeval_bench.core.registry import Kind, Row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,16 +18,25 @@ if TYPE_CHECKING:
 
     from repoeval_bench.metrics.judged_run import JudgedRun
 
+Value = str | float | None
+"""Types of a measure's option."""
+
+Rel = Annotated[
+    Annotated[float, Gt(0)] | None, Doc("the least gain that counts as relevant; any gain above 0 if not given")
+]
+"""Option of every binary measure: the threshold on gains."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureDefinition:
     """One measure of the registry; a measure with values for k and options is a `Measure`.
 
-    `compute(run, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be written,
-    and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from,
-    word), best first; `avoid` says when another measure serves better. `ceiling` names the ranking that gives its
-    ceiling, if there is one. It is the relevant chunks by gain (the best possible), or a greedy choice of lines or of
-    definitions (a lower bound). A higher mean is better, unless `lower_is_better`; such a measure has no ceiling.
+    `compute(run, k, **options)` gives float64 (n_queries,); its keywords are the measure's options. `cutoff` says
+    whether `@k` must, may or may not be written, and `unit` what k counts. `needs` are the names of the inputs:
+    `ranking`, or fields of `Context`. `bands` are (from, word), best first; `avoid` says when another measure serves
+    better. `ceiling` names the ranking that gives its ceiling, if there is one. It is the relevant chunks by gain (the
+    best possible), or a greedy choice of lines or of definitions (a lower bound). A higher mean is better, unless
+    `lower_is_better`; such a measure has no ceiling.
     """
 
     name: str
@@ -36,7 +49,6 @@ class MeasureDefinition:
     aliases: tuple[str, ...] = ()
     cutoff: Literal["must", "may", "none"] = "may"
     unit: Literal["rank", "nws"] = "rank"
-    options: Mapping[str, Option] = field(default_factory=dict)
     needs: frozenset[str] = frozenset({"ranking"})
     bands: tuple[tuple[float, str], ...] = ()
     ceiling: Literal["relevant", "lines", "definitions"] | None = "relevant"
@@ -48,10 +60,27 @@ class MeasureDefinition:
                 raise ValueError(f"measure {self.name}: less is better, so leave ceiling={self.ceiling!r} out")
             object.__setattr__(self, "ceiling", None)
 
-    def __call__(self, run: JudgedRun, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
+    @property
+    def options(self) -> Mapping[str, Option]:
+        """The options by name."""
+        return options_of(self.compute, frozenset([*inspect.signature(self.compute).parameters][:2]))
+
+    def __call__(self, run: JudgedRun, k: int | None = None, **options: Any) -> NDArray[np.float64]:
         """The measure's value for every query, float64 (n_queries,)."""
         return self.compute(run, k, **options)
 
 
-REL = Option(None, "the least gain that counts as relevant; any gain above 0 if not given", Number(0, ends=False))
-"""Option of every binary measure: the threshold on gains."""
+MEASURES = Kind("measure", "repoeval_bench.metrics", Row, data=MeasureDefinition)
+"""Measures by name. A new one is a function in a file of this folder, under `measure`."""
+
+
+def measure(*, name: str, meaning: str, **facts: Any) -> Callable[[Callable[..., Any]], MeasureDefinition]:
+    """Make a measure of the function below, and register it; `facts` are other fields of `MeasureDefinition`."""
+
+    def decorate(compute: Callable[..., Any]) -> MeasureDefinition:
+        definition = MeasureDefinition(name=name, meaning=meaning, compute=compute, **facts)
+        row = Row(name=name, meaning=meaning, aliases=definition.aliases, part=definition)
+        MEASURES.add(row, compute.__module__)
+        return definition
+
+    return decorate

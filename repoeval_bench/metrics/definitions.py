@@ -14,16 +14,42 @@ import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, look_up
-from repoeval_bench.metrics.definition import MeasureDefinition
+from repoeval_bench.metrics.definition import measure
 from repoeval_bench.metrics.judged_run import FloatArray, IntArray, JudgedRun, share
 from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under
 
+_at_budget = partial(
+    measure,
+    source="this project's protocol `uses`",
+    cutoff="must",
+    unit="nws",
+    needs=frozenset({"ranking", "places", "definitions", "line_nws"}),
+    ceiling="definitions",
+)
 
+
+@_at_budget(
+    name="definition_recall",
+    aliases=("definitions",),
+    meaning="Share of the used definitions whose gold lines are all read within the budget of B characters.",
+    formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
+    range="0..1; its ceiling depends on the chunker and B",
+    avoid="a part of a definition helps too: use lines@B",
+)
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     """Share of the definitions whose gold lines were all read within the budget: float64 (n_queries,)."""
     return _ends(run, budget).within(budget)
 
 
+@_at_budget(
+    name="definition_recall_auc",
+    aliases=("definition_auc", "definitions_found"),
+    meaning="Area under definitions@B as the budget grows to 12000 characters, as a share of the whole.",
+    formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
+    range="0..1; below 1, because nothing is read at B = 0",
+    avoid="the budget is known: use definitions@B",
+    cutoff="none",
+)
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under definition_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
     return area_under(_ends(run).within, run.n_queries)
@@ -96,35 +122,3 @@ def read_definitions(
         if spent > limit or not needed_by:
             break
     return ends
-
-
-_at_budget = partial(
-    MeasureDefinition,
-    source="this project's protocol `uses`",
-    cutoff="must",
-    unit="nws",
-    needs=frozenset({"ranking", "places", "definitions", "line_nws"}),
-    ceiling="definitions",
-)
-
-DEFINITIONS = (
-    _at_budget(
-        name="definition_recall",
-        aliases=("definitions",),
-        meaning="Share of the used definitions whose gold lines are all read within the budget of B characters.",
-        formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
-        range="0..1; its ceiling depends on the chunker and B",
-        avoid="a part of a definition helps too: use lines@B",
-        compute=definition_recall,
-    ),
-    _at_budget(
-        name="definition_recall_auc",
-        aliases=("definition_auc", "definitions_found"),
-        meaning="Area under definitions@B as the budget grows to 12000 characters, as a share of the whole.",
-        formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
-        range="0..1; below 1, because nothing is read at B = 0",
-        avoid="the budget is known: use definitions@B",
-        compute=definition_recall_auc,
-        cutoff="none",
-    ),
-)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.options import Number, Option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.terms import jaccard, words
 from repoeval_bench.metrics.context import look_up
-from repoeval_bench.metrics.definition import MeasureDefinition
+from repoeval_bench.metrics.definition import measure
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, discounted, share
+
+Alpha = Annotated[float, Ge(0), Le(1), Doc("share of the gain that novelty cannot take")]
 
 NOVEL_BELOW = 0.5
 """A chunk is novel where its Jaccard with every higher one stays below this."""
+
+
+_among_first = partial(
+    measure,
+    cutoff="must",
+    ceiling=None,
+)
 
 
 def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> FloatArray:
@@ -46,17 +57,46 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
     return result
 
 
+@_among_first(
+    name="distinct_files",
+    aliases=("files",),
+    meaning="Number of different files among the first k.",
+    formula="|files of the first k|",
+    range="0..k",
+    source="count",
+    avoid="the answer is in one file, as RepoEval's is: more files are not better then",
+    needs=frozenset({"ranking", "places"}),
+)
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
     return _per_query(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
+@_among_first(
+    name="redundancy",
+    meaning="Share of the first k that repeats the file of a higher chunk.",
+    formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
+    range="0..1; lower is more diverse",
+    source="complement of distinct_files over k",
+    avoid="several chunks of one file are useful, as for long gold",
+    lower_is_better=True,
+    needs=frozenset({"ranking", "places"}),
+)
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
     """Return 1 - files / chunks among the first k; 0 where nothing was retrieved: float64 (n_queries,)."""
     read = np.minimum(run.depth, k).astype(np.float64)
     return share(read - distinct_files(run, k), read)
 
 
+@_among_first(
+    name="novelty",
+    meaning="Share of the first k whose words do not repeat a higher chunk's.",
+    formula="|chunks whose token Jaccard with every higher one is below 0.5| / k (or what was retrieved, if fewer)",
+    range="0..1; the first chunk is always novel",
+    source="Jaccard 1901 over lower-cased words",
+    avoid="chunks are short: a few shared keywords then pass for repetition",
+    needs=frozenset({"ranking", "texts"}),
+)
 def novelty(run: JudgedRun, k: int) -> FloatArray:
     """Share of the first k that repeats no higher chunk (token Jaccard below 0.5): float64 (n_queries,)."""
 
@@ -69,6 +109,17 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
     return _per_query(run, value)
 
 
+@_among_first(
+    name="ild",
+    aliases=("intra_list_diversity",),
+    meaning="Intra-list diversity: how far apart the vectors of the first k are, on average.",
+    formula="mean over pairs of 1 - cosine; 0 for fewer than two",
+    range="0..2, in practice 0..1",
+    source="Ziegler, McNee, Konstan and Lausen 2005",
+    avoid="embedders are compared: each has a spread of its own; never read it without relevance",
+    needs=frozenset({"ranking", "vectors"}),
+    bands=((0.8, "very diverse"), (0.6, "diverse"), (0.4, "moderate"), (0.0, "repetitive")),
+)
 def ild(run: JudgedRun, k: int) -> FloatArray:
     """Intra-list diversity: mean of 1 - cosine over pairs of the first k; 0 without a pair: float64 (n_queries,)."""
 
@@ -79,7 +130,18 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
     return _per_query(run, value)
 
 
-def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
+@_among_first(
+    name="novelty_ndcg",
+    meaning="nDCG whose gains shrink, the closer a chunk's vector is to a higher one. One source calls it "
+    "alpha-nDCG; it has its own name here, because Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
+    formula="gain_i = g_i (alpha + (1 - alpha)(1 - max cosine to higher ranks)), cosine clipped to 0..1; IDCG of g",
+    range="0..1; alpha = 1 is ndcg",
+    source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",
+    avoid="sub-topics are known: use alpha_ndcg",
+    cutoff="may",
+    needs=frozenset({"ranking", "vectors"}),
+)
+def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: Alpha = 0.5) -> FloatArray:
     """Return the nDCG whose gains shrink with the cosine to higher ranks: float64 (n_queries,).
 
     It is 0 without a relevant chunk. The ideal is that of plain gains, so alpha = 1 is nDCG.
@@ -104,66 +166,3 @@ def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
 
 def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
     return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
-
-
-_among_first = partial(MeasureDefinition, cutoff="must", ceiling=None)
-
-DEFINITIONS = (
-    _among_first(
-        name="distinct_files",
-        aliases=("files",),
-        meaning="Number of different files among the first k.",
-        formula="|files of the first k|",
-        range="0..k",
-        source="count",
-        avoid="the answer is in one file, as RepoEval's is: more files are not better then",
-        compute=distinct_files,
-        needs=frozenset({"ranking", "places"}),
-    ),
-    _among_first(
-        name="redundancy",
-        meaning="Share of the first k that repeats the file of a higher chunk.",
-        formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
-        range="0..1; lower is more diverse",
-        source="complement of distinct_files over k",
-        avoid="several chunks of one file are useful, as for long gold",
-        compute=redundancy,
-        lower_is_better=True,
-        needs=frozenset({"ranking", "places"}),
-    ),
-    _among_first(
-        name="novelty",
-        meaning="Share of the first k whose words do not repeat a higher chunk's.",
-        formula="|chunks whose token Jaccard with every higher one is below 0.5| / k (or what was retrieved, if fewer)",
-        range="0..1; the first chunk is always novel",
-        source="Jaccard 1901 over lower-cased words",
-        avoid="chunks are short: a few shared keywords then pass for repetition",
-        compute=novelty,
-        needs=frozenset({"ranking", "texts"}),
-    ),
-    _among_first(
-        name="ild",
-        aliases=("intra_list_diversity",),
-        meaning="Intra-list diversity: how far apart the vectors of the first k are, on average.",
-        formula="mean over pairs of 1 - cosine; 0 for fewer than two",
-        range="0..2, in practice 0..1",
-        source="Ziegler, McNee, Konstan and Lausen 2005",
-        avoid="embedders are compared: each has a spread of its own; never read it without relevance",
-        compute=ild,
-        needs=frozenset({"ranking", "vectors"}),
-        bands=((0.8, "very diverse"), (0.6, "diverse"), (0.4, "moderate"), (0.0, "repetitive")),
-    ),
-    _among_first(
-        name="novelty_ndcg",
-        meaning="nDCG whose gains shrink, the closer a chunk's vector is to a higher one. One source calls it "
-        "alpha-nDCG; it has its own name here, because Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
-        formula="gain_i = g_i (alpha + (1 - alpha)(1 - max cosine to higher ranks)), cosine clipped to 0..1; IDCG of g",
-        range="0..1; alpha = 1 is ndcg",
-        source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",
-        avoid="sub-topics are known: use alpha_ndcg",
-        compute=novelty_ndcg,
-        cutoff="may",
-        options={"alpha": Option(0.5, "share of the gain that novelty cannot take", Number(0, 1))},
-        needs=frozenset({"ranking", "vectors"}),
-    ),
-)

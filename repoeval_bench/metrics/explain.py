@@ -26,7 +26,7 @@ def explain(name: str) -> str:
         ("bands", _bands(definition.bands)),
         ("avoid where", definition.avoid),
         *(
-            (f"option {key}", f"{option.meaning}; {option.read.expected}, default {option.default or 'none'}")
+            (f"option {key}", f"{option.meaning}; default {option.default or 'none'}")
             for key, option in definition.options.items()
         ),
         ("characters", "counted without whitespace" if definition.unit == "nws" else ""),

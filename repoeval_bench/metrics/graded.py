@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from repoeval_bench.metrics.definition import MeasureDefinition
+from repoeval_bench.metrics.definition import measure
 from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, exponential_gain, share
 
 
+@measure(
+    name="err",
+    meaning="Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied.",
+    formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
+    range="0..1; below 1 even for the best ranking",
+    source="Chapelle, Metzler, Zhang and Grinspan 2009",
+    avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
+)
 def err(run: JudgedRun, k: int | None) -> FloatArray:
     """Expected reciprocal rank at which the reader stops; 0 without a relevant chunk: float64 (n_queries,).
 
@@ -17,6 +25,14 @@ def err(run: JudgedRun, k: int | None) -> FloatArray:
     return _stopping(run, run.hits.upto(k))
 
 
+@measure(
+    name="nerr",
+    meaning="ERR as a share of the best possible.",
+    formula="ERR@k / ERR@k of the ideal ranking",
+    range="0..1",
+    source="Chapelle, Metzler, Zhang and Grinspan 2009, normalised",
+    avoid="several chunks are needed for an answer: use ndcg",
+)
 def nerr(run: JudgedRun, k: int | None) -> FloatArray:
     """ERR over the ERR of the best ranking of all relevant chunks; 0 without one: float64 (n_queries,)."""
     return share(err(run, k), _stopping(run, run.relevant.upto(k)))
@@ -34,25 +50,3 @@ def _stopping(run: JudgedRun, entries: Entries) -> FloatArray:
         expected[query] += still_reading[query] * stops[step] / entries.rank[step]
         still_reading[query] *= 1.0 - stops[step]
     return expected
-
-
-DEFINITIONS = (
-    MeasureDefinition(
-        name="err",
-        meaning="Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied.",
-        formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
-        range="0..1; below 1 even for the best ranking",
-        source="Chapelle, Metzler, Zhang and Grinspan 2009",
-        avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
-        compute=err,
-    ),
-    MeasureDefinition(
-        name="nerr",
-        meaning="ERR as a share of the best possible.",
-        formula="ERR@k / ERR@k of the ideal ranking",
-        range="0..1",
-        source="Chapelle, Metzler, Zhang and Grinspan 2009, normalised",
-        avoid="several chunks are needed for an answer: use ndcg",
-        compute=nerr,
-    ),
-)

@@ -10,11 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
-from repoeval_bench.core.options import Value, read_options
-from repoeval_bench.core.registry import find, known
+from repoeval_bench.core.fields import read_options
+from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.definition import MeasureDefinition
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 CEILING, SHARE = "_ceiling", "_share"
@@ -83,7 +82,7 @@ class Measure:
         """Its value for every query, float64 (n_queries,)."""
         definition = self.definition
         options = {key: option.default for key, option in definition.options.items()}
-        return definition(run, self.k, {**options, **dict(self.options)})
+        return definition(run, self.k, **{**options, **dict(self.options)})
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={_plain(value)}" for key, value in self.options)
@@ -145,7 +144,7 @@ def _split(text: str) -> tuple[str, str | None]:
     if "@" in text:
         body, _, cutoff = text.rpartition("@")
         return body, cutoff
-    match = None if text.startswith("py:") or known("measure", text.lower()) else _SUFFIX.match(text)
+    match = None if text.startswith("py:") or MEASURES.known(text.lower()) else _SUFFIX.match(text)
     return (match["body"], match["k"]) if match else (text, None)
 
 
@@ -155,14 +154,14 @@ def _canonical(text: str) -> str:
         return text
     if meant := with_cutoff(text):
         raise SpecError(f"unknown measure {text!r}; did you mean {meant!r}?")
-    return find("measure", _plain_name(text)).name
+    return MEASURES.find(_plain_name(text)).name
 
 
 def with_cutoff(text: str) -> str | None:
     """Return `line_recall@1500` for `lines1500`, which lacks the sign before its cutoff; None for other texts."""
     name = _plain_name(text)
-    pieces = None if known("measure", name) else re.fullmatch(r"(.*[a-z])(\d+)", name)
-    row = known("measure", pieces[1]) if pieces else None
+    pieces = None if MEASURES.known(name) else re.fullmatch(r"(.*[a-z])(\d+)", name)
+    row = MEASURES.known(pieces[1]) if pieces else None
     return f"{row.name}@{pieces[2]}" if row and pieces else None
 
 
@@ -172,8 +171,8 @@ def _plain_name(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _definition(name: str) -> MeasureDefinition:
-    row = find("measure", "py", name.removeprefix("py:")) if name.startswith("py:") else find("measure", name)
-    return cast("MeasureDefinition", row.load())
+    row = MEASURES.find("py", name.removeprefix("py:")) if name.startswith("py:") else MEASURES.find(name)
+    return cast("MeasureDefinition", row.part)
 
 
 def _cutoff(text: str, name: str, definition: MeasureDefinition, cutoff: str | None) -> int | None:

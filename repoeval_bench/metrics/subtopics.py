@@ -5,19 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from math import fsum, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from repoeval_bench.core.options import Number, Option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.metrics.context import look_up
-from repoeval_bench.metrics.definition import MeasureDefinition
+from repoeval_bench.metrics.definition import measure
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
-def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
+@measure(
+    name="alpha_ndcg",
+    meaning="nDCG over sub-topics: covering one again is worth (1 - alpha) times as much each time.",
+    formula="gain_i = sum over sub-topics s of J(d_i, s) (1 - alpha)^(earlier that cover s); greedy ideal",
+    range="0..1",
+    source="Clarke et al. 2008; ndeval",
+    avoid="there is one sub-topic per query: use ndcg",
+    needs=frozenset({"ranking", "subtopics"}),
+    ceiling=None,
+)
+def alpha_ndcg(
+    run: JudgedRun,
+    k: int | None,
+    *,
+    alpha: Annotated[float, Ge(0), Le(1), Doc("how much a repeated sub-topic loses")] = 0.5,
+) -> FloatArray:
     """Return alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
     subtopics = run.context.subtopics
     return np.array(
@@ -30,7 +46,10 @@ def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArr
 
 
 def alpha_ndcg_of(
-    ranking: Sequence[str], subtopics: Mapping[str, Collection[Hashable]], k: int | None, alpha: float = 0.5
+    ranking: Sequence[str],
+    subtopics: Mapping[str, Collection[Hashable]],
+    k: int | None,
+    alpha: Annotated[float, Ge(0), Le(1), Doc("how much a repeated sub-topic loses")] = 0.5,
 ) -> float:
     """Return alpha-nDCG@k of one ranking of ids (Clarke et al. 2008), `subtopics` being id -> what it covers.
 
@@ -67,19 +86,3 @@ def _dcg(ranking: Iterable[Collection[Hashable]], alpha: float) -> float:
         total += _gain(topics, covered, alpha) / log2(rank + 1)
         covered.update(set(topics))
     return total
-
-
-DEFINITIONS = (
-    MeasureDefinition(
-        name="alpha_ndcg",
-        meaning="nDCG over sub-topics: covering one again is worth (1 - alpha) times as much each time.",
-        formula="gain_i = sum over sub-topics s of J(d_i, s) (1 - alpha)^(earlier that cover s); greedy ideal",
-        range="0..1",
-        source="Clarke et al. 2008; ndeval",
-        avoid="there is one sub-topic per query: use ndcg",
-        compute=alpha_ndcg,
-        options={"alpha": Option(0.5, "how much a repeated sub-topic loses", Number(0, 1))},
-        needs=frozenset({"ranking", "subtopics"}),
-        ceiling=None,
-    ),
-)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.registry import find, known
+from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.protocols.queries import NAMED
 from repoeval_bench.protocols.uses import is_uses
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Benchmark
 
 Gold = Literal[
     "prompt",
@@ -60,7 +63,8 @@ class Protocol:
     `exclusion` is what a query may not see, `scope` whether a query searches its repository or all of them as one.
     Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
     UsageError. `tasks` says what the queries are: completion tasks, own questions, or one for every documented function
-    or test; those of `commits` are in the data. A question's gold are its `places`, which `commits` calls `lines`.
+    or test; those of `commits` are in the data. `ask` makes questions of a benchmark's code. A question's gold are its
+    `places`, which `commits` calls `lines`.
     """
 
     name: str
@@ -74,6 +78,7 @@ class Protocol:
     exclusion: Exclusion = "none"
     scope: Scope = "repository"
     tasks: Tasks = "completion"
+    ask: Callable[..., Benchmark] | None = None
 
     @property
     def meaning(self) -> str:
@@ -186,7 +191,7 @@ class Protocol:
     def parse(cls, text: str) -> Protocol:
         """Read `NAME` or `NAME+choice=value+…`, as a run prints it; NAME may be `py:module:NAME`."""
         name, *overrides = text.split("+")
-        protocol = _named(name) or cast("Protocol", find("protocol", name).load())
+        protocol = _named(name) or PROTOCOLS.find(name).part
         choices: dict[str, str] = {}
         for override in overrides:
             key, equals, value = override.partition("=")
@@ -197,10 +202,21 @@ class Protocol:
         return protocol.override(**choices)
 
 
+PROTOCOLS = Kind("protocol", "repoeval_bench.protocols", Row, data=Protocol)
+"""Protocols by name. A new one is a call of `protocol` in a file of this folder."""
+
+
+def protocol(module: str, **choices: Any) -> Protocol:
+    """Return a protocol with these choices, registered as one of a module."""
+    part = Protocol(**choices)
+    PROTOCOLS.add(Row(name=part.name, meaning=part.users, part=part), module)
+    return part
+
+
 def _named(name: str) -> Protocol | None:
     """Return the protocol of the registry, or of `py:module:NAME`, under that name; None where there is none."""
-    row = find("protocol", "py", name.removeprefix("py:")) if name.startswith("py:") else known("protocol", name)
-    return replace(cast("Protocol", row.load()), name=name) if row else None
+    row = PROTOCOLS.find("py", name.removeprefix("py:")) if name.startswith("py:") else PROTOCOLS.known(name)
+    return replace(row.part, name=name) if row else None
 
 
 def check_questions(protocol: Protocol, *, questions: bool) -> None:

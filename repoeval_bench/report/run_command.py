@@ -10,7 +10,7 @@ from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import usual_measures
-from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, shell_line
+from repoeval_bench.runs.request import DataRequest, shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import DatasetRecord
@@ -27,16 +27,10 @@ def run_command(run: RunView) -> str:
         options = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]
         line = shlex.join([*options, *DataRequest(**data).words()])
         return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {line}"
-    shipped = config and edition_of(config.pack)
-    embedded = metrics.embedder != NO_EMBEDDER
-    request = RunRequest(
-        chunker=None if config and config.protocol.documents == "windows" else metrics.chunker,
-        protocol=metrics.protocol,
-        retriever=metrics.retriever,
-        embedder=metrics.embedder if embedded else EMBEDDER,
-        k=metrics.k,
-        measures=config.measures if config and config.measures != usual_measures(config.protocol.gold) else (),
-        skip_errors=bool(config and config.skip_errors),
+    assert config is not None, "a run that was not imported has one"
+    shipped, embedded = edition_of(config.pack), metrics.embedder != NO_EMBEDDER
+    request = config.request(
+        measures=() if config.measures == usual_measures(config.choices.gold) else config.measures,
         allow_sparse_qrels=2 * metrics.counts.queries_without_relevant > metrics.counts.queries,
         source=shipped or "auto",
         **data,

@@ -8,17 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
-from repoeval_bench.core.terms import TOKENIZERS
+from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
 from repoeval_bench.retrieval.ranking import rank_column
+from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 NAME = "bm25"
@@ -27,6 +30,15 @@ _LINES = 1 << 18
 """Lines whose terms are cached: about 8 MB of code."""
 
 
+K1 = Annotated[float, Ge(0), Le(100), Doc("how soon repeats of a term stop counting")]
+B = Annotated[float, Ge(0), Le(1), Doc("how much long chunks are discounted")]
+Header = Annotated[
+    Literal["skip"] | None,
+    Doc("skip: text before a chunk (a context header, coderag's title) is not part of its terms; read unless given"),
+]
+
+
+@RETRIEVERS.register(meaning="BM25 as Lucene has it; reads texts whole and needs no model")
 class Bm25Retriever:
     """BM25 whose term weights come from the chunks of the query's repository.
 
@@ -35,9 +47,16 @@ class Bm25Retriever:
     """
 
     def __init__(
-        self, chunks: Chunks, own: Chunks, *, k1: float, b: float, tokenizer: str, header: str = "read"
+        self,
+        chunks: Chunks,
+        own: Chunks,
+        *,
+        k1: K1 = 1.2,
+        b: B = 0.75,
+        tokenizer: TokenizerName = "code",
+        header: Header = None,
     ) -> None:
-        self._headers = header == "read"
+        self._headers = header is None
         self._chunks, self._own = chunks, own
         self._k1, self._b = k1, b
         self._vocabulary = _vocabulary(tokenizer)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
-from repoeval_bench.core.registry import ResolvedSpec, choose, known
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.retrieval.registry import RETRIEVERS
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.registry import ResolvedSpec
     from repoeval_bench.retrieval.scope import Chunks
 
 
@@ -47,7 +48,7 @@ class ResolvedRetriever:
     @property
     def vectors(self) -> bool:
         """Return whether this retriever or its first stage compares vectors."""
-        return "embedder" in self.part.row.needs or (self.first is not None and self.first.vectors)
+        return self.part.row.vectors or (self.first is not None and self.first.vectors)
 
     @property
     def model(self) -> str:
@@ -83,29 +84,23 @@ class ResolvedRetriever:
         return built
 
 
-@dataclass(frozen=True, slots=True)
-class FirstStageSpec:
-    """Reads the spec of a first stage, its options joined by `+`, and prints it in full."""
-
-    expected: str = "dense, bm25, hybrid, jaccard, grep (without around) or random, with options such as bm25+k1=0.9"
-
-    def __call__(self, text: str) -> str:
-        """Return the spec with every option, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
-        name = text.partition("+")[0]
-        row = known("retriever", name)
-        if row is not None and row.final:
-            raise ValueError(text)
-        first = choose_first(text)
-        if first.around != NOTHING:
-            raise ValueError(text)
-        spec = Spec.parse(first.spec)
-        named = f"py:{spec.target}" if spec.name == "py" else spec.name
-        return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
+def read_first(text: str) -> str:
+    """Return the spec of a first stage with every option, joined by +, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
+    row = RETRIEVERS.known(text.partition("+")[0])
+    first = None if row is not None and row.final else choose_first(text)
+    if first is None or first.around != NOTHING:
+        raise ValueError(
+            f"first={text} is not possible; first is dense, bm25, hybrid, jaccard, grep (without around) or random, "
+            "with options such as bm25+k1=0.9"
+        )
+    spec = Spec.parse(first.spec)
+    named = f"py:{spec.target}" if spec.name == "py" else spec.name
+    return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
 
 
 def choose_retriever(text: str) -> ResolvedRetriever:
     """Return the retriever that a spec such as `bm25:b=0.5` names; a SpecError for an impossible one."""
-    return ResolvedRetriever(choose("retriever", text))
+    return ResolvedRetriever(RETRIEVERS.choose(text))
 
 
 def choose_first(text: str) -> ResolvedRetriever:

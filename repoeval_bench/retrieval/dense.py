@@ -13,6 +13,7 @@ from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.ranking import rank_column
+from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 
@@ -22,6 +23,10 @@ AT_ONCE = 4096
 """Chunks whose vectors are read at a time."""
 
 
+@RETRIEVERS.register(
+    meaning="exact cosine similarity between query and chunk vectors (numpy; above 4,096 vectors in an index, faiss)",
+    requires=("faiss",),
+)
 class DenseRetriever:
     """Cosine similarity between a query and every chunk of its repository."""
 

@@ -40,7 +40,7 @@ class Expansion:
         # One way to write a number: the rule is part of a run's id.
         number = re.fullmatch("lines:([1-9][0-9]{0,4})", text)
         if number is None:
-            raise ValueError(text)
+            raise ValueError(f"around={text} is not possible; around is none, lines:N such as lines:10, or definition")
         return cls(int(number[1]))
 
     def of(self, chunks: Iterable[Chunk], files: Mapping[str, SourceFile]) -> dict[str, LineSpan]:
@@ -94,13 +94,7 @@ class _EnclosingDefinitions:
         return chunk.lines
 
 
-@dataclass(frozen=True, slots=True)
-class AroundRule:
-    """Reads the rule of expansion in the option of a spec, and keeps its text."""
-
-    expected: str = "none, lines:N such as lines:10, or definition"
-
-    def __call__(self, text: str) -> str:
-        """Return the text; a ValueError if it names no rule."""
-        Expansion.parse(text)
-        return text
+def read_rule(text: str) -> str:
+    """Return the text of a rule; a ValueError if it names none."""
+    Expansion.parse(text)
+    return text

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from time import perf_counter
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
-from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.retrieval.expansion import NOTHING, read_rule
 from repoeval_bench.retrieval.ranking import rank as best
+from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 NAME = "grep"
@@ -28,6 +33,9 @@ _SHORTEST = 3
 """Fewest letters of a keyword: shorter words are in most lines."""
 
 
+@RETRIEVERS.register(
+    meaning="one round of grep for the query's rarest words; units without one are not listed; needs no model"
+)
 class GrepRetriever:
     r"""Lines by the keywords that they hold (`rank=lines`), or by those that their file holds (`rank=files`).
 
@@ -42,7 +50,23 @@ class GrepRetriever:
     """
 
     def __init__(
-        self, chunks: Chunks, own: Chunks, *, rank: str, keywords: int, hits: int, around: str = NOTHING
+        self,
+        chunks: Chunks,
+        own: Chunks,
+        *,
+        rank: Annotated[
+            Literal["lines", "files"], Doc("lines: a unit by its own keywords; files: by its file's")
+        ] = "lines",
+        keywords: Annotated[int, Ge(1), Doc("words that are looked for, the rarest that occur")] = 8,
+        hits: Annotated[int, Ge(1), Doc("units of a keyword that count, the first by file and line")] = 200,
+        around: Annotated[
+            str,
+            AfterValidator(read_rule),
+            Doc(
+                "what is read with a hit, and charged: none, lines:N before and after it, or definition, the innermost "
+                "function, method or class that holds it"
+            ),
+        ] = NOTHING,
     ) -> None:
         self.around = around
         self._by_file = rank == "files"

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge, Le
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.fields import Doc, Only
 from repoeval_bench.core.parts import Embedder, Retriever
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.retrieval.bm25 import Bm25Retriever
+from repoeval_bench.core.terms import TokenizerName
+from repoeval_bench.retrieval.bm25 import K1, B, Bm25Retriever, Header
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.registry import RETRIEVERS
 
 if TYPE_CHECKING:
     from repoeval_bench.retrieval.scope import Chunks, Excluded
@@ -25,19 +30,36 @@ SCALE = 1000
 """Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to."""
 
 
+Weight = Annotated[float, Ge(0), Le(1), Doc("what dense counts for; bm25 has the rest")]
+K0 = Annotated[
+    int,
+    Ge(0),
+    Only("fusion", "rrf"),
+    Doc("what is added to a rank: the larger, the less the first ranks stand out"),
+]
+
+
+@RETRIEVERS.register(
+    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the weighted sum of min-max scaled scores (sum)",
+    requires=("faiss",),
+)
 def hybrid(
     chunks: Chunks,
     own: Chunks,
     embedder: Embedder,
     *,
-    fusion: str,
-    weight: float,
-    k0: int = 0,
-    **lexical: Any,
+    fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
+    weight: Weight = 0.5,
+    k0: K0 = 60,
+    k1: K1 = 1.2,
+    b: B = 0.75,
+    tokenizer: TokenizerName = "code",
+    header: Header = None,
 ) -> HybridRetriever:
-    """Return a retriever that fuses dense and BM25 rankings by ranks or by scores; `lexical` are BM25's options."""
+    """Return a retriever that fuses dense and BM25 rankings by ranks or by scores."""
     fuse = min_max_sum(weight) if fusion == "sum" else reciprocal_ranks(weight, k0)
-    return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own, **lexical), fuse)
+    lexical = Bm25Retriever(chunks, own, k1=k1, b=b, tokenizer=tokenizer, header=header)
+    return HybridRetriever(DenseRetriever(chunks, embedder, own), lexical, fuse)
 
 
 class HybridRetriever:

@@ -12,11 +12,15 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
-from repoeval_bench.core.terms import TOKENIZERS
+from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
 from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 
+@RETRIEVERS.register(
+    meaning="RepoCoder's bag of words: tokens shared over tokens of either, each counted once; needs no model"
+)
 class JaccardRetriever:
     """score = |Q and C| / |Q or C| over the sets of tokens (Zhang et al. 2023, RepoCoder, arXiv 2303.12570).
 
@@ -24,7 +28,7 @@ class JaccardRetriever:
     texts without a token score 0.
     """
 
-    def __init__(self, chunks: Chunks, own: Chunks, *, tokenizer: str) -> None:
+    def __init__(self, chunks: Chunks, own: Chunks, *, tokenizer: TokenizerName = "code") -> None:
         tokenize = TOKENIZERS[tokenizer]
         self._tokenize = tokenize
         self._sets = {repo: _TokenSets(of_key, tokenize) for repo, of_key in chunks.items()}

@@ -5,17 +5,29 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated
+
+from annotated_types import Ge
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.run import Run
 from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, visible
 
 
+@RETRIEVERS.register(name="random", meaning="a seeded shuffle of the repository's chunks: the floor")
 class RandomRetriever:
     """Ranks at random: scores are drawn for each query from the seed and the query's id alone."""
 
-    def __init__(self, chunks: Chunks, own: Chunks, *, seed: int) -> None:
+    def __init__(
+        self,
+        chunks: Chunks,
+        own: Chunks,
+        *,
+        seed: Annotated[int, Ge(0), Doc("another seed, another shuffle")] = 0,
+    ) -> None:
         self._chunks, self._own, self._seed = chunks, own, seed
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
@@ -30,6 +42,11 @@ class RandomRetriever:
         return Run(tag="random", rankings=rankings)
 
 
+@RETRIEVERS.register(
+    name="oracle",
+    meaning="the relevant chunks by gain, ties by most new gold lines per character: the ceiling",
+    final=True,
+)
 class OracleRetriever:
     """Ranks the chunks of `ideal` (gives query_id -> ids, best first) first, and all others after them."""
 

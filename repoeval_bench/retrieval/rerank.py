@@ -5,23 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from annotated_types import Ge
+from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.core.terms import TOKENIZERS, dice
-from repoeval_bench.retrieval.choice import choose_first
+from repoeval_bench.core.spec import format_spec
+from repoeval_bench.core.terms import TOKENIZERS, TokenizerName, dice
+from repoeval_bench.embedding.device import DeviceName
+from repoeval_bench.retrieval.choice import choose_first, read_first
 from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 if TYPE_CHECKING:
     from repoeval_bench.core.registry import ResolvedSpec
+    from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
     from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 _STEP = 1e-3  # distance between scores of chunks that are not reranked: more than the sort's rounding
 
 
+@RETRIEVERS.register(
+    meaning="the first stage's best, ranked again by a reranker; see `list rerankers`",
+    target="RERANKER",
+    inner=RERANKERS,
+    final=True,
+)
 def rerank(
     chunks: Chunks,
     own: Chunks,
@@ -30,8 +44,12 @@ def rerank(
     inner: ResolvedSpec,
     scorer: PairScorer | None,
     *,
-    k_raw: int,
-    first: str,
+    k_raw: Annotated[int, Ge(1), Doc("how many of the first stage's best are ranked again")] = 100,
+    first: Annotated[
+        str,
+        AfterValidator(read_first),
+        Doc("the first stage, its options joined by +: first=bm25+k1=0.9"),
+    ] = "dense",
 ) -> RerankRetriever:
     """Return a retriever of a first stage and the reranker `inner`; `scorer` scores the pairs if that is a model."""
     assert scorer is not None or not inner.row.target
@@ -72,10 +90,11 @@ class RerankRetriever:
         return Run(tag="rerank", rankings=rankings, latency_ms=raw.latency_ms, rerank_ms=spent, pairs=counts)
 
 
+@RERANKERS.register(name="overlap", meaning="the code tokens that a chunk shares with the query; needs no model")
 class OverlapScorer:
     """score = Dice's coefficient over the code tokens, repeats counted; 0 for texts without a token."""
 
-    def __init__(self, tokenizer: str) -> None:
+    def __init__(self, tokenizer: TokenizerName = "code") -> None:
         self._tokenize = TOKENIZERS[tokenizer]
         self._terms: dict[str, Counter[str]] = {}
 
@@ -98,3 +117,25 @@ class OverlapScorer:
                 self._terms[text] = Counter(self._tokenize(text))
             scores.append(dice(self._terms[text], query_terms))
         return scores
+
+
+@RERANKERS.register(
+    name="MODEL",
+    meaning="a cross-encoder: a folder or a name on the hub",
+    target="MODEL",
+    requires=("sentence_transformers",),
+)
+def cross_encoder(
+    model: str,
+    *,
+    max_length: Annotated[
+        Annotated[int, Ge(8)] | None, Doc("tokens of query and chunk that are read; the model's limit unless given")
+    ] = None,
+    device: Annotated[DeviceName | None, Doc("where the model runs; cpu unless given")] = None,
+) -> CrossEncoderScorer:
+    """Return the scorer that is a model; it is loaded when the first pair is scored."""
+    from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+
+    options = {"max_length": max_length, "device": device}
+    named = {name: value for name, value in options.items() if value is not None}
+    return find_cross_encoder(format_spec("st", named, model))

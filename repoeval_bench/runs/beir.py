@@ -80,7 +80,7 @@ class _Pool:
         config = run.manifest.config
         if config is None:
             raise UsageError(f"{run.run_id} was imported, so its texts are not available")
-        chunker = None if config.protocol.documents == "windows" else config.chunker
+        chunker = None if config.choices.documents == "windows" else config.chunker
         planned = plan_run(benchmark, chunker, protocol=self.protocol, skip_errors=config.skip_errors)
         fingerprint = run.metrics.dataset.fingerprint  # of the part that the protocol scores
         if planned.benchmark.fingerprint != fingerprint:

@@ -21,9 +21,9 @@ from multiprocessing import forkserver
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, SpecError
-from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.spec import Spec
 
 T = TypeVar("T")
@@ -156,9 +156,9 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
     modules = []
     for spec in chunkers:
         with suppress(SpecError):  # the command itself reports it
-            row = known_or_none("chunker", Spec.parse(spec).name)
+            row = CHUNKERS.known_or_none(Spec.parse(spec).name)
             if row is not None and row.parallel:
-                modules += [row.where.partition(":")[0], *row.libraries]
+                modules += [row.part.__module__, *row.libraries]
     return modules
 
 

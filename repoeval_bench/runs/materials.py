@@ -8,14 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.parts import chunker_under, make_embedder, match_sizes, with_headers
+from repoeval_bench.runs.parts import chunker_under, make_embedder, with_headers
 from repoeval_bench.runs.planning import Inputs, draw, make_inputs, select
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 
 if TYPE_CHECKING:
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -120,6 +122,31 @@ class Materials:
         """Put new vectors into the store, if there is one."""
         if self._shared is not None:
             self._shared.flush()
+
+
+def match_sizes(
+    benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol, *, skip_errors: bool = False
+) -> list[SizeMatch]:
+    """Set each chunker's size so that its chunks' mean size is within 5 % of the baseline's on the protocol's files.
+
+    Sizes are in non-whitespace characters. The baseline's own chunker gets the baseline's size. If a chunker fails, or
+    cannot come that near, its match has the reason.
+    """
+    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
+
+    files = [file for repo_files in select(benchmark, protocol).files.values() for file in repo_files]
+    cutter = make_chunker(baseline)
+    target = mean_nws(cutter, files, skip_errors=skip_errors)
+    named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]
+    matches = []
+    for spec in named:
+        try:
+            matches.append(match_size(spec, target, files, skip_errors=skip_errors))
+        except ChunkError as error:  # it ends this chunker's run alone
+            own = make_chunker(spec).spec
+            matches.append(SizeMatch(spec=own, nominal=None, realised=0.0, target=target, reason=str(error)))
+    return matches
 
 
 def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest) -> list[Chunker]:

@@ -8,12 +8,11 @@ from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError, of_each, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
@@ -161,7 +160,7 @@ def check_finished(folder: Path) -> None:
 def _check_folder(name: str, results: Path) -> None:
     """Raise a UsageError if a name is no chunker but a folder that does not exist, or has no run in it."""
     for folder in (Path(name), results / name):
-        if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
+        if name and folder.is_dir() and name not in (row.name for row in CHUNKERS):
             check_finished(folder)
     if "/" in name and ":" not in name:
         check_finished(Path(name))

@@ -8,18 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, LanguageError, UsageError, all_mistakes
+from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.uses import is_uses
 from repoeval_bench.retrieval.choice import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
-    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
+    from repoeval_bench.core.registry import Kind
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
@@ -125,12 +124,24 @@ def make_embedder(
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home)), policies)
 
 
+def kinds() -> dict[str, Kind[Any]]:
+    """Return every kind of part by its name."""
+    from repoeval_bench.chunkers.registry import CHUNKERS
+    from repoeval_bench.embedding.registry import EMBEDDERS
+    from repoeval_bench.metrics.definition import MEASURES
+    from repoeval_bench.protocols.protocol import PROTOCOLS
+    from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
+
+    listed: tuple[Kind[Any], ...] = (CHUNKERS, EMBEDDERS, RETRIEVERS, RERANKERS, PROTOCOLS, MEASURES)
+    return {kind.name: kind for kind in listed}
+
+
 def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
     """Return the specs whose packages are installed; a notice says what each of the others needs."""
     present = []
     for spec in specs:
         try:
-            choose(kind, spec).check_installed()
+            kinds()[kind].choose(spec).check_installed()
         except UsageError as error:
             NOTICES.info(f"left out: {error}")
         else:
@@ -233,32 +244,6 @@ def skipped_for_language(
 def skipped_line(chunker: str, reason: str) -> str:
     """Return the notice about a skipped chunker."""
     return f"left out: {chunker}: {reason}"
-
-
-def match_sizes(
-    benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol, *, skip_errors: bool = False
-) -> list[SizeMatch]:
-    """Set each chunker's size so that its chunks' mean size is within 5 % of the baseline's on the protocol's files.
-
-    Sizes are in non-whitespace characters. The baseline's own chunker gets the baseline's size. If a chunker fails, or
-    cannot come that near, its match has the reason.
-    """
-    from repoeval_bench.chunkers.registry import make_chunker
-    from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
-    from repoeval_bench.runs.planning import select
-
-    files = [file for repo_files in select(benchmark, protocol).files.values() for file in repo_files]
-    cutter = make_chunker(baseline)
-    target = mean_nws(cutter, files, skip_errors=skip_errors)
-    named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]
-    matches = []
-    for spec in named:
-        try:
-            matches.append(match_size(spec, target, files, skip_errors=skip_errors))
-        except ChunkError as error:  # it ends this chunker's run alone
-            own = make_chunker(spec).spec
-            matches.append(SizeMatch(spec=own, nominal=None, realised=0.0, target=target, reason=str(error)))
-    return matches
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:

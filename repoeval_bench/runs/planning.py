@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
-from repoeval_bench.core.registry import load
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.assembly import published_subset, without_tasks_of_tests
 from repoeval_bench.dataset.questions import QUESTION
@@ -20,7 +19,6 @@ from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
 from repoeval_bench.protocols.query_gold_overlap import gold_in_query
-from repoeval_bench.protocols.registry import MAKERS
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.executors import LARGE
@@ -194,9 +192,8 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
-    if maker := MAKERS.get(protocol.tasks):
-        questions: Benchmark = load(maker)(selected, **{"named": True} if protocol.query == NAMED else {})
-        return questions
+    if protocol.ask:
+        return protocol.ask(selected, **{"named": True} if protocol.query == NAMED else {})
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(

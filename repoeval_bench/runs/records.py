@@ -14,16 +14,21 @@ Nothing here opens a file: `store` writes them, `view` reads them.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.numbers import EXACT
-from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.validation import STRICT, Count, Plain
+from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.request import DataRequest, RunRequest
 
 SCHEMA: Final = 6
 """Version of the layout; a folder of another version is refused."""
@@ -96,9 +101,8 @@ class DatasetRecord(Record):
 
 
 class ProtocolChoices(Record):
-    """A protocol's name and its choices."""
+    """A protocol's choices."""
 
-    name: str
     query: str
     gold: str
     relevance: str
@@ -110,26 +114,53 @@ class ProtocolChoices(Record):
     tasks: str = "completion"
 
 
-class RunConfig(Record):
-    """Everything that decides a run's numbers: two runs with the same configuration have one folder.
+_SETTLED = frozenset({*DataRequest.model_fields, *CHOICES, "match_size", "header", "allow_sparse_qrels"})
+"""Fields of a request that a configuration has in another form: the data as its fingerprint, a protocol's choices in
+its name, sizes and headers in the chunker's spec."""
 
-    `embedder_identity` is all that decides a vector (model, weights, maximum length, pooling, precision),
-    `retriever_identity` all that decides a reranker's score. `k` is the depth that is ranked and stored. `pack` is the
-    identity of the benchmark's definition, `name@version`.
+
+class RunConfig(RunRequest):
+    """A request, settled: everything that decides a run's numbers. Two runs with the same one have one folder.
+
+    Its specs name every option. A field of `RunRequest` is in here, in the run's id and in its command by itself.
     """
 
+    chunker: str
     dataset: str
     fingerprint: str
-    protocol: ProtocolChoices
-    chunker: str
-    embedder: str
-    embedder_identity: Plain
-    retriever: str
-    k: Count
-    measures: tuple[str, ...]
-    skip_errors: bool
-    pack: str
-    retriever_identity: Plain
+    choices: ProtocolChoices
+    embedder_identity: Plain = Field(default_factory=dict)
+    """All that decides a vector: model, weights, maximum length, pooling, precision."""
+    retriever_identity: Plain = Field(default_factory=dict)
+    """All that decides a reranker's score."""
+
+    @classmethod
+    def of_run(cls, request: RunRequest, protocol: Protocol, **settled: Any) -> Self:
+        """Return the configuration of a request's run under a protocol; `settled` are its resolved fields."""
+        content = {name: value for name, value in request.model_dump().items() if name not in _SETTLED}
+        content |= settled | {"protocol": protocol.name}
+        content["choices"] = {name: getattr(protocol, name) for name in ProtocolChoices.model_fields}
+        return cls.model_validate_json(json.dumps(content, default=dict))
+
+    @property
+    def run_id(self) -> str:
+        """`chunker-size_protocol_retriever-hash`, of what differs from the defaults: readable, and one for each run."""
+        content = self.model_dump(mode="json", exclude_defaults=True)
+        digest = short_hash(json.dumps(content, sort_keys=True, ensure_ascii=False))
+        chunker, retriever = Spec.parse(self.chunker), Spec.parse(self.retriever)
+        size = chunker.params.get(size_option(chunker) or "", "")
+        ranked = f"{retriever.name}-{retriever.target}"
+        pieces = (f"{chunker.name}-{chunker.target}-{size}", self.protocol, ranked)
+        return f"{'_'.join(slug(piece, 32) for piece in pieces)}-{digest}"
+
+    def request(self, **fields: Any) -> RunRequest:
+        """Return the request that makes the run again; `fields` select its data, or replace others."""
+        content = {name: getattr(self, name) for name in RunRequest.model_fields.keys() - _SETTLED}
+        if self.choices.documents == "windows":
+            content["chunker"] = None
+        if self.embedder == NO_EMBEDDER:
+            del content["embedder"]
+        return RunRequest(**content | fields)
 
 
 class ImportSource(Record):

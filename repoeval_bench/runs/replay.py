@@ -24,7 +24,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig
-from repoeval_bench.runs.request import EMBEDDER
+from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
             + "; name its folder with --source"
             + "".join(f", such as {shlex.quote(str(folder))}" for folder in same[:1])
         )
-    protocol = Protocol.parse(config.protocol.name)
+    protocol = Protocol.parse(config.protocol)
     task_set = task_set_of(dataset.name) or DEFAULT
     part = dataset.part or PartRecord()
     loaded = load_benchmark(
@@ -97,7 +97,7 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
     config = stored_config(run)
     retriever = choose_retriever(config.retriever)
     first = retriever.first.spec if retriever.first else ""
-    specs = (config.protocol.name, *config.measures, config.chunker, config.retriever)
+    specs = (config.protocol, *config.measures, config.chunker, config.retriever)
     named = [spec for spec in specs if spec.startswith(("py:", "exec:"))]
     if retriever.model or ":py:" in config.retriever or first.startswith("py:"):
         named.append(config.retriever)
@@ -110,22 +110,10 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
 
 def run_again(run: RunView, benchmark: Benchmark, into: Path, *, home: Path | None = None) -> RunView:
     """Run the stored request of a run again on its data, in a folder, and return the new run."""
-    config = stored_config(run)
-    protocol = Protocol.parse(config.protocol.name)
-    return evaluate(
-        benchmark,
-        None if protocol.documents == "windows" else config.chunker,
-        protocol=protocol.name,
-        retriever=config.retriever,
-        embedder=EMBEDDER if config.embedder == NO_EMBEDDER else config.embedder,
-        k=config.k,
-        measures=config.measures,
-        skip_errors=config.skip_errors,
-        pack=config.pack,
-        allow_sparse_qrels=True,  # the first run has decided whether most queries have gold
-        out=into,
-        home=home,
-    )
+    # The first run has decided whether most queries have gold.
+    request = stored_config(run).request(allow_sparse_qrels=True)
+    fields = request.model_dump(exclude={*DataRequest.model_fields, "chunker"})
+    return evaluate(benchmark, request.chunker, **fields, out=into, home=home)
 
 
 def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None) -> Benchmark:
@@ -134,9 +122,9 @@ def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None
     UsageError if the run was imported, asks questions, or ran on other data.
     """
     config = stored_config(run)
-    if config.protocol.tasks != "completion":
+    if config.choices.tasks != "completion":
         raise UsageError(
-            f"protocol {config.protocol.name} has questions and no code to complete; choose a run of another protocol"
+            f"protocol {config.protocol} has questions and no code to complete; choose a run of another protocol"
         )
     return same_data(run, data_of(run, source, home=home))
 

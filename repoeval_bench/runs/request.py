@@ -1,28 +1,144 @@
 """Requests: the models from which the command line, benchmark files, Python and make take their options.
 
-A new option is a field here. `problems` checks its value, before data is fetched or a model is loaded.
+A new option is a field here, with its help. `problems` checks its value, before data is fetched or a model is loaded.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import model_validator
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from repoeval_bench.core.benchmark import TESTS
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.validation import STRICT, expectation
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
-from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Doc):
+    """Help of a field of a request, and how the field is given outside Python, where that is not by its name."""
+
+    metavar: str | None = None
+    _: KW_ONLY
+    also: str = ""
+    """Another spelling of the option, which is `--` and the field's name."""
+    spelled: str = ""
+    """The spelling instead of `--` and the field's name."""
+    key: str = ""
+    """The field's key in a benchmark file, its name if empty."""
+    combined: bool = False
+    """A file may give several values, and every combination is run."""
+    words: bool = False
+    """One word of the command line gives all values, separated by blanks or commas."""
+    variable: str | None = None
+    """An environment variable with the value."""
+    rare: bool = False
+    """Few users need it: it is set by `--set FIELD=VALUE`, and `--help-all` lists it."""
+
+    def spelling(self, name: str) -> str:
+        """Return the spelling of a field's option on the command line."""
+        return f"--set {name}" if self.rare else self.spelled or f"--{name.replace('_', '-')}"
+
+    def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
+        """Return the words that set a field on the command line; `short`: by an option of one letter, if it has one."""
+        if self.rare:
+            return ["--set", name if value is True else f"{name}={value}"]
+        spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
+        spelled = spelled or self.spelling(name)
+        if value is True:
+            return [spelled]
+        if isinstance(value, tuple):
+            return [spelled, " ".join(map(str, value))] if self.words else [w for v in value for w in (spelled, str(v))]
+        return [spelled, str(value)]
+
+
+class Request(BaseModel):
+    """Fields with their options; unknown fields and values of another type are errors."""
+
+    model_config = STRICT
+    of_data: ClassVar[frozenset[str]] = frozenset()
+    """The fields that decide which data is read."""
+
+    @classmethod
+    def options(cls) -> dict[str, Flag]:
+        """Field -> its option, in the order of the help."""
+        docs = {
+            name: next(marker for marker in field.metadata if isinstance(marker, Doc))
+            for name, field in cls.model_fields.items()
+        }
+        return {name: doc if isinstance(doc, Flag) else Flag(doc.text) for name, doc in docs.items()}
+
+    def words(self, *shown: str, short: bool = True) -> list[str]:
+        """Return the command line's options for this request: those that differ from their defaults, and `shown` ones.
+
+        If `short`, options of one letter are used, and the data comes last; else spelling and order are those of help.
+        """
+        usual, names = type(self)(), list(self.options())
+        if short:
+            names.sort(key=lambda name: (name != "chunker", name in self.of_data))
+        return [
+            word
+            for name in names
+            if getattr(self, name) != getattr(usual, name) or name in shown
+            for word in self.options()[name].words_of(name, getattr(self, name), short=short)
+        ]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], *, typed: bool = False) -> Self:
+        """Return the request with these fields; a UsageError names all that are unknown or not possible.
+
+        It names fields, or their options if they were `typed` on a command line.
+        """
+        values = {
+            name: _distinct(value) if isinstance(value, list | tuple) else value for name, value in fields.items()
+        }
+        for name, value in values.items():
+            # A single value may stand for a tuple of one.
+            if (
+                isinstance(value, str)
+                and name in cls.model_fields
+                and "tuple" in str(cls.model_fields[name].annotation)
+            ):
+                values[name] = (value,)
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise UsageError(
+                all_mistakes(_sentence(dict(error_fields), cls, typed=typed) for error_fields in error.errors())
+            ) from error
+
+
+def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return each value once; all of them if one cannot be compared, as no field takes that one."""
+    try:
+        return tuple(dict.fromkeys(values))
+    except TypeError:
+        return tuple(values)
+
+
+def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:
+    name = str(error["loc"][0])
+    if error["type"] == "extra_forbidden":
+        return nearest("option", name, model.model_fields)
+    if typed:
+        name = model.options()[name].spelling(name)
+    return f"{name}: {expectation(error)} (it is {error['input']!r})"
+
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
@@ -34,13 +150,14 @@ _RELEVANCE = (
 EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"
 
-EMBEDDER_FIELD = option(
-    EMBEDDER,
-    "minilm, st:NAME, openai:MODEL, hash, …, with options such as minilm:device=cuda; see `list embedders`.",
-    "SPEC",
-    combined=True,
-)
-
+_Embedder = Annotated[
+    str,
+    Flag(
+        "minilm, st:NAME, openai:MODEL, hash, …, with options such as minilm:device=cuda; see `list embedders`.",
+        "SPEC",
+        combined=True,
+    ),
+]
 
 _TESTS = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
 
@@ -48,22 +165,25 @@ _TESTS = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
 class DataRequest(Request):
     """The request of data: tasks and their source."""
 
-    source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
-    level: str = option(DEFAULT.level, "function, line or api.", rare=True)
-    context: str = option(DEFAULT.context, "Length of the prompts in tokens.", rare=True)
-    tokenizer: str = option(DEFAULT.tokenizer, "Tokenizer of the prompts: codex or codegen.", rare=True)
-    repos: tuple[str, ...] | None = option(
-        None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
-    )
-    limit: int | None = option(None, "Only the first N tasks.", "N", ge=1, le=EXACT)
-    questions: str | None = option(
-        None,
-        "Use your own questions: JSONL with query, file, start_line and end_line; the protocol is questions.",
-        "FILE",
-        spelled="--queries",
-        key="queries",
-    )
-    tests: str = option("all", f"Tests beside other code: {_TESTS}.", "out|index|all", rare=True)
+    source: Annotated[str, Flag(_SOURCE, variable="REPOEVAL_SOURCE")] = "auto"
+    level: Annotated[str, Flag("function, line or api.", rare=True)] = DEFAULT.level
+    context: Annotated[str, Flag("Length of the prompts in tokens.", rare=True)] = DEFAULT.context
+    tokenizer: Annotated[str, Flag("Tokenizer of the prompts: codex or codegen.", rare=True)] = DEFAULT.tokenizer
+    repos: Annotated[
+        tuple[str, ...] | None,
+        Flag("Only these repositories, separated by blanks or commas.", key="repositories", words=True),
+    ] = None
+    limit: Annotated[int | None, Ge(1), Le(EXACT), Flag("Only the first N tasks.", "N")] = None
+    questions: Annotated[
+        str | None,
+        Flag(
+            "Use your own questions: JSONL with query, file, start_line and end_line; the protocol is questions.",
+            "FILE",
+            spelled="--queries",
+            key="queries",
+        ),
+    ] = None
+    tests: Annotated[str, Flag(f"Tests beside other code: {_TESTS}.", "out|index|all", rare=True)] = "all"
 
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""
@@ -76,57 +196,73 @@ DataRequest.of_data = frozenset(DataRequest.model_fields)
 class RunRequest(DataRequest):
     """The request of one run: all its options."""
 
-    chunker: str | None = option(None, _CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)
-    match_size: str | None = option(
-        None, "Set every chunker's size so that its mean chunk is within 5 % of this one's.", "SPEC", combined=True
+    chunker: Annotated[str | None, Flag(_CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)] = None
+    match_size: Annotated[
+        str | None,
+        Flag("Set every chunker's size so that its mean chunk is within 5 % of this one's.", "SPEC", combined=True),
+    ] = None
+    header: Annotated[
+        str,
+        Flag(
+            "Text put before each chunk of every chunker: none, path, scope, stem or context; see `list headers`.",
+            "KIND",
+            rare=True,
+        ),
+    ] = "none"
+    protocol: Annotated[str, Flag("Questions and their gold; see `list protocols`.", "NAME", combined=True)] = "context"
+    query: Annotated[
+        str | None, Flag("Override the protocol's query: full, tail:LINES or named.", "POLICY", rare=True)
+    ] = None
+    gold: Annotated[
+        str | None, Flag("Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
+    ] = None
+    relevance: Annotated[str | None, Flag(_RELEVANCE, "RULE", rare=True)] = None
+    repositories: Annotated[str | None, Flag("Override the protocol's repositories: all or six.", "SET", rare=True)] = (
+        None
     )
-    header: str = option(
-        "none",
-        "Text put before each chunk of every chunker: none, path, scope, stem or context; see `list headers`.",
-        "KIND",
-        rare=True,
-    )
-    protocol: str = option("context", "Questions and their gold; see `list protocols`.", "NAME", combined=True)
-    query: str | None = option(None, "Override the protocol's query: full, tail:LINES or named.", "POLICY", rare=True)
-    gold: str | None = option(None, "Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
-    relevance: str | None = option(None, _RELEVANCE, "RULE", rare=True)
-    repositories: str | None = option(None, "Override the protocol's repositories: all or six.", "SET", rare=True)
-    exclusion: str | None = option(
-        None,
-        "What a query may not see of its own file: none, prompt, repocoder, body, free or hidden.",
-        "POLICY",
-        rare=True,
-    )
-    scope: str | None = option(
-        None, "Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE", rare=True
-    )
-    retriever: str = option(
-        "dense",
-        "The retriever: dense, bm25, hybrid, grep, rerank:MODEL, …; see `list retrievers`.",
-        "SPEC",
-        key="retrievers",
-        combined=True,
-    )
-    embedder: str = EMBEDDER_FIELD
-    k: int = option(DEPTH, "Number of chunks to rank and store for a query.", le=EXACT)
-    measures: tuple[str, ...] = option(
-        (), "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
-    )
-    skip_errors: bool = option(
-        default=False, meaning="Leave out files the chunker fails on, and count them.", rare=True
-    )
-    allow_sparse_qrels: bool = option(
-        default=False,
-        meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused.",
-        rare=True,
-    )
-    pack: str = option(
-        PACK,
-        "A shipped pack as the data, such as pypi-40; else NAME@VERSION of the benchmark's definition. Runs of two "
-        "packs are not compared.",
-        "NAME",
-        rare=True,
-    )
+    exclusion: Annotated[
+        str | None,
+        Flag(
+            "What a query may not see of its own file: none, prompt, repocoder, body, free or hidden.",
+            "POLICY",
+            rare=True,
+        ),
+    ] = None
+    scope: Annotated[
+        str | None,
+        Flag("Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE", rare=True),
+    ] = None
+    retriever: Annotated[
+        str,
+        Flag(
+            "The retriever: dense, bm25, hybrid, grep, rerank:MODEL, …; see `list retrievers`.",
+            "SPEC",
+            key="retrievers",
+            combined=True,
+        ),
+    ] = "dense"
+    embedder: _Embedder = EMBEDDER
+    k: Annotated[int, Le(EXACT), Doc("Number of chunks to rank and store for a query.")] = DEPTH
+    measures: Annotated[
+        tuple[str, ...],
+        Field(strict=False),
+        Flag(
+            "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
+        ),
+    ] = ()
+    skip_errors: Annotated[bool, Flag("Leave out files the chunker fails on, and count them.", rare=True)] = False
+    allow_sparse_qrels: Annotated[
+        bool, Flag("Run even if fewer than half of the queries have a relevant chunk; else that is refused.", rare=True)
+    ] = False
+    pack: Annotated[
+        str,
+        Flag(
+            "A shipped pack as the data, such as pypi-40; else NAME@VERSION of the benchmark's definition. Runs of two "
+            "packs are not compared.",
+            "NAME",
+            rare=True,
+        ),
+    ] = PACK
 
     @model_validator(mode="before")
     @classmethod
@@ -213,50 +349,60 @@ PASTED = (
 class RecommendRequest(DataRequest):
     """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
 
-    tests: str = option("out", f"Tests beside other code: {_TESTS}.", "out|index|all")
+    tests: Annotated[str, Flag(f"Tests beside other code: {_TESTS}.", "out|index|all")] = "out"
 
-    chunkers: tuple[str, ...] = option(
-        ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED),
-        "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed ones "
-        "of this list.",
-        "SPEC",
-        also="-c",
-        spelled="--chunker",
-    )
-    current: str | None = option(
-        None, "The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC"
-    )
-    sizes: tuple[int, ...] | None = option(
-        None,
-        "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
-        "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
-        "N,…",
-        words=True,
-    )
-    purpose: str = option(
-        "both",
-        "Purpose of the chunks: completion (code that must see definitions), search (words that look for code), or "
-        "both.",
-        "NAME",
-        spelled="--for",
-    )
-    retrievers: tuple[str, ...] = option(
-        ("bm25", "dense"),
-        "A retriever; repeat it, and all have equal weight. By default bm25, and dense if it is installed.",
-        spelled="--retriever",
-    )
-    protocols: tuple[str, ...] = option(
-        (), "A protocol, instead of --for; repeat it, and all have equal weight.", spelled="--protocol"
-    )
-    embedder: str = EMBEDDER_FIELD
-    tasks: int = option(
-        1500,
-        "Use at most N tasks under each protocol, spread over the files; the number left out is printed.",
-        "N",
-        ge=1,
-        le=EXACT,
-    )
-    time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
+    chunkers: Annotated[
+        tuple[str, ...],
+        Flag(
+            "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed "
+            "ones of this list.",
+            "SPEC",
+            also="-c",
+            spelled="--chunker",
+        ),
+    ] = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED)
+    current: Annotated[
+        str | None, Flag("The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC")
+    ] = None
+    sizes: Annotated[
+        tuple[int, ...] | None,
+        Flag(
+            "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
+            "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
+            "N,…",
+            words=True,
+        ),
+    ] = None
+    purpose: Annotated[
+        str,
+        Flag(
+            "Purpose of the chunks: completion (code that must see definitions), search (words that look for code), or "
+            "both.",
+            "NAME",
+            spelled="--for",
+        ),
+    ] = "both"
+    retrievers: Annotated[
+        tuple[str, ...],
+        Flag(
+            "A retriever; repeat it, and all have equal weight. By default bm25, and dense if it is installed.",
+            spelled="--retriever",
+        ),
+    ] = ("bm25", "dense")
+    protocols: Annotated[
+        tuple[str, ...],
+        Flag("A protocol, instead of --for; repeat it, and all have equal weight.", spelled="--protocol"),
+    ] = ()
+    embedder: _Embedder = EMBEDDER
+    tasks: Annotated[
+        int,
+        Ge(1),
+        Le(EXACT),
+        Flag("Use at most N tasks under each protocol, spread over the files; the number left out is printed.", "N"),
+    ] = 1500
+    time_limit: Annotated[
+        float | None, Gt(0), Flag("Start no run after this time; skipped runs are named.", "MINUTES")
+    ] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -287,23 +433,28 @@ class RecommendRequest(DataRequest):
 class ExecutionRequest(Request):
     """The request of an executor of runs; it changes no number."""
 
-    executor: str | None = option(
-        None,
-        "Make the runs in workers: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends one run "
-        "alone.",
-        "WHERE",
-    )
+    executor: Annotated[
+        str | None,
+        Flag(
+            "Make the runs in workers: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends one "
+            "run alone.",
+            "WHERE",
+        ),
+    ] = None
 
 
 class ComparisonRequest(Request):
     """The request of a comparison of runs."""
 
-    baseline: str | None = option(
-        None, "Compare the others with this run alone; by default every pair is compared.", "RUN|SPEC"
-    )
-    equivalence: float | None = option(
-        None, "Call runs equal if tests show that they differ by less than MARGIN.", "MARGIN", gt=0, lt=1
-    )
+    baseline: Annotated[
+        str | None, Flag("Compare the others with this run alone; by default every pair is compared.", "RUN|SPEC")
+    ] = None
+    equivalence: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Flag("Call runs equal if tests show that they differ by less than MARGIN.", "MARGIN"),
+    ] = None
 
 
 def distinct(requests: Iterable[RunRequest]) -> list[RunRequest]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.chunkers.registry import is_parallel
 from repoeval_bench.core.errors import (
     LONGEST,
     OR_SKIP,
@@ -27,14 +28,13 @@ from repoeval_bench.core.errors import (
 )
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
-from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
+from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers
 from repoeval_bench.runs.materials import Materials, Setting, log_unread, make_chunkers, unscored_repositories, unsized
@@ -50,7 +50,7 @@ from repoeval_bench.runs.parts import (
 )
 from repoeval_bench.runs.planning import Inputs, Plan, cut_files, is_large, plan_of, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
-from repoeval_bench.runs.records import EMBED_STEP
+from repoeval_bench.runs.records import EMBED_STEP, RunConfig
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
 from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute, texts_of
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder, Role
     from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.view import RunView
 
 
@@ -77,7 +76,7 @@ class PlannedRun:
     @property
     def run_id(self) -> str:
         """Return the name of its folder."""
-        return id_of(self.config)
+        return self.config.run_id
 
     def texts(self, planned: Plan) -> dict[Role, list[str]]:
         """Return the texts whose vectors it needs, by role."""
@@ -129,7 +128,8 @@ def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | No
     retriever = make_retriever(request.retriever, home=home)
     planned = []
     for chunker in [chunker_under(protocol, chunker) for chunker in chunkers]:
-        config = make_config(
+        config = RunConfig.of_run(
+            request,
             protocol,
             dataset=setting.selected.name,
             fingerprint=setting.selected.fingerprint,
@@ -137,10 +137,7 @@ def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | No
             embedder=embedder.spec if embedder else NO_EMBEDDER,
             embedder_identity=embedder.identity if embedder else {},
             retriever=retriever.spec,
-            k=request.k,
             measures=choose_measures(request.measures, request.k, protocol.gold),
-            skip_errors=request.skip_errors,
-            pack=request.pack,
             retriever_identity=retriever.scorer.identity if retriever.scorer else {},
         )
         parts = Parts(embedder, (retriever,), home)

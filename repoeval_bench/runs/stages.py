@@ -13,7 +13,6 @@ from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, wi
 from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
-from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
 from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
@@ -161,7 +160,7 @@ def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage 
     if retriever.first is None:
         return None
     raw = config.model_copy(update={"retriever": retriever.first.spec, "retriever_identity": {}})
-    return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=id_of(raw))
+    return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=raw.run_id)
 
 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, allow_sparse_qrels: bool) -> None:

@@ -18,7 +18,6 @@ from repoeval_bench.core.files import packed, sha256_text, sweep, write_atomic
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs import records
-from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import QueryRow, TimeRow
@@ -64,7 +63,7 @@ class RunOutcome:
     @property
     def run_id(self) -> str:
         """The name of its folder."""
-        return id_of(self.config)
+        return self.config.run_id
 
     @property
     def index_version(self) -> str:
@@ -186,8 +185,8 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
     return records.Metrics(
         run_id=outcome.run_id,
         dataset=dataset,
-        protocol=config.protocol.name,
-        headline=config.protocol.headline,
+        protocol=config.protocol,
+        headline=config.choices.headline,
         headline_measure=planned.protocol.headline_measure,
         chunker=config.chunker,
         embedder=config.embedder,

@@ -24,10 +24,10 @@ from repoeval_bench.core.json_reader import (
     read_text,
 )
 from repoeval_bench.core.notebook import html_table
-from repoeval_bench.core.registry import is_outside
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
+from repoeval_bench.runs.parts import kinds
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import (
@@ -290,9 +290,9 @@ def current_run(folder: Path) -> RunView | None:
         return None
     config = run.manifest.config
     parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
-    if any(is_outside(kind, spec) for kind, spec in parts if spec != NO_EMBEDDER):
+    if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
         return None
-    if config and any(name.startswith("py:") for name in (config.protocol.name, *config.measures)):
+    if config and any(name.startswith("py:") for name in (config.protocol, *config.measures)):
         return None
     state = code_state()
     # Without this package's own metadata it is not known which versions matter.

@@ -133,7 +133,7 @@ def test_queries_in_another_order_are_paired_by_id(tmp_path):
 
 def restate(run, *, config=None, hashes=None):
     """The run with what its files state about the benchmark's definition changed."""
-    run = set_config(run, **{"pack": "p@1", "protocol": {"relevance": "overlap", "gold": "body"}} | (config or {}))
+    run = set_config(run, **{"pack": "p@1", "choices": {"relevance": "overlap", "gold": "body"}} | (config or {}))
     rows = read_rows(run.folder / "per_query.jsonl.gz")
     for row in rows:
         row["query_sha256"] = (hashes or {}).get(row["query_id"], "0" * 64)
@@ -145,8 +145,8 @@ def restate(run, *, config=None, hashes=None):
     ("changed", "message"),
     [
         ({"config": {"pack": "p@2"}}, "pack p@1 against p@2"),
-        ({"config": {"protocol": {"relevance": "iou:0.5", "gold": "body"}}}, "relevance overlap against iou:0.5"),
-        ({"config": {"protocol": {"relevance": "overlap", "gold": "prompt"}}}, "gold body against prompt"),
+        ({"config": {"choices": {"relevance": "iou:0.5", "gold": "body"}}}, "relevance overlap against iou:0.5"),
+        ({"config": {"choices": {"relevance": "overlap", "gold": "prompt"}}}, "gold body against prompt"),
         ({"hashes": {"q000001": "1" * 64}}, "another text of 1 of 3 queries (such as q000001)"),
     ],
 )

@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises, check_chunker
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.registry import rows
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.syntax import parse, segments
 
-ROWS = {row.name: row for row in rows("chunker") if not row.target}
+ROWS = {row.name: row for row in CHUNKERS if not row.target}
 """Every registered chunker: those of the table, and those of leaves that are there."""
 
 OURS = [name for name, row in ROWS.items() if not row.requires or name == "fixed-tokens"]

@@ -1,11 +1,11 @@
-"""A chunker of another package is sized, preloaded and coloured by its row, like the tool's own."""
+"""A chunker of another package is sized, preloaded and coloured by its facts, like the tool's own."""
 
 import sys
 
 import pytest
 
+from repoeval_bench.chunkers.registry import is_parallel
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size, match_size, resize
-from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.report.plots.theme import SERIES, looks
 from repoeval_bench.runs.executors import modules_of
@@ -16,9 +16,10 @@ MODULE = """
 from dataclasses import dataclass
 
 from repoeval_bench import Chunk, LineSpan
-from repoeval_bench.core.registry import Row
+from repoeval_bench.chunkers.registry import CHUNKERS
 
 
+@CHUNKERS.register(sizes=("height",), scaled={"height": ("shift",)}, parallel=True, colour=2)
 @dataclass
 class Rows:
     height: int = 10
@@ -28,17 +29,6 @@ class Rows:
         spans = (LineSpan(at, min(at + self.height, file.n_lines)) for at in range(0, file.n_lines, self.height))
         return [Chunk.cut(file, file.chars_of(span)) for span in spans]
 
-
-row = Row(
-    name="rows",
-    where="their_rows:Rows",
-    meaning="Rows of lines.",
-    options=None,
-    sizes=("height",),
-    scaled={"height": ("shift",)},
-    parallel=True,
-    series=2,
-)
 """
 
 FILES = [SourceFile("repo", f"{name}.py", "value = 12345\n" * 200) for name in "ab"]
@@ -46,16 +36,16 @@ FILES = [SourceFile("repo", f"{name}.py", "value = 12345\n" * 200) for name in "
 
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
-    """The name of an installed chunker whose entry point names a row."""
+    """The name of an installed chunker whose class registers itself."""
     (tmp_path / "their_rows.py").write_text(MODULE, "utf-8")
-    install(tmp_path, "their-rows", {"repoeval_bench.chunkers": {"rows": "their_rows:row"}})
+    install(tmp_path, "their-rows", {"repoeval_bench.chunkers": {"rows": "their_rows:Rows"}})
     monkeypatch.syspath_prepend(tmp_path)
     yield "rows"
     sys.modules.pop("their_rows", None)
 
 
 def test_it_is_set_to_a_size(rows):
-    """By the option that its row names, which no other chunker has; what is scaled keeps its ratio."""
+    """By the option that it names, which no other chunker has; what is scaled keeps its ratio."""
     match = match_size(rows, 33 * 11, FILES)
     assert match.matched
     assert chunker_size(match.spec) == match.nominal

@@ -23,7 +23,7 @@ def test_every_option_is_listed():
             name: [item.partition("=")[0] for item in text.split(", ") if item]
             for name, text in zip(names, options, strict=True)
         }
-        assert listed == {row.label: list(row.options) for row in table} | {"py:MODULE:NAME": []}
+        assert listed == {row.label: list(table.options(row)) for row in table} | {"py:MODULE:NAME": []}
     assert "max_length" in listed["MODEL"]
 
 

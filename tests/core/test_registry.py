@@ -1,20 +1,21 @@
 """One registry for parts of all kinds: built in, `py:module:Name`, and entry points of other packages."""
 
-import pickle
 import sys
 from itertools import count
 
 import pytest
 
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.registry import KINDS, choose, find, plug_ins, rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics.measure import Measure
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.parts import kinds
 from support.command import python
 from support.plug_ins import install, module_of_the_docs
 
 NAMES = count()
+
+KINDS = kinds()
 
 OUTSIDE = {"embedder": "Letters", "retriever": "Words", "reranker": "Longest", "protocol": "short"}
 OUTSIDE["measure"] = "found_at"
@@ -41,16 +42,6 @@ def package(module, tmp_path):
     return "outside 1.0"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_registered_part_can_be_pickled_and_its_class_exists(kind):
-    """A job in another process gets the row as it is."""
-    for row in rows(kind):
-        again = pickle.loads(pickle.dumps(row))
-        assert again.name == row.name
-        assert again.parameters().keys() == row.parameters().keys()
-        assert again.load() is not None
-
-
 SPECS = [
     ("chunker", "ast:max_nws=800"),
     ("chunker", "exec:cat"),
@@ -66,19 +57,18 @@ SPECS = [
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
-def test_what_was_chosen_is_plain_data_and_prints_a_spec_that_rebuilds_it(kind, spec):
-    """Every option is printed, and a copy from another process is the same."""
-    resolved = choose(kind, spec)
-    assert pickle.loads(pickle.dumps(resolved)) == resolved
-    assert choose(kind, resolved.spec) == resolved
-    assert choose(kind, Spec.parse(spec)) == resolved
+def test_what_was_chosen_prints_a_spec_that_rebuilds_it(kind, spec):
+    """Every option is printed."""
+    resolved = KINDS[kind].choose(spec)
+    assert KINDS[kind].choose(resolved.spec) == resolved
+    assert KINDS[kind].choose(Spec.parse(spec)) == resolved
 
 
 def test_listing_imports_no_model_no_index_and_no_grammar():
-    """The tables hold the names of modules; a module is imported when its part is made."""
+    """The files of a room import nothing heavy until a part is made."""
     script = (
-        "import sys; from repoeval_bench.core.registry import KINDS, rows\n"
-        "for kind in KINDS: [row.parameters() for row in rows(kind)]\n"
+        "import sys; from repoeval_bench.runs.parts import kinds\n"
+        "for kind in kinds().values(): [kind.options(row) for row in kind]\n"
         "print([name for name in ('torch', 'faiss', 'bm25s', 'tree_sitter', 'chonkie', 'sklearn') if name in sys.modules])"
     )
     done = python("-c", script, timeout=60)
@@ -87,33 +77,31 @@ def test_listing_imports_no_model_no_index_and_no_grammar():
 
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_a_part_of_every_kind_by_its_module(module, kind):
-    """Its meaning and where it comes from are known, and it can be pickled."""
-    row = find(kind, "py", f"{module}:{OUTSIDE[kind]}")
+    """Its meaning and where it comes from are known."""
+    row = KINDS[kind].find("py", f"{module}:{OUTSIDE[kind]}")
     assert row.meaning
     assert row.origin == f"module {module}"
-    assert pickle.loads(pickle.dumps(row)).load() is row.load()
 
 
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_a_part_of_every_kind_by_its_entry_point(package, kind):
     """It is listed with its package; one that cannot be imported is listed with the reason."""
-    result = {row.name: row for row in plug_ins(kind)}
+    result = {row.name: row for row in KINDS[kind].plug_ins()}
     assert result[f"{kind}_from_outside"].origin == package
-    assert find(kind, f"{kind}_from_outside") == result[f"{kind}_from_outside"]
+    assert KINDS[kind].find(f"{kind}_from_outside") == result[f"{kind}_from_outside"]
     assert "of outside 1.0 cannot be imported (ModuleNotFoundError" in result["broken"].meaning
     with pytest.raises(SpecError, match="cannot be imported"):
-        find(kind, "broken")
+        KINDS[kind].find("broken")
     with pytest.raises(SpecError, match=f"unknown {kind} .*did you mean '{kind}_from_outside'"):
-        find(kind, f"{kind}_from_outsid")
+        KINDS[kind].find(f"{kind}_from_outsid")
 
 
 def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
     """A part's material is not an option; a value is read by the annotation, and the spec prints all of them."""
-    resolved = choose("retriever", f"py:{module}:Words:least=3")
-    assert resolved.row.needs == {"chunks"}
+    resolved = KINDS["retriever"].choose(f"py:{module}:Words:least=3")
     assert resolved.spec == f"py:{module}:Words:least=3"
-    assert choose("retriever", f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
-    nested = choose("retriever", f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2")
+    assert KINDS["retriever"].choose(f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
+    nested = KINDS["retriever"].choose(f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2")
     assert nested.options == {"k_raw": 5, "first": f"py:{module}:Words+least=2"}
 
 
@@ -171,6 +159,6 @@ def test_every_mistake_is_one_sentence(kind, name, message, tmp_path, monkeypatc
     (tmp_path / f"{module}.py").write_text(MISTAKES, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(SpecError) as error:
-        choose(kind, f"py:{module}:{name}").make()
+        KINDS[kind].choose(f"py:{module}:{name}").make()
     assert message in str(error.value)
     assert "\n" not in str(error.value)

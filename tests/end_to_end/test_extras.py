@@ -9,8 +9,8 @@ import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import EXTRAS, install_command, require
-from repoeval_bench.core.registry import KINDS, rows
 from repoeval_bench.embedding.device import find_device
+from repoeval_bench.runs.parts import kinds
 from support.codebase import LEDGER_PY
 from support.command import bench, succeed
 
@@ -47,7 +47,7 @@ def test_every_requirement_has_an_extra_that_exists():
     """Of rows, of calls and of the table; the extras are those of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].keys()
-    required = {package for kind in KINDS for row in rows(kind) for package in row.requires}
+    required = {package for kind in kinds().values() for row in kind for package in row.requires}
     calls = [
         node
         for room in ("repoeval_bench", "chunkers")

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics import Context, Measure, WrittenCompletion, score_ceilings, score_query, score_run
-from repoeval_bench.metrics.registry import REGISTRY
+from repoeval_bench.metrics import MEASURES, Context, Measure, WrittenCompletion, score_ceilings, score_query, score_run
 from repoeval_bench.runs.trec import format_qrels, read_qrels, read_run, run_lines
 
 IDS = [f"d{i:02}" for i in range(16)]
+REGISTRY = {row.name: row.part for row in MEASURES}
 RANK_ONLY = [d.name for d in REGISTRY.values() if d.needs == {"ranking"}]
 
 rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=16)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from repoeval_bench.metrics import DEFAULT_MEASURES, MEASURES, Context, Measure, explain, inputs_of, lower_is_better
-from repoeval_bench.metrics.registry import REGISTRY
+
+REGISTRY = {row.name: row.part for row in MEASURES}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_bands_are_those_that_people_read_by():
 
 def test_of_the_built_in_measures_less_is_better_of_redundancy_alone():
     """`explain` says so; a stored name that is not a measure has no direction, and `py:` names import nothing."""
-    assert [row.name for row in MEASURES if row.load().lower_is_better] == ["redundancy"]
+    assert [row.name for row in MEASURES if row.part.lower_is_better] == ["redundancy"]
     assert re.search(r"better +lower", explain("redundancy@10"))
     assert not re.search(r"better +lower", explain("ndcg@10"))
     assert lower_is_better("redundancy@10")
@@ -73,7 +74,7 @@ def test_of_the_built_in_measures_less_is_better_of_redundancy_alone():
 
 def test_a_measure_of_which_less_is_better_has_no_ceiling():
     """The best ranking would have the lowest score, and no share of 0 can be told."""
-    recall = next(row.load() for row in MEASURES if row.name == "recall")
+    recall = next(row.part for row in MEASURES if row.name == "recall")
     assert recall.ceiling == "relevant"
     assert replace(recall, lower_is_better=True).ceiling is None
 

@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from repoeval_bench.core.extras import EXTRAS
-from repoeval_bench.core.registry import rows
+from repoeval_bench.runs.parts import kinds
 from repoeval_bench.runs.provenance import code_digest, state_of, versions
 from support.codebase import commit, git
 
@@ -63,6 +63,6 @@ def test_the_versions_name_the_packages_of_every_part(kind):
         for extra in EXTRAS.values():
             if requirement.marker and requirement.marker.evaluate({"extra": extra}):
                 of_extra.setdefault(extra, set()).add(requirement.name)
-    needed = {name for row in rows(kind) for package in row.requires for name in of_extra[EXTRAS[package]]}
+    needed = {name for row in kinds()[kind] for package in row.requires for name in of_extra[EXTRAS[package]]}
     assert needed <= versions().keys()
     assert {"numpy", "scipy", "tree-sitter", "tree-sitter-go"} <= versions().keys()

@@ -35,7 +35,6 @@ class TwoRuns(NamedTuple):
 CODE = {"commit": None, "dirty": None}
 
 PROTOCOL = {
-    "name": "context",
     "query": "full",
     "gold": "context",
     "relevance": "overlap",
@@ -97,11 +96,11 @@ def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **chang
 
 
 def config(**changed: Any) -> dict[str, Any]:
-    """The configuration of a made run; `protocol` changes some of its choices."""
+    """The configuration of a made run; `choices` changes some of its protocol's."""
     content = {"dataset": "made", "fingerprint": "0" * 12, "chunker": "made", "retriever": "dense", "pack": "made@1"}
     content |= {"embedder": "minilm", "embedder_identity": {"precision": "fp32"}, "retriever_identity": {}}
     content |= {"k": 100, "measures": [], "skip_errors": False, **changed}
-    return content | {"protocol": PROTOCOL | content.get("protocol", {})}
+    return content | {"choices": PROTOCOL | content.get("choices", {})}
 
 
 def query_scores(rows: Iterable[Mapping[str, Any]]) -> QueryScores:

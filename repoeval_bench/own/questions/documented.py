@@ -22,6 +22,7 @@ from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.source import SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.protocols.protocol import protocol
 
 LEVEL = "docstring"
 """The level of tasks that are such questions."""
@@ -171,3 +172,14 @@ def first_paragraph(text: str) -> str:
     plain = re.sub(r"\A[@\\](?:brief|short|description|summary)\b:?", "", text.strip()).strip()
     paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:(?!`))", "\n" + plain, maxsplit=1)[0]
     return " ".join(paragraph.split())
+
+
+DOCSTRING = protocol(
+    __name__,
+    name="docstring",
+    gold="places",
+    users="code search: query the first paragraph of a function's docstring, gold the function; all docstrings of "
+    "functions are blanked",
+    tasks="docstring",
+    ask=documented,
+)

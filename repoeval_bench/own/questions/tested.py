@@ -28,6 +28,7 @@ from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.dataset.reading.code import is_test
 from repoeval_bench.own.questions.documented import count_words, first_paragraph, question_tasks, with_question_tasks
 from repoeval_bench.own.references.resolver import Resolver
+from repoeval_bench.protocols.protocol import protocol
 
 LEVEL = "test"
 """The level of tasks that are such questions."""
@@ -215,3 +216,14 @@ class _Golds:
 @lru_cache(maxsize=128)
 def _golds(files: tuple[SourceFile, ...]) -> _Golds:
     return _Golds(files)
+
+
+TESTS = protocol(
+    __name__,
+    name="tests",
+    gold="places",
+    users="code search: query the words of a test's name and its docstring, gold the definitions that it calls; "
+    "tests are not searched",
+    tasks="tests",
+    ask=questions_of_tests,
+)

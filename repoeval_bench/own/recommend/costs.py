@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.analysis.evidence import Cost, Recommendation, SizedChunker
 from repoeval_bench.chunkers._adapters import chunks_of
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.core.errors import ChunkError
-from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.executors import IN_PROCESS

@@ -23,14 +23,13 @@ from repoeval_bench.analysis.evidence import (
     with_default,
 )
 from repoeval_bench.analysis.reference_sets import ReferenceSets
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.core.words import count

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
@@ -27,7 +29,6 @@ from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
 from repoeval_bench.plugins.completion.layout import LAYOUT, MOST_FRAGMENTS, Prompt, fragments_of, lay_out
 from repoeval_bench.plugins.completion.model import Model, answer_all, parse_model
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
-from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import vectors_folder
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
@@ -42,6 +43,7 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
+from repoeval_bench.runs.request import Flag, Request
 from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
 from repoeval_bench.runs.view import RunView
 
@@ -58,17 +60,18 @@ STEP = "complete"
 class CompletionRequest(Request):
     """The options of a completion of stored runs."""
 
-    model: str | None = option(
-        None, "openai:NAME; after commas base_url=…, api=chat, max_tokens=N, timeout=SECONDS.", "SPEC"
-    )
-    shown: tuple[Context, ...] = option(
-        ("retrieved",),
-        "Context above the code: none or retrieved; repeat it.",
-        "KIND",
-        spelled="--context",
-    )
-    budget: int = option(2000, "Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS", ge=0)
-    concurrency: int = option(8, "Requests at a time.", "N", ge=1)
+    model: Annotated[
+        str | None,
+        Flag("openai:NAME; after commas base_url=…, api=chat, max_tokens=N, timeout=SECONDS.", "SPEC"),
+    ] = None
+    shown: Annotated[
+        tuple[Context, ...],
+        Flag("Context above the code: none or retrieved; repeat it.", "KIND", spelled="--context"),
+    ] = ("retrieved",)
+    budget: Annotated[
+        int, Ge(0), Flag("Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS")
+    ] = 2000
+    concurrency: Annotated[int, Ge(1), Flag("Requests at a time.", "N")] = 8
 
 
 def prompts_of(

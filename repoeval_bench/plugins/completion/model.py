@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from annotated_types import Ge
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers, check_no_key, server_address
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
+from repoeval_bench.core.fields import Doc, options_of, read_options
 from repoeval_bench.core.json_reader import faults_as, parse
-from repoeval_bench.core.options import OneOf, Option, OrNone, Text, Whole, read_options
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -30,13 +31,6 @@ INSTRUCTION = (
     "and nothing that is already there. Keep the indentation. Stop where the function, statement or line is complete."
 )
 """The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id."""
-
-OPTIONS: Mapping[str, Option] = {
-    "base_url": Option(None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")),
-    "api": Option("completions", "which of the server's APIs", OneOf(("completions", "chat"))),
-    "max_tokens": Option(None, "tokens of an answer; 500 for functions, else 100", OrNone(Whole(1))),
-    "timeout": Option(120, "seconds that a request may take", Whole(1)),
-}
 
 
 class Answer(BaseModel, strict=True, extra="ignore", frozen=True):
@@ -83,13 +77,13 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A model as it was named. `max_tokens` is None if the task's level decides."""
+    """A model as it was named."""
 
     name: str
-    base_url: str
-    api: str
-    max_tokens: int | None
-    timeout: int
+    base_url: Annotated[str, Doc("the server; OPENAI_BASE_URL or OpenAI's unless given")] = ""
+    api: Annotated[Literal["completions", "chat"], Doc("which of the server's APIs")] = "completions"
+    max_tokens: Annotated[Annotated[int, Ge(1)] | None, Doc("tokens of an answer; 500 for functions, else 100")] = None
+    timeout: Annotated[int, Ge(1), Doc("seconds that a request may take")] = 120
 
     @property
     def spec(self) -> str:
@@ -165,14 +159,8 @@ def parse_model(text: str) -> Model:
     check_no_key("model openai", spec.params)
     if not spec.target:
         raise SpecError("model openai names no model; write openai:NAME,base_url=http://HOST:PORT/v1")
-    values = read_options("model openai", spec.params, OPTIONS)
-    return Model(
-        name=spec.target,
-        base_url=server_address(values.get("base_url") or ""),
-        api=values["api"],
-        max_tokens=values.get("max_tokens"),
-        timeout=values["timeout"],
-    )
+    values = read_options("model openai", spec.params, options_of(Model, frozenset({"name"})))
+    return Model(name=spec.target, **values | {"base_url": server_address(values.get("base_url") or "")})
 
 
 def answer_all(

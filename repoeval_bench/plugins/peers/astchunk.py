@@ -12,28 +12,32 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
-from repoeval_bench.core.options import OneOf, Switch, Whole, option
+from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 
 # It parses its "typescript" with the grammar of TSX.
 _NAMES = {"python": "python", "java": "java", "csharp": "csharp", "typescript": "typescript", "tsx": "typescript"}
 
 
+@CHUNKERS.register(requires=("astchunk",))
 @dataclass(frozen=True, slots=True)
 class AstchunkChunker(Peer):
     """The cAST authors' own package (extra `astchunk`); several of its chunks on the same lines are one."""
 
     name: ClassVar[str] = "astchunk"
-    max_chunk_size: int = option(1500, "non-whitespace characters of a chunk, at most", Whole(1))
-    language: str = option("auto", "auto: by the file's name; or a grammar", OneOf(("auto", *_NAMES)))
-    chunk_overlap: int = option(0, "syntax nodes that a chunk repeats of each neighbour", Whole(0))
-    chunk_expansion: bool = option(
-        False, "its header before each text: path, and classes and functions around", Switch()
-    )
+    max_chunk_size: Annotated[int, Ge(1), Doc("non-whitespace characters of a chunk, at most")] = 1500
+    language: Annotated[
+        Literal["auto", "python", "java", "csharp", "typescript", "tsx"], Doc("auto: by the file's name; or a grammar")
+    ] = "auto"
+    chunk_overlap: Annotated[int, Ge(0), Doc("syntax nodes that a chunk repeats of each neighbour")] = 0
+    chunk_expansion: Annotated[bool, Doc("its header before each text: path, and classes and functions around")] = False
 
     @property
     def unused(self) -> frozenset[str]:

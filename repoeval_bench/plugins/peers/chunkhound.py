@@ -14,23 +14,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import LARGEST
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.chunkers._tokens import Size
+from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 
 
+@CHUNKERS.register(requires=("chunkhound",))
 @dataclass(frozen=True, slots=True)
 class ChunkhoundChunker(Peer):
     """ChunkHound's parser (extra `chunkhound`); several of its chunks on the same lines are one."""
 
     name: ClassVar[str] = "chunkhound"
-    max_chunk_size: int = option(1200, "non-whitespace characters of a chunk, at most", Whole(1, LARGEST))
-    min_chunk_size: int = option(50, "a chunk with fewer is not halved", Whole(1, LARGEST))
+    max_chunk_size: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = 1200
+    min_chunk_size: Annotated[Size, Doc("a chunk with fewer is not halved")] = 50
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that the package names."""

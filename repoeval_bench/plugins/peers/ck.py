@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Le
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.definitions import definitions
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 
 Span = tuple[int, int]
 
 
+@CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class CkChunker(Cutter):
     """Each definition with its lines, a method in its class's chunk too; the lines between; windows of the large ones.
@@ -32,8 +36,8 @@ class CkChunker(Cutter):
     """
 
     name: ClassVar[str] = "ck"
-    chunk_size: int = option(1800, "characters of a chunk, whitespace included, at most", Whole(10, LARGEST))
-    language: str = language_option()
+    chunk_size: Annotated[int, Ge(10), Le(LARGEST), Doc("characters of a chunk, whitespace included, at most")] = 1800
+    language: LanguageName = "auto"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """Return the chunks in order of their start, outer ones first.

@@ -14,27 +14,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
-from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
+from repoeval_bench.chunkers._tokens import LARGEST, Size
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import OrNone, Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 
 
+@CHUNKERS.register(requires=("cocoindex",))
 @dataclass(frozen=True, slots=True)
 class CocoindexChunker(Peer):
     """CocoIndex's splitter (extra `cocoindex`), its telemetry switched off."""
 
     name: ClassVar[str] = "cocoindex"
-    chunk_size: int = option(2000, "bytes of a chunk, whitespace included", Whole(1, LARGEST))
-    min_chunk_size: int | None = option(
-        None, "bytes of a chunk, at least; none: half of chunk_size", OrNone(Whole(1, LARGEST))
-    )
-    chunk_overlap: int = option(0, "bytes that a chunk repeats of the one before it, at most", Whole(0, LARGEST))
-    language: str = language_option()
+    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
+    min_chunk_size: Annotated[Size | None, Doc("bytes of a chunk, at least; none: half of chunk_size")] = None
+    chunk_overlap: Annotated[
+        int, Ge(0), Le(LARGEST), Doc("bytes that a chunk repeats of the one before it, at most")
+    ] = 0
+    language: LanguageName = "auto"
 
     @property
     def unused(self) -> frozenset[str]:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Ruler, Sized, counter
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.syntax import Parsed, segments
@@ -28,6 +29,7 @@ _CLASS_BODIES = frozenset({"block", "class_body", "declaration_list"})
 _BODIES = frozenset({"block", "statement_block"})
 
 
+@CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class ContinueChunker(Sized):
     """Files and definitions below `max_nws`; a larger one collapsed, and then what is in it.
@@ -37,7 +39,7 @@ class ContinueChunker(Sized):
     """
 
     name: ClassVar[str] = "continue"
-    language: str = language_option()
+    language: LanguageName = "auto"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """Return the chunks in the order of their start, outer ones first.

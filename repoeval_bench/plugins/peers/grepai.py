@@ -10,23 +10,27 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Le
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.chunkers._tokens import LARGEST, Size
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
+@CHUNKERS.register(parallel=True, scaled={"chunk_size": ("chunk_overlap",)})
 @dataclass(frozen=True, slots=True)
 class GrepaiChunker(Cutter):
     """Up to `chunk_size` bytes, ended at the last line end; the next chunk starts `chunk_overlap` before that end."""
 
     name: ClassVar[str] = "grepai"
-    chunk_size: int = option(2048, "bytes of a chunk, whitespace included", Whole(1, LARGEST))
-    chunk_overlap: int = option(200, "bytes that a chunk repeats of the one before it", Whole(0, LARGEST))
+    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2048
+    chunk_overlap: Annotated[int, Ge(0), Le(LARGEST), Doc("bytes that a chunk repeats of the one before it")] = 200
 
     def check(self) -> None:
         """Refuse an overlap that leaves nothing new."""

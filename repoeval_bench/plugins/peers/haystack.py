@@ -18,13 +18,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
-from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.chunkers._tokens import Size
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 
@@ -32,13 +33,16 @@ _OVERLAP = 5
 """Lines that a piece of an oversized function repeats, Haystack's default."""
 
 
+@CHUNKERS.register(
+    requires=("haystack",), sizes=("max_effective_lines",), scaled={"max_effective_lines": ("min_effective_lines",)}
+)
 @dataclass(frozen=True, slots=True)
 class HaystackChunker(Peer):
     """Haystack's PythonCodeSplitter (extra `haystack`), its telemetry switched off; its own sizes are 20 to 100."""
 
     name: ClassVar[str] = "haystack"
-    max_effective_lines: int = option(45, "lines of 45 characters that a chunk comes near to", Whole(1, LARGEST))
-    min_effective_lines: int = option(9, "lines of 45 characters below which a chunk goes on", Whole(1, LARGEST))
+    max_effective_lines: Annotated[Size, Doc("lines of 45 characters that a chunk comes near to")] = 45
+    min_effective_lines: Annotated[Size, Doc("lines of 45 characters below which a chunk goes on")] = 9
 
     def check(self) -> None:
         """Refuse sizes that contradict each other."""

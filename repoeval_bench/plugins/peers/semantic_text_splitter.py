@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import language_option, resolve_language
+from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, counter
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, SpecError
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.options import OneOf, option
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import bare_grammar
 
@@ -29,15 +30,16 @@ _MOST_LEVELS = 1000
 _BRACKET = re.compile(r"[\[\](){}]")
 
 
+@CHUNKERS.register(requires=("semantic_text_splitter",))
 @dataclass(frozen=True, slots=True)
 class SemanticTextSplitterChunker(Peer, Sized):
     """text-splitter's CodeSplitter or TextSplitter (extra `semantic-text-splitter`)."""
 
     name: ClassVar[str] = "semantic-text-splitter"
-    kind: str = option(
-        "code", "its CodeSplitter with the language's grammar, or its TextSplitter", OneOf(("code", "text"))
-    )
-    language: str = language_option()
+    kind: Annotated[
+        Literal["code", "text"], Doc("its CodeSplitter with the language's grammar, or its TextSplitter")
+    ] = "code"
+    language: LanguageName = "auto"
 
     def check(self) -> None:
         """Refuse a grammar for text too."""

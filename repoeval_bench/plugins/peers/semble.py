@@ -11,22 +11,24 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import LARGEST
-from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.chunkers._tokens import Size
+from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 
 
+@CHUNKERS.register(requires=("semble",))
 @dataclass(frozen=True, slots=True)
 class SembleChunker(Peer):
     """Semble's chunker (extra `semble`); its own size is 750."""
 
     name: ClassVar[str] = "semble"
-    chunk_size: int = option(2000, "bytes of a chunk, whitespace included", Whole(1, LARGEST))
-    language: str = option("auto", "the grammar; auto: by the file's name", Text())
+    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
+    language: Annotated[str, Doc("the grammar; auto: by the file's name")] = "auto"
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the character offsets that the package reports."""

@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._tokens import Sized, counter
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.source import SourceFile
 
 
+@CHUNKERS.register(requires=("semchunk",))
 @dataclass(frozen=True, slots=True)
 class SemchunkChunker(Peer, Sized):
     """semchunk (extra `semchunk`) without its AI chunking, which asks a server."""

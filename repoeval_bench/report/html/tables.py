@@ -208,7 +208,7 @@ def _origin(run: RunView) -> dict[str, str]:
     metrics, manifest = run.metrics, run.manifest
     config, code = manifest.config, manifest.code
     identity = config.embedder_identity if config else {}
-    choices = config.protocol.as_json() if config else {}
+    choices = config.choices.as_json() if config else {}
     counts = metrics.counts.as_json()
     return {
         "run": run.run_id,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def css() -> str:
 def _series(run: RunView) -> int | None:
     """The colour that a run's chunker has as its own."""
     try:
-        row = known_or_none("chunker", Spec.parse(run.metrics.chunker).name)
+        row = CHUNKERS.known_or_none(Spec.parse(run.metrics.chunker).name)
     except SpecError:
         return None
-    return None if row is None else row.series
+    return None if row is None else row.colour

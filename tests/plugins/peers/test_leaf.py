@@ -2,25 +2,24 @@
 
 import pytest
 
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.registry import find, is_outside, known, plug_ins, rows
 
 NAMES = {"astchunk", "ck", "cocoindex", "continue", "grepai", "semantic-text-splitter", "semchunk"}
 
 
 def test_its_chunkers_are_in_the_list_once():
-    names = [row.name for row in rows("chunker")]
+    names = [row.name for row in CHUNKERS]
     assert set(names) >= NAMES
     assert len(names) == len(set(names))
-    assert not NAMES & {row.name for row in plug_ins("chunker")}
+    assert not NAMES & {row.name for row in CHUNKERS.plug_ins()}
 
 
 def test_they_are_not_code_from_outside():
-    assert not any(is_outside("chunker", name) or known("chunker", name).origin for name in NAMES)
+    assert not any(CHUNKERS.is_outside(name) or CHUNKERS.known(name).origin for name in NAMES)
     assert make_chunker("ck:header=path").spec.endswith("header=path")
     with pytest.raises(SpecError, match="did you mean 'grepai'"):
-        find("chunker", "grepia")
+        CHUNKERS.find("grepia")
 
 
 def test_a_rule_that_was_removed_is_refused_with_what_replaces_it():

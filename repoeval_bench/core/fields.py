@@ -1,0 +1,187 @@
+"""Options: annotated parameters of the class or function that makes a part, and fields of a request.
+
+    max_nws: Annotated[int, Ge(1), Doc("non-whitespace characters of a chunk, at most")] = 1500
+
+pydantic reads and checks a value by its annotation; help and lists print its `Doc`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import nearest
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+_NOUNS: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """The meaning of an option, as help and lists print it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Another option, and the value that it must have for this one to have an effect."""
+
+    option: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.option}={self.value}"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a part, as in `bm25:k1=0.9`; its default is None or empty if it does nothing unless given."""
+
+    name: str
+    type: Any
+    default: Any = None
+    required: bool = False
+
+    def __str__(self) -> str:
+        return self.name if self.default in (None, "") else f"{self.name}={self.default}"
+
+    def marker(self, kind: type[Any]) -> Any:
+        """Return what is written about it in its annotation by an object of this class, or None."""
+        return next((marker for marker in getattr(self.type, "__metadata__", ()) if isinstance(marker, kind)), None)
+
+    @property
+    def meaning(self) -> str:
+        """Its text for help and lists."""
+        doc = self.marker(Doc)
+        return doc.text if doc else ""
+
+    @property
+    def only(self) -> Only | None:
+        """The other option that must be given for it to have an effect."""
+        marker: Only | None = self.marker(Only)
+        return marker
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The possible values, where these are a few words."""
+        return next((get_args(kind) for kind in self._kinds if get_origin(kind) is Literal), ())
+
+    @property
+    def expected(self) -> str:
+        """The possible values, as the end of the sentence `k1 is …`."""
+        kind = next(kind for kind in self._kinds if kind is not type(None))
+        *others, last = self.words or [""]
+        if last:
+            return f"{', '.join(others)} or {last}" if others else last
+        limits = {
+            type(mark): mark for mark in (*getattr(self.type, "__metadata__", ()), *getattr(kind, "__metadata__", ()))
+        }
+        low, above = limits.get(Ge), limits.get(Gt)
+        high, below = limits.get(Le), limits.get(Lt)
+        text = _NOUNS.get(getattr(kind, "__origin__", kind), "a text")
+        text += f" from {low.ge}" if low else f" {'between' if below else '>'} {above.gt}" if above else ""
+        text += f" to {high.le:,}" if high else f" and {below.lt}" if below else ""
+        return text + (", or none" if type(None) in self._kinds else "")
+
+    @cached_property
+    def _kinds(self) -> tuple[Any, ...]:
+        """The type without its annotations; of `X | None`, both."""
+        plain = get_args(self.type)[0] if get_origin(self.type) is Annotated else self.type
+        return get_args(plain) if type(None) in get_args(plain) else (plain,)
+
+    @cached_property
+    def _reader(self) -> TypeAdapter[Any]:
+        from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter
+
+        try:
+            return TypeAdapter(self.type, config=ConfigDict(allow_inf_nan=False))
+        except PydanticSchemaGenerationError:  # a class of a plug-in, which makes of the text what it likes
+            return TypeAdapter(str)
+
+    def read(self, owner: str, value: Any) -> Any:
+        """Return the value of a text or of anything else, checked; a SpecError about `owner` if it is not possible."""
+        from pydantic import ValidationError  # measures are scored without it
+
+        if isinstance(value, str) and value.lower() == "none" and type(None) in self._kinds:
+            return None
+        try:
+            return self._reader.validate_python(value)
+        except ValidationError as error:
+            details: dict[str, Any] = dict(error.errors(include_url=False)[0])
+        if details["type"] == "value_error":  # a sentence of the option's own
+            raise SpecError(f"{owner}: {details['msg'].removeprefix('Value error, ')}")
+        sentence = f"{self.name} is {self.expected}"
+        if self.words:
+            raise SpecError(f"{owner}: {nearest(self.name, str(value), self.words, sentence)}")
+        raise SpecError(f"{owner}: {self.name}={value} is not possible; {sentence}")
+
+
+def read_options(owner: str, given: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
+    """Every option with its value, given or default, in the order of `options`; those without a value are left out.
+
+    A SpecError about `owner` says which option does not exist, is missing, has no effect beside the others, or has an
+    impossible value. It does not repeat the value of an unknown option, which could be a key.
+    """
+    for key in given:
+        if not options:
+            raise SpecError(f"{owner} takes no options; leave {key} out")
+        if key not in options:
+            raise SpecError(f"{owner}: {nearest('option', key, options)}")
+    values: dict[str, Any] = {}
+    for key, option in options.items():
+        applies = option.only is None or values.get(option.only.option) == option.only.value
+        if key in given:
+            if not applies:
+                raise SpecError(f"{owner}: {key} belongs to {option.only}; leave it out")
+            values[key] = option.read(owner, given[key])
+        elif option.required:
+            raise SpecError(f"{owner} needs {key}; add {key}=VALUE")
+        elif applies and option.default not in (None, ""):
+            values[key] = option.default
+    return values
+
+
+@cache
+def options_of(part: Any, gives: frozenset[str] = frozenset()) -> Mapping[str, Option]:
+    """Return the options of a class or function: its parameters that can be given by name, except those in `gives`.
+
+    A parameter without an annotation is read as its default is, or as a text.
+    """
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    options = {}
+    for name, parameter in inspect.signature(part).parameters.items():
+        if parameter.kind not in named or name in gives:
+            continue
+        required = parameter.default is parameter.empty
+        default = None if required else parameter.default
+        kind = _evaluated(part, name, parameter.annotation)
+        if kind is parameter.empty:
+            kind = str if default is None else type(default)
+        options[name] = Option(name, kind, default, required)
+    return options
+
+
+def _evaluated(part: Any, name: str, annotation: Any) -> Any:
+    """Return an annotation as an object; nothing for one that only a type checker can read."""
+    if not isinstance(annotation, str):
+        return annotation
+    # A field is annotated in the module of the class that declares it.
+    owner = next((cls for cls in getattr(part, "__mro__", ()) if name in vars(cls).get("__annotations__", ())), part)
+    module = sys.modules.get(owner.__module__)
+    stated = SimpleNamespace(__annotations__={name: annotation})
+    try:
+        return get_type_hints(stated, vars(module) if module else {}, include_extras=True)[name]
+    except (NameError, AttributeError, TypeError, SyntaxError):
+        return inspect.Parameter.empty
