@@ -1,6 +1,8 @@
 """Write the current output of the README's commands into the blocks that follow them, without its last part.
 
-python scripts/refresh_readme.py --source ../shared/repoeval
+python scripts/refresh_readme.py --source ../shared/repoeval --checkout poetry
+
+`--checkout` is a clone of python-poetry/poetry at the commit that the README names; its folder is called `poetry`.
 """
 
 import argparse
@@ -11,10 +13,11 @@ import tempfile
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[1] / "README.md"
-RECOMMEND = ("recommend", "pypi:requests==2.32.3", "--retriever", "bm25")
+CURRENT = "langchain:chunk_size=4000,chunk_overlap=200"
+RECOMMEND = ("--for", "search", "--retriever", "bm25", "--current", CURRENT)
 COMPARE = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
 BLOCKS = {
-    "pypi:requests==2.32.3 --retriever bm25": (RECOMMEND, "\n\npack-"),
+    f"repoeval-bench recommend poetry {' '.join(RECOMMEND)}": (RECOMMEND, "\n\nrepoeval-bench: the choice"),
     'make compare CHUNKER="fixed ast chonkie"': (COMPARE, "\n\nstored in "),
 }
 """Command of the README -> (its arguments, the beginning of the part that is left out)."""
@@ -24,15 +27,18 @@ def main() -> None:
     """Run the commands, with cached vectors, and rewrite the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the full data is")
-    source = parser.parse_args().source
+    parser.add_argument("--checkout", type=Path, required=True, help="a clone of poetry at the README's commit")
+    options = parser.parse_args()
     readme = README.read_text(encoding="utf-8")
     for typed, (command, rest) in BLOCKS.items():
         block = re.compile(rf"(`{re.escape(typed)}`.*?^```\n).*?(^```$)", flags=re.MULTILINE | re.DOTALL)
         if not block.search(readme):
             sys.exit(f"error: {README} has no block below `{typed}`")
-        data = ("--source", source) if command is COMPARE else ()
+        words = ("recommend", str(options.checkout), *command)
+        if command is COMPARE:
+            words = (*command, "--source", options.source)
         with tempfile.TemporaryDirectory() as out:
-            answer, _, _ = printed(*command, *data, "--out", out).rpartition(rest)
+            answer, _, _ = printed(*words, "--out", out).rpartition(rest)
         readme = block.sub(lambda match, answer=answer: f"{match[1]}{answer}\n{match[2]}", readme, count=1)
     README.write_text(readme, encoding="utf-8")
 

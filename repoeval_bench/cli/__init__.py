@@ -45,7 +45,7 @@ COMMANDS = {
     "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
     "verify": (
         "repoeval_bench.cli.verify:verify_command",
-        "Compute a run's numbers again, and compare them with the stored ones.",
+        "Run a stored request again, and compare with what is stored.",
     ),
     "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),

@@ -87,15 +87,6 @@ def test_every_figure_is_what_the_commands_print(real_source, tmp_path):
     check_printed(shown, bench_process(*command, *options, home=tmp_path / "home", timeout=1500))
 
 
-@pytest.mark.network
-@pytest.mark.slow
-def test_the_answer_about_a_package_is_what_the_command_prints(tmp_path):
-    """The package is pinned, so its code, tasks and scores are the same everywhere."""
-    (shown,) = [block for block in blocks() if block.startswith("Use ast with")]
-    command = ("recommend", "pypi:requests==2.32.3", "--retriever", "bm25", "--out", tmp_path / "results")
-    check_printed(shown, bench_process(*command, home=tmp_path / "home", timeout=600))
-
-
 def check_printed(shown, done):
     """Each line of a block is among those of a command that has ended."""
     assert done.code == 0, done.err
