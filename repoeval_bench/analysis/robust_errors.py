@@ -27,11 +27,6 @@ class RobustError:
 
 def robust_error(sample: Sample) -> RobustError:
     """The CR2 standard error of each column's mean over groups."""
-    blocks = [_robust_error(block) for block in sample.blocks()]
-    return RobustError(np.concatenate([block.error for block in blocks]), blocks[0].df)
-
-
-def _robust_error(sample: Sample) -> RobustError:
     variance = np.zeros(sample.sums.shape[1])
     traces = squares = 0.0
     for sums, counts in sample.members():

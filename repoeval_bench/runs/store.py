@@ -19,7 +19,6 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs import records
 from repoeval_bench.runs.config import id_of
-from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import QueryRow, TimeRow
 from repoeval_bench.runs.results import results_at
@@ -237,7 +236,7 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
 
 
 def _log_lines(outcome: RunOutcome) -> Iterator[str]:
-    """Yield the lines of the run log (`log.StoredRow`), after a check of those fields that can violate the schema."""
+    """Yield the lines of the run log (`log.StoredRow`)."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
     chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.corpus}
@@ -261,7 +260,6 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
             "k_raw": k_raw,
         }
         new = [_logged(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in numbers]
-        check_row({**first, "topk": [{"rank": 1, **record, "score": 0.0} for record in new], **last})
         numbers.update((record["chunk_id"], number) for number, record in enumerate(new, start=len(numbers)))
         columns = {
             "new_chunks": new,
