@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.robust_errors import robust_covariance, robust_error
+from repoeval_bench.analysis.robust_errors import robust_covariance
 from repoeval_bench.analysis.shrinkage import (
     CLOSE,
     Prior,
@@ -65,11 +65,6 @@ def test_the_formula_by_hand():
     assert result.weight == pytest.approx([weight] * 2)
     assert result.score[0] == pytest.approx(-0.01 + weight * 0.16)
     assert result.covariance[0] == pytest.approx([weight * s2 / 2, -weight * s2 / 2])
-
-
-def test_the_diagonal_of_the_covariance_is_the_robust_error():
-    sample = Sample.macro(scores(40, 3), [i // 3 for i in range(40)], ["a"] * 18 + ["b"] * 22)
-    assert np.sqrt(np.diag(robust_covariance(sample))) == pytest.approx(robust_error(sample).error)
 
 
 @given(problems())
