@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
@@ -24,7 +23,6 @@ from repoeval_bench.metrics.condensed import COVERAGE
 from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
@@ -76,25 +74,25 @@ def compare(
         measures=every,
         names=run_names(distinct),
         means={over: [run.metrics.over(over)[measure] for measure in every for run in distinct] for over in MEANS},
+        headline=distinct[0].metrics.headline,
+        primary=primary,
+        margin=equivalence,
+        seed=seed,
     )
-    question = _Question(headline=distinct[0].metrics.headline, primary=primary, margin=equivalence, seed=seed)
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
-    flipped = _flipped(table, columns, question)
-    tests = _tests(flipped[question.headline], columns, primary)
+    flips = _flipped(table, columns)
+    tests = _tests(table, columns, flips[table.headline])
     shown = [i for i, column in enumerate(columns) if column.measure in named]
-    return Comparisons(
-        _comparisons(
-            table,
-            [columns[i] for i in shown],
-            {over: [result[i] for i in shown] for over, result in flipped.items()},
-            [tests[i] for i in shown],
-            question,
-        )
+    return _comparisons(
+        table,
+        [columns[i] for i in shown],
+        {over: [of_mean[i] for i in shown] for over, of_mean in flips.items()},
+        [tests[i] for i in shown],
     )
 
 
 def leads(
-    table: FloatArray,
+    values: FloatArray,
     scores: QueryScores,
     names: Sequence[str],
     best: int,
@@ -106,29 +104,36 @@ def leads(
 ) -> Comparisons:
     """Compare the `best` column with each other one only, but adjust p over all pairs.
 
-    `table` is float64 (n_queries, n_runs) of the primary measure; its rows are the queries of `scores`. `means` are the
-    columns' means, as stored. The numbers are those of `compare` for the same pairs.
+    `values` is float64 (n_queries, n_runs) of the primary measure; its rows are the queries of `scores`. `means` are
+    the columns' means, as stored. The numbers are those of `compare` for the same pairs.
     """
-    if means is None:
-        both = Sample.both(table, scores.clusters, scores.repos)
-        means = {over_mean: sample.mean().tolist() for over_mean, sample in both.items()}
-    of_runs = _Table(scores=scores, columns=table, measures=[measure], names=names, means=means)
-    question = _Question(headline=over, primary=measure, margin=None, seed=seed)
-    every = [_Column(measure, a, b) for a, b in combinations(range(table.shape[1]), 2)]
-    all_tests = _tests(_flip(of_runs, every, over, question, intervals=False), every, measure)
+    table = _Table(
+        scores=scores,
+        columns=values,
+        measures=[measure],
+        names=names,
+        means=means or {mean: Sample.of(values, scores.clusters, scores.repos, mean).mean().tolist() for mean in MEANS},
+        headline=over,
+        primary=measure,
+        margin=None,
+        seed=seed,
+    )
+    every = [_Column(measure, a, b) for a, b in combinations(range(len(names)), 2)]
+    all_tests = _tests(table, every, _flip(table, every, over, intervals=False))
     test_of = {
         frozenset((column.baseline, column.treatment)): test for column, test in zip(every, all_tests, strict=True)
     }
-    columns = [_Column(measure, best, other) for other in range(table.shape[1]) if other != best]
+    columns = [_Column(measure, best, other) for other in range(len(names)) if other != best]
     tests = [test_of[frozenset((column.baseline, column.treatment))] for column in columns]
-    return Comparisons(_comparisons(of_runs, columns, _flipped(of_runs, columns, question), tests, question))
+    return _comparisons(table, columns, _flipped(table, columns), tests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Table:
     """Scores of runs as columns, float64 (n_queries, n_measures x n_runs), those of one measure side by side.
 
-    `names` are the runs', `means` the stored means of all columns.
+    `names` are the runs', `means` the stored means of all columns. `headline` and `primary` are the mean and the
+    measure that decide, `margin` is that of equality, `seed` that of every draw.
     """
 
     scores: QueryScores
@@ -136,9 +141,24 @@ class _Table:
     measures: Sequence[str]
     names: Sequence[str]
     means: Mapping[Headline, Sequence[float]]
+    headline: Headline
+    primary: str
+    margin: float | None
+    seed: int
 
-    def position(self, measure: str, run: int) -> int:
-        return self.measures.index(measure) * len(self.names) + run
+    def positions(self, column: _Column) -> tuple[int, int]:
+        """Return the positions of a difference's baseline and treatment among the columns."""
+        first = self.measures.index(column.measure) * len(self.names)
+        return first + column.baseline, first + column.treatment
+
+    def difference(self, column: _Column) -> FloatArray:
+        """Return the difference of each query, float64 (n_queries,)."""
+        baseline, treatment = self.positions(column)
+        return np.asarray(self.columns[:, treatment] - self.columns[:, baseline])
+
+    def rng(self) -> np.random.Generator:
+        """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
+        return np.random.default_rng(self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,81 +170,58 @@ class _Column:
     treatment: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """The mean and the measure that decide, the margin of equality, and the seed of every draw."""
+_Flip = tuple[MeanDifference, AdjustedP]
+"""A difference of means, and its strict p with what it may be."""
 
-    headline: Headline
-    primary: str
-    margin: float | None
-    seed: int
-
-    def rng(self) -> np.random.Generator:
-        """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
-        return np.random.default_rng(self.seed)
+_Test = tuple[AdjustedP | None, int]
+"""The adjusted p of a difference, None where it is not tested, and the size of its family."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """The adjusted p of a difference, None where it is not tested, and the size of its family."""
-
-    p: AdjustedP | None
-    family: int
-
-
-def _pairs(table: _Table, columns: Sequence[_Column]) -> NDArray[np.int64]:
-    """Return the positions of each difference's columns, int64 (n_columns, 2)."""
-    ends = [[table.position(column.measure, run) for run in (column.baseline, column.treatment)] for column in columns]
-    return np.array(ends, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Flip:
-    """A difference of means and the result of its sign flips."""
-
-    difference: float
-    p: float
-    error: float
-    ci: Interval
-    strict: AdjustedP
-
-
-def _flip(
-    table: _Table, columns: Sequence[_Column], over: Headline, question: _Question, *, intervals: bool = True
-) -> list[_Flip]:
+def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, intervals: bool = True) -> list[_Flip]:
     """Flip the signs of each difference of the mean over queries, or over repositories."""
     scores = table.scores
     sample = Sample.of(table.columns, scores.clusters, scores.repos, over)
-    pairs = _pairs(table, columns)
-    flipped = flip_signs(*sample.parts(), question.rng(), pairs=pairs, intervals=intervals)
+    pairs = np.array([table.positions(column) for column in columns], dtype=np.int64).reshape(-1, 2)
+    flipped = flip_signs(*sample.parts(), table.rng(), pairs=pairs, intervals=intervals)
     means = sample.mean()[pairs]
-    rows = zip(means[:, 1] - means[:, 0], flipped.p, flipped.error, bounded(flipped, sample.n_clusters), strict=True)
-    strict = zip(flipped.p_strict, flipped.least, flipped.most, strict=True)
+    differences = (means[:, 1] - means[:, 0]).tolist()
+    p_values = zip(flipped.p.tolist(), flipped.error.tolist(), bounded(flipped, sample.n_clusters), strict=True)
+    strict = zip(flipped.p_strict.tolist(), flipped.least.tolist(), flipped.most.tolist(), strict=True)
     return [
-        _Flip(difference=float(difference), p=float(p), error=float(error), ci=ci, strict=AdjustedP(*map(float, ends)))
-        for (difference, p, error, ci), ends in zip(rows, strict, strict=True)
+        (
+            MeanDifference(
+                baseline=table.means[over][baseline],
+                treatment=table.means[over][treatment],
+                difference=difference,
+                ci=ci,
+                p=p,
+                p_error=error,
+                p_strict=ends[0],
+            ),
+            AdjustedP(*ends),
+        )
+        for (baseline, treatment), difference, (p, error, ci), ends in zip(
+            pairs.tolist(), differences, p_values, strict, strict=True
+        )
     ]
 
 
-def _flipped(table: _Table, columns: Sequence[_Column], question: _Question) -> dict[Headline, list[_Flip]]:
+def _flipped(table: _Table, columns: Sequence[_Column]) -> dict[Headline, list[_Flip]]:
     """Flip signs for both means; with one repository both are the same."""
     means = MEANS if len(set(table.scores.repos)) > 1 else MEANS[:1]
-    flips = {
-        over: _flip(table, columns, over, question)
-        for over in progress(means, desc="flip signs of files", unit="means")
-    }
+    flips = {over: _flip(table, columns, over) for over in progress(means, desc="flip signs of files", unit="means")}
     return {over: flips.get(over, flips[MEANS[0]]) for over in MEANS}
 
 
-def _tests(flips: Sequence[_Flip], columns: Sequence[_Column], primary: str) -> list[_Test]:
+def _tests(table: _Table, columns: Sequence[_Column], flips: Sequence[_Flip]) -> list[_Test]:
     """Adjust the strict p by Holm: those of the primary measure, and those of all others."""
-    tests = [_Test(None, 0)] * len(columns)
+    tests: list[_Test] = [(None, 0)] * len(columns)
     tested = [i for i, column in enumerate(columns) if is_tested(column.measure)]
     for first in (True, False):
-        family = [i for i in tested if (columns[i].measure == primary) is first]
-        adjusted = (holm([getattr(flips[i].strict, end) for i in family]) for end in ("p", "least", "most"))
+        family = [i for i in tested if (columns[i].measure == table.primary) is first]
+        adjusted = (holm([getattr(flips[i][1], end) for i in family]) for end in ("p", "least", "most"))
         for i, *ends in zip(family, *adjusted, strict=True):
-            tests[i] = _Test(AdjustedP(*ends), len(family))
+            tests[i] = AdjustedP(*ends), len(family)
     return tests
 
 
@@ -234,29 +231,24 @@ def is_tested(measure: str) -> bool:
 
 
 def _comparisons(
-    table: _Table,
-    columns: Sequence[_Column],
-    flips: Mapping[Headline, Sequence[_Flip]],
-    tests: Sequence[_Test],
-    question: _Question,
-) -> list[Comparison]:
+    table: _Table, columns: Sequence[_Column], flips: Mapping[Headline, Sequence[_Flip]], tests: Sequence[_Test]
+) -> Comparisons:
     """Return the record of each difference, from its flips and its test."""
-    scores, headline = table.scores, question.headline
-    by_cluster = Sample.both(table.columns[:, :1], scores.clusters, scores.repos)
+    scores, headline = table.scores, table.headline
+    by_cluster = {over: Sample.of(table.columns[:, :1], scores.clusters, scores.repos, over) for over in MEANS}
     n_clusters, effective = by_cluster["micro"].n_clusters, effective_clusters(by_cluster[headline])
-    of_primary = [i for i, column in enumerate(columns) if column.measure == question.primary]
-    factors = [_factor(flips[headline][i], tests[i]) for i in of_primary]
-    differences = [_difference(table, columns[i]) for i in of_primary]
-    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, question.rng)
+    of_primary = [i for i, column in enumerate(columns) if column.measure == table.primary]
+    factors = [_factor(flips[headline][i][1], tests[i][0]) for i in of_primary]
+    differences = [table.difference(columns[i]) for i in of_primary]
+    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, table.rng)
     influence_of = dict(zip(of_primary, without, strict=True))
-    comparisons = []
+    comparisons = Comparisons()
     for i, column in enumerate(columns):
-        means = {over: _mean_difference(table, column, over, flips[over][i]) for over in MEANS}
         by_file, by_repository = influence_of.get(i, (None, None))
-        difference, lower = _difference(table, column), lower_is_better(column.measure)
+        difference, lower = table.difference(column), lower_is_better(column.measure)
         wins, losses = (int(np.count_nonzero(side)) for side in (difference > 0, difference < 0))
-        p, margin, ends = tests[i].p, question.margin, means[headline].ci
-        inside = margin is not None and ends is not None and -margin < ends[0] and ends[1] < margin
+        (p, family), margin, mean = tests[i], table.margin, flips[headline][i][0]
+        inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
         # With very few clusters, even an interval of no width does not show that two runs are equal.
         enough = enough_for_equality(n_clusters, margin, ties=not difference.any())
         comparisons.append(
@@ -265,9 +257,9 @@ def _comparisons(
                 baseline=table.names[column.baseline],
                 treatment=table.names[column.treatment],
                 headline=headline,
-                primary=column.measure == question.primary,
-                micro=means["micro"],
-                macro=means["macro"],
+                primary=column.measure == table.primary,
+                micro=flips["micro"][i][0],
+                macro=flips["macro"][i][0],
                 p_adjusted=None if p is None else p.p,
                 effect_size=effect_size(difference),
                 wins=losses if lower else wins,
@@ -278,9 +270,9 @@ def _comparisons(
                 n_repositories=len(set(scores.repos)),
                 effective_clusters=effective,
                 clustered_by=scores.cluster_kind,
-                family=tests[i].family,
+                family=family,
                 verdict=judge(
-                    means[headline].difference,
+                    mean.difference,
                     p,
                     lower=lower,
                     within=margin if inside and enough else None,
@@ -295,30 +287,9 @@ def _comparisons(
     return comparisons
 
 
-def _difference(table: _Table, column: _Column) -> FloatArray:
-    """Return the difference of each query, float64 (n_queries,)."""
-    treatment, baseline = (table.position(column.measure, run) for run in (column.treatment, column.baseline))
-    return np.asarray(table.columns[:, treatment] - table.columns[:, baseline])
-
-
-def _mean_difference(table: _Table, column: _Column, over: Headline, flip: _Flip) -> MeanDifference:
-    baseline, treatment = (table.position(column.measure, run) for run in (column.baseline, column.treatment))
-    return MeanDifference(
-        baseline=table.means[over][baseline],
-        treatment=table.means[over][treatment],
-        difference=flip.difference,
-        ci=flip.ci,
-        p=flip.p,
-        p_error=flip.error,
-        p_strict=flip.strict.p,
-    )
-
-
-def _factor(flip: _Flip, test: _Test) -> float:
+def _factor(strict: AdjustedP, adjusted: AdjustedP | None) -> float:
     """Return the factor from a p to its adjusted p; 0 unless the adjusted p is significant."""
-    if test.p is None or test.p.outcome() is not Outcome.BETTER:
-        return 0.0
-    return test.p.p / flip.strict.p
+    return 0.0 if adjusted is None or adjusted.outcome() is not Outcome.BETTER else adjusted.p / strict.p
 
 
 def paired_differences(

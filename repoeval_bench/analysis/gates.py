@@ -5,9 +5,8 @@ A gate file is checked as a whole, so that all mistakes are reported at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -149,65 +148,37 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     """
     if baseline is not None:
         check_comparable([(baseline, run)])
-    results = check_gates(
-        config,
-        run.scores,
-        None if baseline is None else baseline.scores,
-        headline=run.metrics.headline,
-        latency=run.timings.by_step() if config.latency else {},
-    )
-    # The results of latencies come last, and may be more than their limits.
-    limits = zip_longest(results, config.gates)
-    return [
-        replace(result, warning="; ".join(_partial(result, limit, run, baseline)))
-        for result, limit in limits
-        if result is not None
-    ]
-
-
-def _partial(result: GateResult, limit: ScoreGate | None, run: RunView, baseline: RunView | None) -> Iterator[str]:
-    """Yield the result's warning, and what it says nothing about: queries without a time, or not in a log."""
-    if result.warning:
-        yield result.warning
-    n_queries = run.counts.queries
-    if limit is None:
-        if result.n_queries < n_queries:
-            yield f"only {result.n_queries} of {count(n_queries, 'query')} have a time"
-        return
-    for name, of_run in (("the run's", run), ("the baseline's", baseline if limit.max_drop is not None else None)):
-        if of_run is not None and (lost := of_run.counts.queries_not_in_log):
-            yield f"{lost} of {count(n_queries, 'query')} are not in {name} log and score 0"
-
-
-def check_gates(
-    config: GateConfig,
-    scores: QueryScores,
-    baseline: QueryScores | None,
-    *,
-    headline: Headline,
-    latency: Mapping[str, Sequence[float]],
-) -> list[GateResult]:
-    """Evaluate gates on bare scores; `headline` is the protocol's mean, `latency` is step -> milliseconds."""
     problems = Problems()
     results: list[GateResult] = []
-    scores, *others = together([scores] if baseline is None else [scores, baseline])
-    base = others[0] if others else None
+    scores, *others = together([run.scores] if baseline is None else [run.scores, baseline.scores])
+    latency = run.timings.by_step() if config.latency else {}
     for i, limit in enumerate(config.gates):
         with problems.about("gates", where=f"gates[{i}]"):
-            results.append(_score(limit, scores, base, limit.mean or headline))
+            lost = [_lost(run, "the run's"), _lost(baseline, "the baseline's") if limit.max_drop is not None else ""]
+            over = limit.mean or run.metrics.headline
+            results.append(_score(limit, scores, others[0] if others else None, over, lost))
     for i, slow in enumerate(config.latency):
         with problems.about("gates", where=f"latency[{i}]"):
-            results += _latency(slow, latency)
+            results += _latency(slow, latency, run.counts.queries)
     problems.check()
     return results
 
 
-def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: Headline) -> GateResult:
+def _lost(run: RunView | None, name: str) -> str:
+    """Return a warning where a log lacks queries, which then score 0."""
+    if run is None or not (lost := run.counts.queries_not_in_log):
+        return ""
+    return f"{lost} of {count(run.counts.queries, 'query')} are not in {name} log and score 0"
+
+
+def _score(
+    limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: Headline, lost: Sequence[str]
+) -> GateResult:
     values = _values(limit, run, baseline)
     segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
     part = run.take(segment.positions)
     turned = f"lower {limit.measure} is better, but this gate fails a run whose value is low"
-    warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else ""]))
+    warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else "", *lost]))
     (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
     if limit.max_drop is not None:
         rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop
@@ -255,7 +226,7 @@ def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) ->
     return run.values[limit.measure] - baseline.values[limit.measure]
 
 
-def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]]) -> list[GateResult]:
+def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]], n_queries: int) -> list[GateResult]:
     if not (times := latency.get(limit.step)):
         known = ", ".join(latency) or "no step"
         raise UsageError(f"the run has no times of {limit.step}; it has those of {known}")
@@ -275,6 +246,9 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]]) -> list
                 n_queries=len(times),
                 passed=value <= most,
                 reason=f"{value:.3f} ms is above {most:g} ms" if value > most else "",
+                warning=f"only {len(times)} of {count(n_queries, 'query')} have a time"
+                if len(times) < n_queries
+                else "",
             )
         )
     return results

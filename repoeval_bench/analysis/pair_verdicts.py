@@ -118,14 +118,9 @@ def judge(
 
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
-    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them."""
-    return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_suffice(n_clusters, margin))
-
-
-def ties_suffice(n_clusters: int, margin: float | None) -> bool:
-    """Return whether two runs that score the same in all of `n_clusters` are equal within the margin.
+    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them.
 
     Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that
     n clusters include none of these is (1 - margin)^n.
     """
-    return margin is not None and (1 - margin) ** n_clusters < ALPHA
+    return n_clusters >= FEWEST_CLUSTERS and (not ties or (margin is not None and (1 - margin) ** n_clusters < ALPHA))

@@ -14,9 +14,9 @@ from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from repoeval_bench.analysis.shrinkage import Prior
+from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
@@ -25,11 +25,7 @@ OTHER = "other"
 """The set for languages that no other set has: the mean of all sets."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ReferenceQuestion(_Record):
+class ReferenceQuestion(Record):
     """Means of the candidates, in their order, by one protocol and retriever, minus the mean over them.
 
     A mean is None where it was not measured. `retriever` is `bm25`, or `dense` by the bundled model. `tau` is the
@@ -42,7 +38,7 @@ class ReferenceQuestion(_Record):
     means: tuple[float | None, ...]
 
 
-class ReferenceSet(_Record):
+class ReferenceSet(Record):
     """The scores on one set of repositories, in these languages."""
 
     name: str
@@ -51,7 +47,7 @@ class ReferenceSet(_Record):
     questions: tuple[ReferenceQuestion, ...]
 
 
-class ShownBound(_Record):
+class ShownBound(Record):
     """The 95 % bound of the loss held on `held` of so many `packages` of a language, which are in no reference set."""
 
     language: str
@@ -61,7 +57,7 @@ class ShownBound(_Record):
     packages: int
 
 
-class ReferenceSets(_Record):
+class ReferenceSets(Record):
     """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
 
     `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row. `bounds` are the

@@ -27,25 +27,16 @@ class RobustError:
 
 def robust_error(sample: Sample) -> RobustError:
     """The CR2 standard error of each column's mean over groups."""
-    blocks = [_robust_error(block) for block in sample.blocks()]
-    return RobustError(np.concatenate([block.error for block in blocks]), blocks[0].df)
-
-
-def _robust_error(sample: Sample) -> RobustError:
-    variance = np.zeros(sample.sums.shape[1])
     traces = squares = 0.0
-    for sums, counts in sample.members():
-        n = counts.sum()
-        share = counts / n
+    for _, counts in sample.members():
         if len(counts) < 2:
-            return RobustError(np.full_like(variance, np.nan), 0.0)
-        residuals = sums - counts[:, None] * (sums.sum(axis=0) / n)
+            return RobustError(np.full(sample.sums.shape[1], np.nan), 0.0)
+        share = counts / counts.sum()
         raised = 1 / (1 - share)
-        variance += (residuals**2 * raised[:, None]).sum(axis=0) / n**2
-        traces += 1 / n
+        traces += 1 / counts.sum()
         both = (raised * share**2).sum() ** 2 - (raised**2 * share**4).sum()
-        squares += ((share**2).sum() + both) / n**2
-    return RobustError(np.sqrt(variance) / sample.n_groups, float(traces**2 / squares))
+        squares += ((share**2).sum() + both) / counts.sum() ** 2
+    return RobustError(np.sqrt(np.diag(robust_covariance(sample))), float(traces**2 / squares))
 
 
 def robust_covariance(sample: Sample) -> FloatArray:

@@ -88,7 +88,7 @@ class Posterior:
 class RankedCandidate:
     """A candidate's scores, minus their mean over the candidates, and its loss if it is chosen and not the best.
 
-    `deviation` is the standard deviation of its true score around `score`. `to_choice` is the 95 % interval of its true
+    `to_choice` is the 95 % interval of its true
     score less that of the choice. `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
     score less its own; the percentile is None where it was not shown to hold. `probability` is that of being the best.
     """
@@ -98,7 +98,6 @@ class RankedCandidate:
     own: float
     prior: float
     score: float
-    deviation: float
     to_choice: tuple[float, float]
     expected_loss: float
     loss_95: float | None
@@ -266,7 +265,6 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
             own=float(posterior.own[i]),
             prior=float(posterior.prior[i]),
             score=float(posterior.score[i]),
-            deviation=float(np.sqrt(max(0.0, posterior.covariance[i, i]))),
             to_choice=_quantiles(true[:, index] - choice),
             expected_loss=float(losses[:, index].mean()),
             loss_95=float(np.quantile(losses[:, index], 0.95)) if posterior.is_bounded else None,

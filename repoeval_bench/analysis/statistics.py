@@ -19,7 +19,6 @@ from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, Flipped, FloatAr
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.records import Headline
 
 
 LEVEL = 0.95
@@ -28,9 +27,6 @@ SEED = 20_240_601
 
 INTERVAL_FLIPS = 20_000
 """Flips of an interval beside which no test stands."""
-
-_BLOCK = 16
-"""Columns that are computed at once where all would take much memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,21 +60,6 @@ class Sample:
     def of(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str) -> Self:
         """The mean over queries (`micro`), or that over the groups' means (`macro`)."""
         return cls.micro(values, clusters) if over == "micro" else cls.macro(values, clusters, groups)
-
-    @classmethod
-    def both(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable]) -> dict[Headline, Self]:
-        """The mean over queries and that over the groups' means; sums are shared unless a cluster is in two groups."""
-        micro, group_of = cls.micro(values, clusters), dict(zip(clusters, groups, strict=True))
-        if any(group_of[cluster] != group for cluster, group in zip(clusters, groups, strict=True)):
-            return {"micro": micro, "macro": cls.macro(values, clusters, groups)}
-        position = {group: i for i, group in enumerate(dict.fromkeys(groups))}
-        of_cluster = np.array([position[group] for group in group_of.values()], dtype=np.int64)
-        return {"micro": micro, "macro": cls(micro.sums, micro.counts, of_cluster)}
-
-    def blocks(self) -> Iterator[Self]:
-        """Yield the same clusters with some columns at a time, for little memory; without columns, one empty block."""
-        for start in range(0, max(1, self.sums.shape[1]), _BLOCK):
-            yield type(self)(self.sums[:, start : start + _BLOCK], self.counts, self.groups)
 
     @property
     def n_clusters(self) -> int:

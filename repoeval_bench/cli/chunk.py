@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
 
 
-_MOST = 64 << 20
-"""The most bytes of a file that is shown; a device has no end."""
-
 _skip_option = click.option("--skip-errors", is_flag=True, help="Skip files that the chunker fails on, and count them.")
 
 
@@ -150,10 +147,8 @@ def _read(path: Path) -> dict[Path, SourceFile]:
         raise UsageError(f"{path} does not exist; name a file, a folder or an archive")
     if path.is_dir() or path.name.lower().endswith(ARCHIVES):
         return {path.resolve() / file.path: file for file in read_code(str(path)).files}
-    with os_errors_as(DatasetError, f"{path} cannot be read", "name another file"), path.open("rb") as stream:
-        raw = stream.read(_MOST + 1)
-    if len(raw) > _MOST:
-        raise DatasetError(f"{path} has more than {_MOST:,} bytes; name a smaller file")
+    with os_errors_as(DatasetError, f"{path} cannot be read", "name another file"):
+        raw = path.read_bytes()
     try:
         return {path.resolve(): SourceFile(path.resolve().parent.name or "root", path.name, decode(raw))}
     except UnicodeDecodeError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from repoeval_bench.report.table import Table
-
-
-_DEEPEST = 24
-"""Columns by which the further lines of a text are indented at most."""
 
 
 def print_table(table: Table) -> None:
@@ -47,17 +42,12 @@ def print_json(content: Any) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines of text such as `  key   meaning`; a terminal gets them folded, with the meaning below itself."""
+    """Print lines of text; a terminal gets them folded between words."""
     for line in visible("\n".join(lines)).splitlines():
-        if not sys.stdout.isatty():
+        if sys.stdout.isatty():
+            print_paragraph(line)
+        else:
             echo(line)
-            continue
-        key = re.match(r"\s*(?:\S+(?: \S+)*\s{2,})?", line)
-        indent = " " * min(key.end() if key else 0, _DEEPEST)
-        folded = textwrap.wrap(
-            line, _console().width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
-        echo("\n".join(folded))
 
 
 def print_paragraph(text: str, *, indent: str = "") -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, set_options
+from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -173,25 +171,17 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
 def _code_pack(output: Path, history: dict[str, Any], **fields: Any) -> Pack:
     from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 
-    _refuse_given(history, "belongs to --commits; add it")
+    refuse_unread(set(history), "without --commits", "or add --commits")
     return build_pack(BuildRequest(**fields), output)
 
 
 def _history_pack(output: Path, history: dict[str, Any], *, sources: tuple[str, ...], name: str, **code: Any) -> Pack:
     from repoeval_bench.own.history import CommitOptions, build_history_pack
 
-    _refuse_given(code, "makes tasks of code; leave it out with --commits")
+    refuse_unread(set(code), "with --commits, which makes no tasks of code")
     if len(sources) > 1:
         raise UsageError(f"--commits reads one history, and {len(sources)} sources are named; build a pack of each")
     return build_history_pack(sources[0], output, CommitOptions(**history), name)
-
-
-def _refuse_given(options: Iterable[str], why: str) -> None:
-    """Raise a UsageError for the first of these options that was given."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        if parameter.name in options and context.get_parameter_source(parameter.name) != ParameterSource.DEFAULT:
-            raise UsageError(f"{parameter.opts[0]} {why}")
 
 
 def _commits(content: PackFile) -> Table:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,9 +20,6 @@ from repoeval_bench.core.strict_yaml import Document, KeyPath, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.runs.problems import Problem, Problems, check_requests
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest, distinct
-
-MOST_RUNS = 10_000
-"""The most runs of a file; the lists multiply each other."""
 
 _SHIPPED = ("repoeval", "leaderboard", "leaderboard-dense", "sensitivity")
 _WAY_OUT = f"name a bench file, or one that ships: {', '.join(_SHIPPED[:-1])} or {_SHIPPED[-1]}"
@@ -117,9 +113,6 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
     file |= {_KEYS[name]: [value] for name, value in given.items() if name in _COMBINED}
     base = RunRequest.of(_fields(file) | dict(given))
-    number = prod(len(file.get(_KEYS[name]) or (None,)) for name in _COMBINED)
-    if number > MOST_RUNS:
-        raise UsageError(f"{path}: it describes {number:,} runs; at most {MOST_RUNS:,} can be compared")
     requests = list(_requests(file, base))
     collected = Problems()
     baseline: int | None = None

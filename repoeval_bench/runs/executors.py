@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from itertools import islice
 from multiprocessing import forkserver
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
@@ -33,9 +32,6 @@ LARGE = 16_000_000
 
 Fewer are cut in the second that the start takes, even if the server starts while the data is loaded.
 """
-
-AHEAD = 64
-"""Submitted jobs for each worker: enough to keep all busy behind a long one, few enough to keep in memory."""
 
 _PRELOADED = [
     "__main__",
@@ -116,12 +112,10 @@ class ProcessPool:
         if min(len(jobs), self.workers) < 2:
             yield from InProcess().map(jobs)
             return
-        coming = iter(jobs)
         try:
-            futures = deque(map(self._submit, islice(coming, AHEAD * self.workers)))
+            futures = deque(map(self._submit, jobs))
             while futures:
                 yield futures.popleft().result()
-                futures.extend(map(self._submit, islice(coming, 1)))
         except BrokenProcessPool as error:
             raise BenchError(
                 "a worker process was killed, as where memory runs out; give it more memory, and run the same command "

@@ -14,7 +14,6 @@ from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.run import Fact
-from repoeval_bench.core.visible import one_line
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.query_scores import QueryScores
@@ -37,8 +36,8 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
 
     A CSV has a header with `query_id`, a JSONL file an object with it in each line. In a CSV, numbers and
     true/false/yes/no are read as such. A UsageError names file:line of a broken row, a number that is not finite, or a
-    query that appears twice. A fact whose name is missing, repeated or has a control character is a UsageError too, and
-    so is a file with none of the queries.
+    query that appears twice. A column that is named twice is a UsageError too, and so is a file with none of the
+    queries.
     """
     indexes = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}
@@ -51,10 +50,6 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
             raise UsageError(f"{path}:{number}: query {query_id!r} appears twice; keep one row of it")
         seen.add(query_id)
         for name, value in row.items():
-            if not name.strip():
-                raise UsageError(f"{path}:{number}: a fact has no name; give it one, or leave it out")
-            if one_line(name) != name:
-                raise UsageError(f"{path}:{number}: the fact {name!r} has a control character; take it out of its name")
             if not isinstance(value, str | int | float | bool | None):
                 raise UsageError(f"{path}:{number}: {name} is {value!r}; give a word, a number, true, false or nothing")
             if isinstance(value, float) and not math.isfinite(value):

@@ -19,12 +19,11 @@ from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, 
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.materials import Materials
-from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versions
+from repoeval_bench.runs.provenance import code_digest, versions
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.records import CodeState
     from repoeval_bench.runs.request import DataRequest
     from repoeval_bench.runs.results import Results
 
@@ -39,7 +38,6 @@ class CodeStamp:
     text, which a commit may leave unchanged.
     """
 
-    state: CodeState
     versions: Mapping[str, str | None]
     digest: str
     node: str
@@ -48,31 +46,26 @@ class CodeStamp:
     @classmethod
     def here(cls) -> CodeStamp:
         """Return the code of this process, as it is on disk now."""
-        return cls(
-            state=code_state(), versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid()
-        )
+        return cls(versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid())
 
-    def take_over(self) -> None:
-        """Make this process store this code's state with its runs; a BenchError names any difference to its own."""
+    def check(self) -> None:
+        """Raise a BenchError that names each difference to the code of this process."""
         if (platform.node(), os.getpid()) == (self.node, self.process):
             return
         here = CodeStamp.here()
-        other = [
-            f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
-            for name in sorted(self.versions.keys() | here.versions.keys())
-            if here.versions.get(name) != self.versions.get(name)
-        ]
         if here.digest != self.digest and here.node == self.node:
             raise BenchError(
                 "the files of repoeval_bench changed after the command began, so this run would use other code; "
                 "run the same command again (stored runs are kept)"
             )
-        if here.digest != self.digest:
-            other.append(f"other code (commit {here.state} instead of {self.state})")
+        other = [
+            f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
+            for name in sorted(self.versions.keys() | here.versions.keys())
+            if here.versions.get(name) != self.versions.get(name)
+        ]
+        other += ["other code"] if here.digest != self.digest else []
         if other:
             raise BenchError(f"{here.node} has {', '.join(other)}; install the same there")
-        if here.state != self.state:
-            adopt(self.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +131,7 @@ class Job:
         run_id, error, skipped, texts = None, None, False, 0
         with collected() as notices:
             try:
-                self.shared.code.take_over()
+                self.shared.code.check()
                 materials = cached_materials(self.shared, placed)
                 before = materials.texts_embedded
                 with ending_with(materials.share):

@@ -1,7 +1,7 @@
 """The format of run logs, of runs made here and of other systems: each row is a query and what was retrieved for it.
 
-`LogRow` defines it, and `check_row` checks the rows that a run writes. A run made here stores `StoredRow`s, whose
-rankings are columns: the file names a chunk once, and then uses its number. `read_log` reads both.
+`LogRow` defines it. A run made here stores `StoredRow`s, whose rankings are columns: the file names a chunk once, and
+then uses its number. `read_log` reads both.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse, parse_loose
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.validation import Count, Line, Plain, mistakes
+from repoeval_bench.core.validation import Count, Line, Plain  # noqa: TC001 - pydantic reads them
 from repoeval_bench.runs.records import IndexCost, Record
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
@@ -230,16 +229,6 @@ def moment(text: str) -> Moment | None:
         return Moment(parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC), whole_day=False)
     except (ValueError, OverflowError):  # OverflowError: before the year 1 or after 9999 in UTC
         return None
-
-
-def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row unchanged; a ResultError names the query and everything that violates the schema."""
-    try:
-        LogRow.model_validate(row)
-    except ValidationError as error:
-        named = f"row of query {row.get('query_id')!r}"
-        raise ResultError(f"a log {named} violates the schema: {all_mistakes(mistakes(error), named)}") from error
-    return row
 
 
 def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
@@ -112,13 +111,8 @@ def find_run(name: str, results: Path | str = RESULTS) -> RunView:
             f"no run {name!r}: {shown_results(results)} has no runs yet; make one with repoeval-bench eval"
         )
     spec = full_spec(name)
-    exact = [run.run_id for run in stored_runs(results) if _chunker(run) == spec] if spec else []
-    exact = _plain(exact, results)
-    if len(exact) == 1:
-        return RunView.open(results / exact[0])
-    if exact:
-        raise UsageError(_several(name, exact, results))
     ways: list[Callable[[], list[str]]] = [
+        lambda: [run.run_id for run in stored_runs(results) if spec and _chunker(run) == spec],
         lambda: [run_id for run_id in known if run_id.startswith(name) or run_id.endswith(name)],
         lambda: [run.run_id for run in stored_runs(results) if is_chunker(name, _chunker(run))],
         lambda: [run_id for run_id in known if name in run_id],
@@ -143,27 +137,14 @@ def find_runs(names: Iterable[str], results: Path) -> list[RunView]:
     return of_each(lambda name: find_run(name, results), names)
 
 
-def check_finished(folder: Path) -> None:
-    """Raise a UsageError unless a folder is a finished run, which has a manifest."""
-    if not folder.exists():
-        raise UsageError(f"{folder} is not there; name a run's folder")
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; name a run's folder")
-    if not (folder / MANIFEST).is_file():
-        if run_ids := sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")):
-            raise UsageError(f"{folder} is a folder of runs; name the runs in it, such as {folder / run_ids[0]}")
-        raise UsageError(
-            f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
-        )
-
-
 def _check_folder(name: str, results: Path) -> None:
     """Raise a UsageError if a name is no chunker but a folder that does not exist, or has no run in it."""
+    is_chunker_name = name in (row.name for row in CHUNKERS)
+    is_path = "/" in name and ":" not in name
     for folder in (Path(name), results / name):
-        if name and folder.is_dir() and name not in (row.name for row in CHUNKERS):
-            check_finished(folder)
-    if "/" in name and ":" not in name:
-        check_finished(Path(name))
+        if name and ((folder.is_dir() and not is_chunker_name) or (is_path and folder == Path(name))):
+            lacks = f"has no {MANIFEST}, so it is not a finished run" if folder.exists() else "is not there"
+            raise UsageError(f"{folder} {lacks}; name a run's folder")
 
 
 def full_spec(name: str) -> str | None:
@@ -204,32 +185,10 @@ def _chunker(run: RunView) -> str:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return the message about a name that fits several runs, with a line for each run: its id, and what differs."""
+    """Return the message about a name that fits several runs; an id says what ran."""
     first = f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}; give more of the id:"
     more = [f"and {len(run_ids) - _SHOWN} more; see repoeval-bench runs"] if len(run_ids) > _SHOWN else []
-    run_ids = run_ids[:_SHOWN]
-    parts = [_parts(results / run_id) for run_id in run_ids]
-    keys = [key for key in dict.fromkeys(chain(*parts)) if len({of_run.get(key) for of_run in parts}) > 1]
-    lines = [
-        f"{run_id} ({', '.join(f'{key} {of_run[key]}' for key in keys if key in of_run)})" if keys else run_id
-        for run_id, of_run in zip(run_ids, parts, strict=True)
-    ]
-    return "\n  ".join([first, *lines, *more])
-
-
-def _parts(folder: Path) -> dict[str, str]:
-    """Return what a run was made of, by name, its chunker's options one by one; nothing of a broken run."""
-    try:
-        metrics = RunView.open(folder).metrics
-    except ResultError:
-        return {}
-    parts = {"data": metrics.dataset.label, "protocol": metrics.protocol, "k": str(metrics.k)}
-    parts |= {"embedder": metrics.embedder, "retriever": metrics.retriever}
-    try:
-        spec = Spec.parse(metrics.chunker)
-    except SpecError:  # an imported run's
-        return parts
-    return parts | {"chunker": spec.name, **spec.params}
+    return "\n  ".join([first, *run_ids[:_SHOWN], *more])
 
 
 def _is_completion(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from time import perf_counter
@@ -57,13 +57,13 @@ class Plan:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
-    """The chunks of a run: the chunker's own (`plain`), those of the protocol, and the seconds that it took."""
-
-    plain: Corpus
-    corpus: Corpus
-    seconds: float
+def texts_of(plans: Iterable[Mapping[Role, Sequence[str]]]) -> dict[Role, list[str]]:
+    """Role -> the texts of that role in all of these."""
+    texts: dict[Role, list[str]] = {"query": [], "document": []}
+    for plan in plans:
+        for role in texts:
+            texts[role] += plan[role]
+    return texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,18 +97,6 @@ def _remade(packed: bytes) -> Inputs:
     return Inputs(**pickle.loads(packed))  # noqa: S301 - it was made here
 
 
-def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...], chunker: str, cut: Cut) -> Plan:
-    """Return the plan of a run whose files are cut."""
-    return Plan(
-        benchmark=selected,
-        protocol=protocol,
-        chunker=chunker,
-        corpus=cut.corpus,
-        queries=queries,
-        seconds={"chunk": cut.seconds},
-    )
-
-
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     """Return the inputs that all chunkers share; `selected` is the result of `select`."""
     from repoeval_bench.dataset.task_facts import (
@@ -136,19 +124,20 @@ def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     )
 
 
-def cut_files(
+def make_plan(
     selected: Benchmark,
     protocol: Protocol,
+    queries: tuple[Query, ...],
     chunker: Chunker,
     *,
     skip_errors: bool = False,
     corpus: Corpus | None = None,
     tasks: Collection[Task] = (),
-) -> Cut:
-    """Cut the files of the selected tasks, unless a `corpus` has the chunker's own chunks of them.
+) -> tuple[Plan, Corpus]:
+    """Cut the files of the selected tasks, and return the plan, and the chunker's own chunks without the protocol's.
 
-    A protocol that blanks lines gives each task its own chunks. `tasks` are those of all runs of the chunker whose
-    protocols do, so that each is cut once.
+    A `corpus` may have these chunks already. A protocol that blanks lines gives each task its own chunks. `tasks` are
+    those of all runs of the chunker whose protocols do, so that each is cut once.
     """
     started = perf_counter()
     needed = [task.task_id for task in selected.tasks] if protocol.blanks else []
@@ -170,7 +159,15 @@ def cut_files(
         chunks = replace(chunks, skipped=(*plain.skipped, *failed.values()))
     if protocol.documents == "windows":
         chunks = merge_identical(chunks)
-    return Cut(plain=plain, corpus=chunks, seconds=perf_counter() - started)
+    plan = Plan(
+        benchmark=selected,
+        protocol=protocol,
+        chunker=chunker.spec,
+        corpus=chunks,
+        queries=queries,
+        seconds={"chunk": perf_counter() - started},
+    )
+    return plan, plain
 
 
 PER_FILE = 30

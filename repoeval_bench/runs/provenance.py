@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import subprocess
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -52,27 +52,12 @@ def versions() -> dict[str, str | None]:
     return installed
 
 
-class _Sender:
-    """The state of the code in the process that sent a job."""
-
-    state: CodeState | None = None
-
-
-def adopt(state: CodeState) -> None:
-    """Use the state of the process that sent a job from now on: the code is the same, though there is a new commit."""
-    _Sender.state = state
-
-
+@cache
 def code_state() -> CodeState:
     """Return the commit of this code and whether files differ from it; both None outside a git checkout.
 
     It is read once, as later changes on disk do not change the running code.
     """
-    return _Sender.state or _own_state()
-
-
-@cache
-def _own_state() -> CodeState:
     return state_of(Path(__file__).resolve().parents[2])
 
 
@@ -91,22 +76,12 @@ def state_of(folder: Path) -> CodeState:
 
 def code_digest(folder: Path | None = None) -> str:
     """SHA-256 over the paths and contents of the Python files of this package, or of `folder`, as they are now."""
-    root = str(folder or Path(__file__).resolve().parents[1])
-    files = []
-    for folder_path, _, names in os.walk(root, followlinks=True):  # in a checkout the chunkers are a link
-        for name in names:
-            # A hidden file is not a module; editors leave hidden broken links beside the files that they change.
-            if name.endswith(".py") and not name.startswith("."):
-                path = os.path.join(folder_path, name)  # noqa: PTH118 - called for every job, and a Path is slow
-                files.append((path, os.stat(path)))  # noqa: PTH116
-    return _digest(root, tuple(sorted((path, status.st_mtime_ns, status.st_size) for path, status in files)))
-
-
-@lru_cache(maxsize=1)
-def _digest(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
+    root = folder or Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
-    for name, *_ in files:
-        path = Path(name)
+    walked = os.walk(root, followlinks=True)  # in a checkout the chunkers are a link
+    # A hidden file is not a module; editors leave hidden broken links beside the files that they change.
+    names = (Path(parent, name) for parent, _, names in walked for name in names if not name.startswith("."))
+    for path in sorted(path for path in names if path.suffix == ".py"):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.numbers import EXACT
@@ -301,12 +301,6 @@ class Metrics(Record):
     ceilings: Means | None = None
     query_gold_overlap: Averages | None = None
 
-    @model_validator(mode="after")
-    def _sizes_are_known(self) -> Self:
-        if self.chunk_nws is None and not self.imported:
-            raise ValueError("chunk_nws is missing")
-        return self
-
     def over(self, mean: str) -> dict[str, float]:
         """Measure -> mean over queries or repositories."""
         return self.macro if mean == "macro" else self.micro
@@ -422,14 +416,6 @@ class TimeRow(Record):
     usage: dict[str, Count] = Field(default_factory=dict)
     query_id: str | None = None
     latency_ms: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _step_or_query(self) -> Self:
-        if (self.step is None) == (self.query_id is None):
-            raise ValueError("give a step with its seconds, or a query_id with its latency_ms")
-        if self.step is not None and self.seconds is None:
-            raise ValueError(f"the seconds of step {self.step!r} are missing")
-        return self
 
 
 class CompletionRow(Record):

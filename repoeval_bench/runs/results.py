@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 STORES = "repoeval_bench.stores"
 """The group of entry points with a function `url`: (URL of a store, folder of its cache) -> its `Results`."""
-
-_TIMES = 10
-"""The most attempts to publish a run while another process replaces the same one."""
 
 _SHOWN = 80
 """The most characters of a URL in the name of its folder, as names of files have a limit."""
@@ -112,26 +109,17 @@ def publish(folder: Path, out: Path) -> Path:
     """
     target = out / folder.name
     with writing_to(out):
-        for _ in range(_TIMES):
-            if _moved(folder, target) or ((target / MANIFEST).is_file() and not differing(folder, target)):
-                return target
+        if target.is_dir() and (not (target / MANIFEST).is_file() or differing(folder, target)):
             # Rename it first: a folder that is half deleted could be taken for a run.
             old = folder.parent / "replaced"
-            with suppress(FileNotFoundError):  # another process replaced it at the same moment
-                target.rename(old)
-                shutil.rmtree(old)
-    raise ResultError(f"{target} is replaced by another process all the time; run the same command again")
-
-
-def _moved(folder: Path, target: Path) -> bool:
-    """Rename the folder; False if the target exists."""
-    try:
-        folder.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
-        return False
-    return True
+            target.rename(old)
+            shutil.rmtree(old)
+        try:
+            folder.rename(target)
+        except OSError:  # the same run is there, perhaps since a moment ago
+            if not (target / MANIFEST).is_file():
+                raise
+    return target
 
 
 def writing_to(out: Path) -> AbstractContextManager[None]:

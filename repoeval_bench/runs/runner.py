@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import is_parallel
 from repoeval_bench.core.errors import (
-    LONGEST,
-    OR_SKIP,
     ChunkError,
     LanguageError,
     ResultError,
@@ -48,12 +46,12 @@ from repoeval_bench.runs.parts import (
     skipped_for_language,
     skipped_line,
 )
-from repoeval_bench.runs.planning import Inputs, Plan, cut_files, is_large, plan_of, select
+from repoeval_bench.runs.planning import Inputs, Plan, is_large, make_plan, select, texts_of
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.records import EMBED_STEP, RunConfig
-from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
 from repoeval_bench.runs.results import Results, results_at, staging
-from repoeval_bench.runs.stages import embed, execute, texts_of
+from repoeval_bench.runs.stages import embed, execute
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -80,8 +78,9 @@ class PlannedRun:
 
     def texts(self, planned: Plan) -> dict[Role, list[str]]:
         """Return the texts whose vectors it needs, by role."""
+        texts, ranked = planned.texts(), self.parts.retrievers[0].vectors
         measured = "vectors" in inputs_of(self.config.measures)
-        return texts_of([planned], ranked=self.parts.retrievers[0].vectors, measured=measured)
+        return {"query": texts["query"] if ranked else [], "document": texts["document"] if ranked or measured else []}
 
 
 if TYPE_CHECKING:
@@ -217,9 +216,10 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
     tasks = {task.task_id: task for task in blanked}.values()
     for run, inputs in work:
         try:
-            cut = cut_files(
+            plan, plain = make_plan(
                 inputs.benchmark,
                 inputs.protocol,
+                inputs.queries,
                 run.chunker,
                 skip_errors=run.config.skip_errors,
                 corpus=plain,
@@ -228,23 +228,18 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
         except ChunkError as error:
             yield without_traceback(error)
         else:
-            plain = cut.plain
-            yield plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.chunker.spec, cut)
-
-
-def _texts(planned: Sequence[tuple[PlannedRun, Plan]]) -> dict[Role, list[str]]:
-    """Return the texts whose vectors these runs need, by role."""
-    texts: dict[Role, list[str]] = {"query": [], "document": []}
-    for run, plan in planned:
-        for role, needed in run.texts(plan).items():
-            texts[role] += needed
-    return texts
+            yield plan
 
 
 def _embed(waiting: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[Plan]:
     """Embed each distinct text that has no vector once; return the plans with what it took."""
     allowed = all(run.allow_sparse_qrels for run, _ in waiting)
-    plans = embed([plan for _, plan in waiting], embedder, _texts(waiting), allow_sparse_qrels=allowed)
+    plans = embed(
+        [plan for _, plan in waiting],
+        embedder,
+        texts_of(run.texts(plan) for run, plan in waiting),
+        allow_sparse_qrels=allowed,
+    )
     if plans and plans[0].usage:
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in plans[0].usage.items())
         NOTICES.info(f"{count(plans[0].encoded, 'text')} embedded: {counts}, as the server counts them")
@@ -386,18 +381,19 @@ class Runner:
         self._materials.share()
 
     def check(self) -> None:
-        """Raise a ResultError that lists the failed runs, each with the reason and a command that tries it again.
+        """Raise a ResultError that lists the failed runs, each with the reason.
 
         LanguageError if no chunker knows the languages of the data.
         """
         known = [request for request in self._requests if request.chunker not in self.skipped]
         lines = [
-            f"{' · '.join(_parts(request))}: {reason.removesuffix(OR_SKIP)}\n    {self._retry(request, reason)}"
+            f"{' · '.join((request.chunker or 'no chunker', *request.combination().values()))}: {reason}"
             for request in self._requests
             if (reason := self.failed_of(request.setting).get(str(request.chunker)))
         ]
         if lines:
-            raise ResultError("\n  ".join([f"{len(lines)} of {max(len(known), len(lines))} runs failed:", *lines]))
+            failed = f"{len(lines)} of {max(len(known), len(lines))} runs failed; the same command tries them again:"
+            raise ResultError("\n  ".join([failed, *lines]))
         if not known:
             raise LanguageError(all_mistakes(self.skipped.values()))
 
@@ -405,21 +401,6 @@ class Runner:
         if chunker not in self.skipped:
             self.skipped[chunker] = reason
             NOTICES.info(skipped_line(chunker, reason))
-
-    def _retry(self, request: RunRequest, reason: str) -> str:
-        """Return the command line that makes a run alone, or the advice to repeat the command if none does.
-
-        If the chunker failed on a file that can be left out, the line leaves such files out. A line that would be
-        shortened is none.
-        """
-        skips = reason.endswith(OR_SKIP) and not request.skip_errors
-        if self._sample is None and stands_alone(request, self._without):
-            again = request.model_copy(update={"skip_errors": True}) if skips else request
-            line = eval_line(again, out=self._results.out, home=self._home, short=True)
-            line = f"{'without such files' if skips else 'try it again'}: {line}"
-            if len(line) <= LONGEST - 8:  # with room for its indent
-                return line
-        return f"run the same command again{' with --set skip_errors' if skips else ''}"
 
     def _setting(self, request: RunRequest) -> Setting:
         return self._materials.setting(request, self._sample)
@@ -492,11 +473,6 @@ class Runner:
         ]
 
 
-def _parts(request: RunRequest) -> tuple[str, ...]:
-    """Return the parts of a run's name in messages."""
-    return (request.chunker or "no chunker", *request.combination().values())
-
-
 def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample: int | None) -> str:
     """Make the run of a checked request in a worker, and return its id."""
     chunkers = make_chunkers(materials.benchmark, [request.chunker], request)
@@ -522,8 +498,8 @@ def plan_run(
     """Chunk the repositories and make the queries, without a model."""
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutter, selected = chunker_under(resolved, chunker), select(benchmark, resolved)
-    cut = cut_files(selected, resolved, cutter, skip_errors=skip_errors)
-    return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutter.spec, cut)
+    queries = make_queries(selected.tasks, resolved.query)
+    return make_plan(selected, resolved, queries, cutter, skip_errors=skip_errors)[0]
 
 
 def evaluate(

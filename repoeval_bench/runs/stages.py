@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def embed(
     plans: Sequence[Plan], embedder: Embedder, texts: Mapping[Role, Sequence[str]], *, allow_sparse_qrels: bool = True
 ) -> list[Plan]:
-    """Embed every distinct text of `texts_of` in one pass, and return the plans with its cost.
+    """Embed every distinct text in one pass, and return the plans with its cost.
 
     `check_gold` comes before the first text is embedded.
     """
@@ -42,18 +42,6 @@ def embed(
     encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
-
-
-def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = False) -> dict[Role, list[str]]:
-    """Role -> the texts of that role that need vectors, with repeats."""
-    texts: dict[Role, list[str]] = {"query": [], "document": []}
-    for planned in plans:
-        if ranked:
-            for role, role_texts in planned.texts().items():
-                texts[role] += role_texts
-        if measured:
-            texts["document"] += [chunk.embed_text for chunk in planned.corpus]
-    return texts
 
 
 class _Clock:
@@ -78,12 +66,10 @@ def execute(
     inputs: Inputs,
     *,
     allow_sparse_qrels: bool,
-    ranking: Run | None = None,
 ) -> RunOutcome:
     """Judge, retrieve and score a planned run. `embedder` is None if nothing needs vectors.
 
-    A given `ranking` by this retriever replaces retrieval. `inputs` are the same for all chunkers.
-    `allow_sparse_qrels`: see `check_gold`.
+    `inputs` are the same for all chunkers. `allow_sparse_qrels`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
@@ -92,12 +78,10 @@ def execute(
     judgements = judge(embedder=embedder, line_nws=inputs.lines, around=retriever.around)
     check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
     clock.lap("judge")
-    run = ranking
-    if run is None:
-        searcher, queries = _index(planned, retriever, embedder, judgements)
-        clock.lap("index")
-        run = searcher.search(queries, config.k, judgements.excluded)
-        clock.lap("retrieve")
+    searcher, queries = _index(planned, retriever, embedder, judgements)
+    clock.lap("index")
+    run = searcher.search(queries, config.k, judgements.excluded)
+    clock.lap("retrieve")
     scores = score_run(run.rankings, judgements.qrels, config.measures, judgements.context)
     clock.lap("score")
     ceilings = score_ceilings(

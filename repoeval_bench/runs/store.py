@@ -18,7 +18,6 @@ from repoeval_bench.core.files import packed, sha256_text, sweep, write_atomic
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs import records
-from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import QueryRow, TimeRow
 from repoeval_bench.runs.results import results_at
@@ -236,7 +235,7 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
 
 
 def _log_lines(outcome: RunOutcome) -> Iterator[str]:
-    """Yield the lines of the run log (`log.StoredRow`), after a check of those fields that can violate the schema."""
+    """Yield the lines of the run log (`log.StoredRow`)."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
     chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.corpus}
@@ -260,7 +259,6 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
             "k_raw": k_raw,
         }
         new = [_logged(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in numbers]
-        check_row({**first, "topk": [{"rank": 1, **record, "score": 0.0} for record in new], **last})
         numbers.update((record["chunk_id"], number) for number, record in enumerate(new, start=len(numbers)))
         columns = {
             "new_chunks": new,

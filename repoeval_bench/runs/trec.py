@@ -38,40 +38,13 @@ BEIR = ["query-id", "corpus-id", "score"]
 _COMMENT = "#"
 """The first character of a line of qrels that is skipped, as trec_eval does."""
 
-_QUERY = "query id"
+_QUERY, _CHUNK = "query id", "chunk id"
 
 _SLACK = 1e-5
 """How far (relative) a score may be above the one before it, so that it is still written one step below that one."""
 
 
-class Fields:
-    """Ids as fields of a TREC file, cached, as many rows have the same id.
-
-    Use the same object for a run and its qrels: MetricError if two of their ids would be the same field.
-    """
-
-    def __init__(self) -> None:
-        self.queries = _FieldsOf(_QUERY)
-        self.chunks = _FieldsOf("chunk id")
-
-
-class _FieldsOf(dict[str, str]):
-    def __init__(self, what: str) -> None:
-        super().__init__()
-        self._what = what
-        self._encoded: dict[str, str] = {}
-
-    def __missing__(self, name: str) -> str:
-        field = self[name] = as_field(name, self._what)
-        # Only a field that is encoded, or looks so, can equal that of another name.
-        if "%" in field and (other := self._encoded.setdefault(field, name)) != name:
-            raise MetricError(f"{self._what} {other!r} and {name!r} are one in a TREC file; rename one of them")
-        return field
-
-
-def run_lines(
-    rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str, fields: Fields | None = None
-) -> Iterator[str]:
+def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> Iterator[str]:
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which is exact for float32. A reader would reorder chunks whose scores are equal in
@@ -80,10 +53,9 @@ def run_lines(
     before it.
     """
     word = as_field(tag or "run", "tag")
-    fields = fields or Fields()
     for query_id, ranking in rankings.items():
-        query = fields.queries[query_id]
-        chunks = [fields.chunks[chunk_id] for chunk_id, _ in ranking]
+        query = as_field(query_id, _QUERY)
+        chunks = [as_field(chunk_id, _CHUNK) for chunk_id, _ in ranking]
         scores = _in_file_order(query_id, ranking, chunks)
         yield "".join(
             [
@@ -93,27 +65,20 @@ def run_lines(
         )
 
 
-def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None = None) -> tuple[str, int]:
+def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
     """Return the text of a qrels file, and the factor of its gains: 1, or 1000 if one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk is written with a gain of at least 1.
-    An imported grade below 0 stays below 0. MetricError for a gain beyond `LARGEST_GAIN`.
+    An imported grade below 0 stays below 0.
     """
-    for query_id, gains in qrels.items():
-        for chunk_id, gain in gains.items():
-            if not abs(gain) <= LARGEST_GAIN:
-                raise MetricError(
-                    f"query {query_id!r}: the gain of {chunk_id!r} is {gain}; gains are of at most {LARGEST_GAIN:g}"
-                )
     whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
     factor = 1 if whole else GAIN_FACTOR
     lines: list[str] = []
-    fields = fields or Fields()
     for query_id, gains in qrels.items():
-        query = fields.queries[query_id]
+        query = as_field(query_id, _QUERY)
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
             written = max(1, round(gain * factor)) if gain > 0 else math.floor(gain * factor)
-            lines.append(f"{query} 0 {fields.chunks[chunk_id]} {written}\n")
+            lines.append(f"{query} 0 {as_field(chunk_id, _CHUNK)} {written}\n")
     return "".join(lines), factor
 
 

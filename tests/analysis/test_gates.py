@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.gates import GateConfig, check_gates
+from repoeval_bench.analysis.gates import GateConfig, gate
 from repoeval_bench.analysis.statistics import Sample, intervals
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.core.errors import UsageError
@@ -20,22 +20,24 @@ FACTS = [{"is_method": i % 2 == 0, "lines": 7} for i in range(90)]
 def run(tmp_path, name="a", shift=0.0, **options):
     values = np.random.default_rng(1).uniform(0.4, 0.6, 90) + shift
     settings = {"files": FILES, "repos": REPOS, "facts": FACTS, **options}
-    return write_run(tmp_path / name, {"ndcg@10": values.tolist()}, **settings).scores
+    return write_run(tmp_path / name, {"ndcg@10": values.tolist()}, **settings)
 
 
-def check(config, scored, baseline=None, latency=None):
-    return check_gates(GateConfig.model_validate(config), scored, baseline, headline="micro", latency=latency or {})
+def check(config, scored, baseline=None):
+    return gate(scored, GateConfig.model_validate(config), baseline)
 
 
-def one(gate, scored, baseline=None):
-    (result,) = check({"gates": [{"measure": "ndcg@10", **gate}]}, scored, baseline)
+def one(limit, scored, baseline=None):
+    (result,) = check({"gates": [{"measure": "ndcg@10", **limit}]}, scored, baseline)
     return result
 
 
 def test_the_lower_end_of_the_interval_decides(tmp_path):
     """A mean above the limit is not enough: the interval's lower end must reach it."""
     scored = run(tmp_path)
-    low, _ = intervals(Sample.micro(scored.table(["ndcg@10"]), scored.clusters), np.random.default_rng(20_240_601))[0]
+    low, _ = intervals(
+        Sample.micro(scored.scores.table(["ndcg@10"]), scored.scores.clusters), np.random.default_rng(20_240_601)
+    )[0]
     assert one({"at_least": low}, scored).passed
     between = (low + one({"at_least": 0}, scored).value) / 2
     failed = one({"at_least": between}, scored)
@@ -54,14 +56,14 @@ def test_a_drop_is_held_against_the_interval_of_the_paired_difference(tmp_path):
 
 def test_a_measure_that_is_no_share_may_have_a_limit_above_1(tmp_path):
     values = {"distinct_files@5": [4.0] * 90}
-    scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS).scores
+    scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS)
     assert one({"measure": "distinct_files@5", "at_least": 3}, scored).passed
 
 
 def test_a_gate_on_a_measure_of_which_less_is_better_says_what_it_holds_off(tmp_path):
     """The rule is a floor, so it passes what got worse; the note says so, and no other gate has it."""
     values = {"redundancy@10": [0.5] * 90, "ndcg@10": [0.5] * 90}
-    scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS).scores
+    scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS)
     warned = one({"measure": "redundancy@10", "at_least": 0.1}, scored)
     assert warned.passed
     assert "redundancy@10" in warned.warning
@@ -71,7 +73,7 @@ def test_a_gate_on_a_measure_of_which_less_is_better_says_what_it_holds_off(tmp_
 def test_segments_and_macro(tmp_path):
     """A gate looks at its segment alone, by repository, yes/no fact or number; macro averages repositories."""
     values = np.where(np.array(REPOS) == "r1", 0.1, 0.9) + np.resize([0.03, -0.03], 90)
-    scored = write_run(tmp_path / "a", {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS, facts=FACTS).scores
+    scored = write_run(tmp_path / "a", {"ndcg@10": values.tolist()}, files=FILES, repos=REPOS, facts=FACTS)
     assert one({"at_least": 0.85, "segment": {"repo": "r0"}}, scored).passed
     weak = one({"at_least": 0.85, "segment": {"repo": "r1"}}, scored)
     assert (weak.passed, weak.n_queries, weak.value) == (False, 30, pytest.approx(0.1))
@@ -102,8 +104,8 @@ def test_a_gate_on_few_files_is_decided_with_a_warning(tmp_path):
 
 def test_latency_limits(tmp_path):
     """Median and p90 as numpy has them."""
-    times = {"retrieve": [1.0] * 8 + [10.0, 20.0]}
-    result = check({"latency": [{"median_ms": 1, "p90_ms": 10}]}, run(tmp_path), latency=times)
+    scored = run(tmp_path, latency=[1.0] * 8 + [10.0, 20.0])
+    result = check({"latency": [{"median_ms": 1, "p90_ms": 10}]}, scored)
     assert [(r.value, r.passed) for r in result] == [(1.0, True), (pytest.approx(11.0), False)]
 
 
@@ -117,7 +119,7 @@ def test_what_the_run_lacks_is_told_at_once(tmp_path):
     ]
     config = {"gates": gates, "latency": [{"step": "rerank", "p90_ms": 1}]}
     with pytest.raises(UsageError) as error:
-        check(config, run(tmp_path), latency={"retrieve": [1.0]})
+        check(config, run(tmp_path, latency=[1.0]))
     for piece in (
         *("mrr was not scored", "did you mean 'repo'", "unknown repo 'r9'", "max_drop needs a run"),
         "no times of rerank",

@@ -137,19 +137,6 @@ def test_clusters_that_nobody_has_seen_are_counted_without_bundles(monkeypatch, 
     assert (bundled.high if others else bundled.low) == pytest.approx(every.high if others else every.low)
 
 
-def test_both_means_of_one_table_are_those_of_each():
-    """Also where a file is in two repositories, which shares no sums."""
-    values = rng(2).normal(0, 1, (60, 3))
-    repos = [f"r{i // 20}" for i in range(60)]
-    for files in ([f"{i // 4}" for i in range(60)], [f"{i % 7}" for i in range(60)]):
-        both = Sample.both(values, files, repos)
-        for over, sample in both.items():
-            other = Sample.of(values, files, repos, over)
-            assert (sample.sums == other.sums).all()
-            assert (sample.counts == other.counts).all()
-            assert (sample.groups == other.groups).all()
-
-
 def test_effect_size_is_the_mean_over_the_deviation():
     """Cohen's d; unknown where every query differs by the same."""
     assert effect_size(np.array([0.0, 0.2, 0.4])) == pytest.approx(1.0)

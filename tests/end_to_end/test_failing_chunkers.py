@@ -134,7 +134,7 @@ def test_the_others_are_compared(ask, name, further):
     done = ask("compare", "ast", ours(name), "fixed", further=further)
     assert done.code == 1
     at_the_end = done.err[done.err.index("error: ") :]
-    assert at_the_end.startswith("error: 1 of 3 runs failed:")
+    assert at_the_end.startswith("error: 1 of 3 runs failed;")
     assert REASONS[name] in at_the_end
     assert "1 other run failed and is not compared" in " ".join(done.out.split())
 
@@ -179,7 +179,7 @@ def test_each_combination_of_a_file_names_its_own(ask, tmp_path):
     )
     done = ask("run --executor local:1 --json", further=[file], out=tmp_path / "out")
     assert done.code == 1
-    assert "2 of 6 runs failed:" in done.err
+    assert "2 of 6 runs failed;" in done.err
     rows = json.loads(done.out)
     assert [list(row["left_out"]) for row in rows] == [[nothing]] * 2
     assert [len(row["runs"]) for row in rows] == [2, 2]

@@ -124,8 +124,8 @@ def test_lists_fit_a_terminal(printed, what, columns):
     }
 
 
-def test_text_is_folded_below_where_it_begins(printed):
-    """Between words, on a terminal alone."""
+def test_text_is_folded_between_words(printed):
+    """On a terminal alone."""
     text = [
         "name: what it means in many words that need two lines",
         "  key=1       its meaning, said at some length here",
@@ -133,7 +133,7 @@ def test_text_is_folded_below_where_it_begins(printed):
     assert printed(text) == text
     assert printed(text, 34) == [
         *("name: what it means in many words", "that need two lines", "  key=1       its meaning, said at"),
-        "              some length here",
+        "some length here",
     ]
 
 

@@ -15,5 +15,5 @@ def places(mirror, tmp_path_factory):
 def clean(monkeypatch):
     """As if the code were committed: runs of changed code are made again."""
     state = CodeState(commit="c" * 40, dirty=False)
-    for module in ("store", "view", "jobs"):
+    for module in ("store", "view"):
         monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)

@@ -1,7 +1,6 @@
-"""Runs as jobs: what one process writes, an error that ends its run alone, and a way to try it again."""
+"""Runs as jobs: what one process writes, and an error that ends its run alone."""
 
 import os
-import shlex
 import signal
 import threading
 from contextlib import suppress
@@ -14,10 +13,8 @@ from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import CodeStamp, Workers
-from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
-from support.command import bench
 from support.folders import content
 from support.killer import children, wait_until
 
@@ -90,26 +87,20 @@ def test_the_same_command_goes_on_after_a_killed_worker(places, tmp_path):
 
 
 @pytest.mark.parametrize("error", ["ValueError('odd')", "SystemError('odd')"])
-def test_an_error_ends_its_run_alone_and_is_listed_with_a_line_that_gets_further(places, tmp_path, monkeypatch, error):
-    """Both settings lack the run of the broken chunker; each line, typed in a shell, leaves the file out."""
+def test_an_error_ends_its_run_alone_and_is_listed(places, tmp_path, monkeypatch, error):
+    """Both settings lack the run of the broken chunker, and each says how its file is left out."""
     (tmp_path / "wrong.py").write_text(BROKEN.format(name="wrong", error=error))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.chdir(tmp_path)  # a longer line would be shortened, so it is not printed
+    monkeypatch.chdir(tmp_path)
     requested = requests(places, ("fixed:max_nws=400", "py:wrong:Cutter", "ast:max_nws=400"))
     jobs, runs = runs_of(places, requested, Path("out"))
     assert [[run is None for run in item] for item in runs] == [[False, True, False]] * 2
     with pytest.raises(ResultError) as message:
         jobs.check()
     sentence = str(message.value)
-    assert sentence.startswith("2 of 6 runs failed:\n")
+    assert sentence.startswith("2 of 6 runs failed; the same command tries them again:\n")
     assert sentence.count("odd") == 2
-    lines = [line.partition(": ")[2] for line in sentence.splitlines() if "    without such files: " in line]
-    for line in lines:
-        assert f"--home {places['home']}" in line
-        again = bench(*shlex.split(line)[1:], home=places["home"])
-        assert again.code == 0, again.err
-        assert "files the chunker failed on, left out of all queries or one: 1" in again.out
-    assert len(lines) == 2
+    assert sentence.count("of a run --set skip_errors") == 2
 
 
 def test_stored_runs_are_found_again(places, tmp_path, clean):
@@ -152,31 +143,20 @@ def test_two_drivers_at_once_leave_whole_runs(places, tmp_path, clean):
 def test_a_worker_with_other_packages_is_refused():
     """Runs of two kinds of code would be mixed; the sentence names what to install where."""
     there = replace(CodeStamp.here(), process=0)
-    there.take_over()
+    there.check()
     other = replace(there, versions={**there.versions, "numpy": "0.9", "scipy": None})
     with pytest.raises(BenchError, match=r"has numpy \S+ instead of 0\.9, scipy \S+ instead of None; install the same"):
-        other.take_over()
-    with pytest.raises(BenchError, match=r"has other code \(commit .* instead of .*\); install the same there"):
-        replace(there, digest="0" * 64, node="elsewhere").take_over()
+        other.check()
+    with pytest.raises(BenchError, match=r"has other code; install the same there"):
+        replace(there, digest="0" * 64, node="elsewhere").check()
 
 
 def test_code_that_is_changed_below_a_command_ends_its_jobs():
     """On the command's own machine nothing is to be installed. The command's own process has its code in memory."""
     changed = replace(CodeStamp.here(), digest="0" * 64)
-    changed.take_over()
+    changed.check()
     with pytest.raises(BenchError, match=r"changed after the command began.*; run the same command again \(stored"):
-        replace(changed, process=0).take_over()
-
-
-def test_a_commit_while_workers_run_changes_nothing(places, tmp_path, monkeypatch):
-    """They state the commit at which the command began, so that it finds their runs again."""
-    state = CodeState(commit="c" * 40, dirty=False)
-    for module in ("jobs", "view"):
-        monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
-    with ProcessPool(2) as pool:
-        jobs, result = runs_of(places, requests(places), tmp_path, pool)
-    jobs.check()
-    assert {str(run.manifest.code) for runs in result for run in runs} == {"c" * 40}
+        replace(changed, process=0).check()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.retrieval import corpus
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.materials import Setting
-from repoeval_bench.runs.planning import cut_files
+from repoeval_bench.runs.planning import make_plan
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import Results
 from repoeval_bench.runs.runner import Runner, make_runs
@@ -105,9 +105,9 @@ def test_a_task_whose_own_text_fails_is_counted_beside_one_whose_text_does_not()
     for order in (tasks, tasks[::-1]):
         selected = written.benchmark({"r": (source,)}, order)
         chunker = SimpleNamespace(spec="odd", chunk=chunk)
-        cut = cut_files(selected, Protocol.parse("context+exclusion=body"), chunker, skip_errors=True)
-        assert len(cut.corpus.skipped) == 1
-        assert {task_id: len(chunks) for task_id, chunks in cut.corpus.own.items()} == {"r/0": 0, "r/1": 1}
+        plan, _ = make_plan(selected, Protocol.parse("context+exclusion=body"), (), chunker, skip_errors=True)
+        assert len(plan.corpus.skipped) == 1
+        assert {task_id: len(chunks) for task_id, chunks in plan.corpus.own.items()} == {"r/0": 0, "r/1": 1}
 
 
 def whole_file(file):

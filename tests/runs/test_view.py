@@ -6,7 +6,7 @@ import pytest
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.provenance import versions
-from repoeval_bench.runs.records import CodeState, Means, TimeRow
+from repoeval_bench.runs.records import CodeState, Means
 from repoeval_bench.runs.view import RunView, current_run
 from support.runs import edit, read_rows, read_text, write_rows, write_run, write_text
 
@@ -59,7 +59,6 @@ def test_what_was_written_is_read_back(run):
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         ("manifest.json", {"qrels_gain_factor": 0}, "is broken (qrels_gain_factor: a number of 1 or more"),
         ("metrics.json", {"micro": {"mrr": float("nan")}}, "metrics.json is broken (micro.mrr: a finite number"),
-        ("metrics.json", {"chunk_nws": None}, "metrics.json is broken (chunk_nws is missing)"),
     ],
 )
 def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
@@ -85,7 +84,6 @@ def test_a_folder_that_cannot_be_looked_into_is_one_sentence(tmp_path):
         ("per_query.jsonl.gz", {"measures": {"mrr": float("inf")}}, "gz:2 is broken (measures.mrr: a finite"),
         ("per_query.jsonl.gz", {"query_id": "q000000"}, "query 'q000000' is scored twice"),
         ("retrieved.jsonl.gz", {"topk": None}, "retrieved.jsonl.gz:2 is broken (topk: "),
-        ("timings.jsonl", {"step": "x"}, "timings.jsonl:2 is broken (give a step with its seconds, or a query_id"),
     ],
 )
 def test_a_row_that_holds_something_else_is_named_with_its_line(run, name, changed, says):
@@ -140,13 +138,6 @@ def test_a_missing_or_torn_file_is_named(run, name):
     path.unlink()
     with pytest.raises(ResultError, match=rf"{name} cannot be read"):
         _ = RunView(run.folder).manifest, RunView(run.folder).metrics, RunView(run.folder).scores, run.ranked_ids()
-
-
-def test_a_row_of_times_is_of_a_step_or_of_a_query():
-    """Neither, both, and a step without its seconds are refused."""
-    for fields in ({}, {"step": "a", "query_id": "q", "seconds": 1.0}, {"step": "a"}):
-        with pytest.raises(ValueError, match="step"):
-            TimeRow(**fields)
 
 
 def test_means_over_queries_and_over_repositories():

@@ -18,9 +18,10 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.runs.parts import make_embedder
+from repoeval_bench.runs.planning import texts_of
 from repoeval_bench.runs.request import RunRequest, shell_line
 from repoeval_bench.runs.runner import evaluate, plan_run
-from repoeval_bench.runs.stages import embed, texts_of
+from repoeval_bench.runs.stages import embed
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan
@@ -243,7 +244,7 @@ def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Pat
         if planned is not None and key not in planned:
             planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
     for embedder, plan in plans.items():
-        embed([*plan.values()], make_embedder(embedder, home=home), texts_of([*plan.values()]))
+        embed([*plan.values()], make_embedder(embedder, home=home), texts_of(one.texts() for one in plan.values()))
 
 
 def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:

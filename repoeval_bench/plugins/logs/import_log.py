@@ -48,7 +48,7 @@ from repoeval_bench.runs.records import (
     TimeRow,
 )
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
-from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
+from repoeval_bench.runs.trec import format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
 
 LINE_HEADLINE = "line_recall_auc"
@@ -219,11 +219,10 @@ class _Import:
 
     def store(self, results: Path, created: str, rows: Iterator[LogRow]) -> RunView:
         """Write the run into a folder of results; `rows` are those of the log."""
-        # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
-        fields = Fields()
-        for _ in run_lines(self.rankings, self.log.first.system, fields):
+        # What a TREC file cannot hold, such as scores that rise, is refused before any writing.
+        for _ in run_lines(self.rankings, self.log.first.system):
             pass
-        qrels, factor = format_qrels(self.judgements.gains, fields)
+        qrels, factor = format_qrels(self.judgements.gains)
         content = RunFiles(
             manifest=self.manifest(created, factor),
             metrics=self.metrics(),

@@ -287,8 +287,11 @@ def test_loaded_questions_are_those_that_were_made(story, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--since", "2020-01-01"], "--since belongs to --commits; add it"),
-        (["--commits", "--tasks", "5"], "--tasks makes tasks of code; leave it out with --commits"),
+        (["--since", "2020-01-01"], "--since changes nothing without --commits; leave it out, or add --commits"),
+        (
+            ["--commits", "--tasks", "5"],
+            "--tasks changes nothing with --commits, which makes no tasks of code; leave it out",
+        ),
         (["--commits", "--since", "soon"], "'soon' is neither a date nor a commit"),
     ],
 )
