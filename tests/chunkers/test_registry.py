@@ -3,8 +3,10 @@
 import pickle
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+import yaml
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.listing import explanation
@@ -14,6 +16,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.retrieval.corpus import build_corpus
 from support.leaves import of_leaves
 
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text("utf-8"))
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
 
 
@@ -22,26 +25,7 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
     assert make_chunker(Spec.parse("fixed")).spec == "fixed:max_nws=1500,offset=0"
 
 
-@pytest.mark.parametrize(
-    ("spec", "parts"),
-    of_leaves(
-        ("asst", ["unknown chunker 'asst'", "did you mean 'ast'"]),
-        ("ast:max_nsw=3", ["unknown option 'max_nsw'", "did you mean 'max_nws'"]),
-        ("ast:max_nws=many", ["max_nws=many", "whole number"]),
-        ("ast:max_nws=0", ["max_nws=0 is not possible", "a whole number from 1"]),
-        ("ast:overlap=-1", ["overlap=-1 is not possible"]),
-        ("ast:language=pyton", ["unknown language 'pyton'", "did you mean 'python'"]),
-        ("ast:800", ["'800' is not key=value"]),
-        ("chonkie:chunk_size=0", ["chunk_size=0 is not possible"]),
-        ("chonkie:kind=cod", ["unknown kind 'cod'", "did you mean 'code'"]),
-        ("ast:min_nws=1400,max_nws=100", ["min_nws=1400 is above max_nws=100"]),
-        ("window:lines=10,step=20", ["step=20 is above lines=10"]),
-        ("cocoindex:chunk_size=100,chunk_overlap=100", ["chunk_overlap=100 is more than", "at most 99"]),
-        ("chonkie:kind=token,language=go", ["kind=token reads no grammar", "leave language out"]),
-        ("py:no_such_module_here:Cutter", ["no_such_module_here", "cannot be imported"]),
-        ("py:repoeval_bench.chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),
-    ),
-)
+@pytest.mark.parametrize(("spec", "parts"), of_leaves(*REFUSED.items()))
 def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) -> None:
     with pytest.raises(SpecError) as caught:
         make_chunker(spec)
