@@ -1,4 +1,4 @@
-"""A machine whose disk is full: its runs fail in one sentence each, nothing broken is left, and others go on."""
+"""A disk that is full or may not be written: runs fail in one sentence each, nothing broken is left, others go on."""
 
 import os
 import subprocess
