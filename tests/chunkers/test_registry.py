@@ -1,8 +1,8 @@
 """Naming a chunker: every way to do it, and one clear sentence for every way to get it wrong."""
 
 import pickle
+import shutil
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -39,50 +39,8 @@ def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) 
 @pytest.fixture
 def plug_in(tmp_path, monkeypatch):
     """A module of a plug-in author, importable for one test."""
-    (tmp_path / "cutters_of_a_plug_in.py").write_text(
-        textwrap.dedent("""
-        from repoeval_bench.core.source import Chunk
-        from repoeval_bench.core.spans import CharSpan
-
-        class Halves:
-            def __init__(self, at: int = 2): self.at = at
-            def chunk(self, file):
-                return [Chunk.cut(file, CharSpan(0, self.at)), Chunk.cut(file, CharSpan(self.at, len(file.text)))]
-
-        class Strings:
-            def chunk(self, file): return [file.text]
-
-        class Backwards(Halves):
-            def chunk(self, file): return super().chunk(file)[::-1]
-
-        class Liar:
-            def chunk(self, file):
-                other = type(file)(file.repo, file.path, file.text.upper())
-                return [Chunk.cut(other, CharSpan(0, 4))]
-
-        class Broken:
-            def chunk(self, file): raise RuntimeError("out of cheese")
-
-        class Late(Halves):
-            def chunk(self, file):
-                yield super().chunk(file)[0]
-                raise RuntimeError("out of cheese")
-
-        class NoList:
-            def chunk(self, file): return None
-
-        class Called:
-            def __init__(self, at: int = 2): self.at = at
-            __call__ = Halves.chunk
-
-        def halving(at: "int | None" = 2): return Halves(at).chunk
-
-        def first(file: "SourceFile", n: int = 1, *, missing: "NotImported | None" = None):
-            \"\"\"The first `n` characters; its annotations are a type checker's.\"\"\"
-            return [Chunk.cut(file, CharSpan(0, n))]
-        """),
-        "utf-8",
-    )
+    name = "cutters_of_a_plug_in.py"
+    shutil.copy(Path(__file__).with_name(f"{name}.txt"), tmp_path / name)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield "py:cutters_of_a_plug_in"
     sys.modules.pop("cutters_of_a_plug_in", None)
