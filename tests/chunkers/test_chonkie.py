@@ -7,7 +7,7 @@ import pytest
 import repoeval_bench.chunkers.chonkie
 from repoeval_bench.chunkers.chonkie import ChonkieChunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
-from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile
 
 TEXT = "ä = 'é𝒳中'\n\n\ndef f():\n    return 'ü'\n" * 30
@@ -35,11 +35,6 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
     with pytest.raises(ChunkError, match="no grammar is known"):
         ChonkieChunker().chunk(notes)
     assert all(ChonkieChunker(kind=kind).chunk(notes) for kind in ("token", "recursive", "sentence", "fast"))
-
-
-def test_a_size_in_tokens_is_refused_for_the_kind_that_counts_bytes() -> None:
-    with pytest.raises(SpecError, match="counts bytes"):
-        ChonkieChunker(kind="fast", max_tokens=100)
 
 
 def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:

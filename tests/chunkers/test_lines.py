@@ -8,7 +8,6 @@ from repoeval_bench.chunkers._tokens import counter
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.chunkers.window import WindowChunker
-from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile
 
 
@@ -58,8 +57,6 @@ def test_a_window_of_tokens_has_no_lines() -> None:
     assert make_chunker("window").spec == "window:lines=20,step=10"
     assert make_chunker("window:max_tokens=512").spec == "window:step=10,max_tokens=512,tokenizer=default"
     assert resize("window:max_tokens=512", 100) == "window:step=10,max_tokens=100,tokenizer=default"
-    with pytest.raises(SpecError, match="lines and max_tokens are two sizes"):
-        make_chunker("window:lines=20,max_tokens=512")
 
 
 M = "    def m(self):\n        return 1\n"

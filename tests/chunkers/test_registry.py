@@ -1,10 +1,12 @@
 """Naming a chunker: every way to do it, and one clear sentence for every way to get it wrong."""
 
 import pickle
+import shutil
 import sys
-import textwrap
+from pathlib import Path
 
 import pytest
+import yaml
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.listing import explanation
@@ -14,6 +16,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.retrieval.corpus import build_corpus
 from support.leaves import of_leaves
 
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text("utf-8"))
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
 
 
@@ -22,26 +25,7 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
     assert make_chunker(Spec.parse("fixed")).spec == "fixed:max_nws=1500,offset=0"
 
 
-@pytest.mark.parametrize(
-    ("spec", "parts"),
-    of_leaves(
-        ("asst", ["unknown chunker 'asst'", "did you mean 'ast'"]),
-        ("ast:max_nsw=3", ["unknown option 'max_nsw'", "did you mean 'max_nws'"]),
-        ("ast:max_nws=many", ["max_nws=many", "whole number"]),
-        ("ast:max_nws=0", ["max_nws=0 is not possible", "a whole number from 1"]),
-        ("ast:overlap=-1", ["overlap=-1 is not possible"]),
-        ("ast:language=pyton", ["unknown language 'pyton'", "did you mean 'python'"]),
-        ("ast:800", ["'800' is not key=value"]),
-        ("chonkie:chunk_size=0", ["chunk_size=0 is not possible"]),
-        ("chonkie:kind=cod", ["unknown kind 'cod'", "did you mean 'code'"]),
-        ("ast:min_nws=1400,max_nws=100", ["min_nws=1400 is above max_nws=100"]),
-        ("window:lines=10,step=20", ["step=20 is above lines=10"]),
-        ("cocoindex:chunk_size=100,chunk_overlap=100", ["chunk_overlap=100 is more than", "at most 99"]),
-        ("chonkie:kind=token,language=go", ["kind=token reads no grammar", "leave language out"]),
-        ("py:no_such_module_here:Cutter", ["no_such_module_here", "cannot be imported"]),
-        ("py:repoeval_bench.chunkers.ast:AstChunkr", ["did you mean 'AstChunker'"]),
-    ),
-)
+@pytest.mark.parametrize(("spec", "parts"), of_leaves(*REFUSED.items()))
 def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) -> None:
     with pytest.raises(SpecError) as caught:
         make_chunker(spec)
@@ -55,50 +39,8 @@ def test_what_cannot_be_is_refused_in_one_sentence(spec: str, parts: list[str]) 
 @pytest.fixture
 def plug_in(tmp_path, monkeypatch):
     """A module of a plug-in author, importable for one test."""
-    (tmp_path / "cutters_of_a_plug_in.py").write_text(
-        textwrap.dedent("""
-        from repoeval_bench.core.source import Chunk
-        from repoeval_bench.core.spans import CharSpan
-
-        class Halves:
-            def __init__(self, at: int = 2): self.at = at
-            def chunk(self, file):
-                return [Chunk.cut(file, CharSpan(0, self.at)), Chunk.cut(file, CharSpan(self.at, len(file.text)))]
-
-        class Strings:
-            def chunk(self, file): return [file.text]
-
-        class Backwards(Halves):
-            def chunk(self, file): return super().chunk(file)[::-1]
-
-        class Liar:
-            def chunk(self, file):
-                other = type(file)(file.repo, file.path, file.text.upper())
-                return [Chunk.cut(other, CharSpan(0, 4))]
-
-        class Broken:
-            def chunk(self, file): raise RuntimeError("out of cheese")
-
-        class Late(Halves):
-            def chunk(self, file):
-                yield super().chunk(file)[0]
-                raise RuntimeError("out of cheese")
-
-        class NoList:
-            def chunk(self, file): return None
-
-        class Called:
-            def __init__(self, at: int = 2): self.at = at
-            __call__ = Halves.chunk
-
-        def halving(at: "int | None" = 2): return Halves(at).chunk
-
-        def first(file: "SourceFile", n: int = 1, *, missing: "NotImported | None" = None):
-            \"\"\"The first `n` characters; its annotations are a type checker's.\"\"\"
-            return [Chunk.cut(file, CharSpan(0, n))]
-        """),
-        "utf-8",
-    )
+    name = "cutters_of_a_plug_in.py"
+    shutil.copy(Path(__file__).with_name(f"{name}.txt"), tmp_path / name)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield "py:cutters_of_a_plug_in"
     sys.modules.pop("cutters_of_a_plug_in", None)

@@ -9,7 +9,6 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
-from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import SourceFile, readable
 from support.leaves import of_leaves
 
@@ -84,19 +83,3 @@ def test_sizes_are_set_and_matched_in_tokens() -> None:
     match = match_size("ast:max_tokens=200", target, FILES)
     assert match.matched
     assert "max_tokens=" in match.spec
-
-
-@pytest.mark.parametrize(
-    ("spec", "sentence"),
-    [
-        ("ast:max_nws=800,max_tokens=200", "max_nws and max_tokens are two sizes"),
-        ("chonkie:chunk_size=2048,max_tokens=200", "chunk_size and max_tokens are two sizes"),
-        ("fixed:tokenizer=somewhere", "counts nothing without max_tokens"),
-        ("recursive:max_tokens=200,tokenizer=nowhere", r"neither a tokenizer\.json"),
-        ("ast:max_tokens=0", "max_tokens"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(spec, sentence) -> None:
-    """In one sentence."""
-    with pytest.raises(SpecError, match=sentence):
-        make_chunker(spec)

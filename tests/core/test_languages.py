@@ -1,9 +1,13 @@
 """The language of a file, by its name, and by its text where the name belongs to two."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES, language_of
 
+HEADERS = yaml.safe_load(Path(__file__).with_name("headers.yaml").read_text("utf-8"))
 NAMES = {
     "python": ("a.py", "a/b.PYI", "a.pyw", ".py"),
     "javascript": ("a.js", "a.jsx", "a.mjs", "a.cjs"),
@@ -30,19 +34,7 @@ def test_any_other_name_says_none(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "language"),
-    [
-        ("#include <vector>\n", "cpp"),
-        ("#ifndef A_H\n#define A_H\nclass A {\n public:\n  int m();\n};\n#endif\n", "cpp"),
-        ("class A final : public B {};\n", "cpp"),
-        ("template <typename T>\nT f(T a);\n", "cpp"),
-        ("namespace a {\n}\n", "cpp"),
-        ("int f(std::string a);\n", "cpp"),
-        ("struct A {\n  private:\n  int a;\n};\n", "cpp"),
-        ("#include <stdio.h>\nint f(char *class);\n", "c"),
-        ('#ifdef __cplusplus\nextern "C" {\n#endif\nint f(void);\n', "c"),
-        ("/* in a class of its own\n * class of things */\nstruct a { int first; };\n", "c"),
-        ("", "c"),
-    ],
+    [(text, language) for language, texts in HEADERS["language of the header"].items() for text in texts],
 )
 def test_a_header_is_cpp_where_its_text_is_nothing_else(text: str, language: str) -> None:
     assert language_of("a.h", text) is LANGUAGES[language]
@@ -50,19 +42,10 @@ def test_a_header_is_cpp_where_its_text_is_nothing_else(text: str, language: str
 
 
 @pytest.mark.parametrize(
-    ("text", "is_read"),
-    [
-        ("#import <Foundation/Foundation.h>\n", False),
-        ('#import "Kit.h"\n#include <vector>\n', False),
-        ("@interface Rack : NSObject\n- (void)add;\n@end\n", False),
-        ("@protocol Racked\n@end // Racked\n", False),
-        ("@class Rack, Part;\nstd::string name;\n", False),
-        ("/**\n@class Rack\n@interface Rack rack.h\n@protocol Racked\n@endcode\n*/\nint f(void);\n", True),
-        ('#import "rack.tlb" no_namespace\nint f(void);\n', True),
-    ],
+    ("text", "named"), [(text, named) for named, texts in HEADERS["beside Objective-C"].items() for text in texts]
 )
-def test_a_header_of_objective_c_is_in_no_known_language(text: str, *, is_read: bool) -> None:
-    assert (language_of("a.h", text) is not None) == is_read
+def test_a_header_of_objective_c_is_in_no_known_language(text: str, named: str) -> None:
+    assert (language_of("a.h", text) is not None) == (named == "read")
     assert language_of("a.c", text) is LANGUAGES["c"]
 
 

@@ -1,7 +1,6 @@
 """Downloads against a real server that breaks off, stalls, or sends nothing at all."""
 
 import socket
-import time
 
 import pytest
 
@@ -64,14 +63,12 @@ def test_a_refusal_is_named_and_nothing_is_left(site, tmp_path, fault, error, me
     assert left(tmp_path) == []
 
 
-def test_a_closed_port_is_reported_at_once(tmp_path):
+def test_a_closed_port_is_reported(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    began = time.monotonic()
     with pytest.raises(SourceError, match=r"127\.0\.0\.1 cannot be reached"):
         download(f"http://127.0.0.1:{port}/a.zip", tmp_path / "a.zip")
-    assert time.monotonic() - began < 4
 
 
 def test_no_password_is_shown(site, tmp_path):

@@ -21,8 +21,7 @@ def warm_home(tmp_path_factory, mirror):
 
     def embed(home):
         specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]
-        for protocol in ("context", "body"):
-            succeed("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
+        succeed("eval", *specs, "--source", mirror, "--out", home / "first", home=home)
 
     warm = made_once(tmp_path_factory, "warm-home", embed)
     # Tests add vectors of their own, so each process has a copy.

@@ -42,22 +42,6 @@ def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
     assert (facts["passed"], facts["tasks"], len(facts["wrong_tasks"])) == (False, 18, 2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (("fetch", "--source", "./none"), 2, "the data folder none does not exist"),
-        (("fetch", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
-        (("fetch", "--source", "http://127.0.0.1:1"), 1, "127.0.0.1 cannot be reached"),
-        (("get",), 2, "No such command 'get'"),
-    ],
-)
-def test_what_is_wrong_ends_in_one_sentence_and_an_exit_code(arguments, code, sentence):
-    done = data(*arguments, code=code)
-    assert done.err.startswith("error: ")
-    assert sentence in done.err
-    assert done.err.count("\n") == 1
-
-
 @pytest.mark.full_data
 def test_the_real_data_verifies_455_of_455(real_source, tmp_path):
     options = ("--source", real_source, "--home", str(tmp_path))

@@ -25,10 +25,11 @@ def without_key(*places, printed=()):
 def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, mirror, tmp_path):
     """Vectors over the wire give the local model's means; faults on the way and the key leave no trace."""
     server.seen()  # what other tests asked is not counted
-    here = evaluated("-c", AST, "--embedder", "minilm:precision=fp32")
+    part = ("-c", AST, "--repos", "northwind_textkit")
+    here = evaluated(*part, "--embedder", "minilm:precision=fp32")
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
-    arguments = ("eval", "-c", AST, "--source", mirror, "--out", results)
+    arguments = ("eval", *part, "--source", mirror, "--out", results)
     arguments += ("--embedder", f"{spec},batch=16,concurrency=1")
     stopped = {"status": 400}
     server.fail({"status": 429, "headers": {"Retry-After": "0"}}, {}, stopped)

@@ -31,9 +31,9 @@ def test_the_user_s_environment_moves_no_test():
     assert " failed" not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["numbers", "typing", "click"])
-def test_no_module_of_the_current_folder_is_imported(tmp_path, name):
+def test_no_module_of_the_current_folder_is_imported(tmp_path):
     """It may be the code to chunk; `-m` puts it first on Python's path."""
-    (tmp_path / f"{name}.py").write_text("raise SystemExit('planted')\n")
+    for name in ("numbers", "typing", "click"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('planted')\n")
     done = python("-m", "repoeval_bench", "list", "measures", cwd=tmp_path)
     assert done.code == 0, done.err

@@ -2,88 +2,14 @@
 
 import json
 import shlex
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
 from support.command import one_sentence
 
-CODE = '''"""Chunkers that fail."""
-
-from dataclasses import replace
-
-from repoeval_bench.chunkers.registry import make_chunker
-
-
-class Nothing:
-    def chunk(self, file):
-        return []
-
-
-class Sized:
-    def __init__(self, *, max_nws: int = 300) -> None:
-        self.max_nws = max_nws
-
-
-class Breaks:
-    def chunk(self, file):
-        raise ValueError("no such cut")
-
-
-class Whole(Sized):
-    def chunk(self, file):
-        return make_chunker("file").chunk(file)
-
-
-class PanicException(BaseException):
-    """What a panic of Rust becomes: no Exception."""
-
-
-class SpeechlessError(Exception):
-    def __str__(self):
-        raise ValueError("no words")
-
-
-class Recurses(Sized):
-    def chunk(self, file):
-        return self.chunk(file)
-
-
-def raising(error):
-    def chunk(self, file):
-        raise error
-
-    return type("Raising", (Sized,), {"chunk": chunk})
-
-
-FillsMemory, Leaves, Speechless = map(raising, (MemoryError(), SystemExit(0), SpeechlessError()))
-Panics = raising(PanicException("index out of bounds"))
-
-
-class Odd(Whole):
-    def chunk(self, file):
-        return [replace(chunk, chars=None) for chunk in super().chunk(file)]
-
-
-class CannotClose(Whole):
-    def close(self):
-        raise ValueError("it is stuck")
-
-
-class CannotCloseAtAll(Whole):
-    def close(self):
-        raise PanicException("it is stuck")
-
-
-class OneSize:
-    def __init__(self, *, max_nws: int = 40) -> None:
-        self.max_nws = max_nws
-
-    def chunk(self, file):
-        if self.max_nws != 40:
-            raise ValueError("no other size")
-        return make_chunker("fixed:max_nws=40").chunk(file)
-'''
 REASONS = {"Nothing": "gave no chunk for any of", "Breaks": "ValueError: no such cut"}
 
 
@@ -115,7 +41,7 @@ MODULE = "failing_chunkers"
 def importable(tmp_path_factory):
     """The folder of the chunkers and of the program."""
     folder = tmp_path_factory.mktemp("failing")
-    (folder / f"{MODULE}.py").write_text(CODE)
+    shutil.copy(Path(__file__).with_name(f"{MODULE}.py.txt"), folder / f"{MODULE}.py")
     (folder / "twice.py").write_text(TWICE)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)

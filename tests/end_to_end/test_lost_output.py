@@ -17,9 +17,7 @@ def printed(redirection, *words):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", [("--help",), ("list", "chunkers"), ("list", "chunkers", "ast"), ("cache", "info", "--json")], ids=" ".join
-)
+@pytest.mark.parametrize("words", [("--help",), ("cache", "info", "--json")], ids=" ".join)
 @pytest.mark.parametrize(
     ("redirection", "sentence"),
     [

@@ -1,45 +1,12 @@
 """Commands and executors of other packages: listed, called, and reported in one sentence where they are broken."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from support.command import bench, one_sentence, succeed
 from support.plug_ins import install
-
-MODULE = """
-import click
-
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.group import CommandGroup
-
-
-@click.command()
-@click.option("--times", type=int, default=1)
-def wave(*, times):
-    '''Wave to the reader.'''
-    echo("wave " * times)
-
-
-several = CommandGroup(
-    name="signs", table={"wave": ("greeting:wave", "Wave.")}, examples="wave --times 2", help="Make signs."
-)
-number = 3
-
-
-class Here:
-    def __init__(self, target, *, home, store):
-        self.target = target
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def map(self, jobs):
-        for job in jobs:
-            print("job of", self.target)
-            yield job()
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +14,7 @@ def installed(tmp_path, monkeypatch):
     """The package, on the path for one test."""
     folder = tmp_path / "packages"
     folder.mkdir()
-    (folder / "greeting.py").write_text(MODULE)
+    shutil.copy(Path(__file__).with_name("greeting.py.txt"), folder / "greeting.py")
     commands = {
         "wave": "greeting:wave",
         "signs": "greeting:several",

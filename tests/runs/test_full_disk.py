@@ -1,6 +1,7 @@
-"""A machine whose disk is full: its runs fail in one sentence each, nothing broken is left, and others go on."""
+"""A disk that is full or may not be written: runs fail in one sentence each, nothing broken is left, others go on."""
 
 import os
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,3 +83,14 @@ def test_a_full_disk_under_the_vector_cache_fails_its_runs_alone(places, disk, t
     runs_of(jobs_of(places, tmp_path / "dense", home=home, **dense))
     runs_of(jobs_of(places, tmp_path / "alone", **dense))
     assert content(tmp_path / "dense") == content(tmp_path / "alone")
+
+
+def test_a_vector_cache_that_may_not_be_written_is_one_sentence(places, tmp_path):
+    """Its file system is mounted without the right to write."""
+    home = tmp_path / "home"
+    with tmpfs(home / "vectors", "size=8m") as vectors:
+        subprocess.run(["mount", "-o", "remount,ro", vectors], check=True)
+        closed = jobs_of(places, tmp_path / "out", home=home, retriever="dense", embedder="hash")
+        assert runs_of(closed) == [None] * 3
+        with pytest.raises(ResultError, match="set REPOEVAL_HOME to a folder that can be written"):
+            closed.check()

@@ -11,7 +11,7 @@ PARTS = {
     "logs": {"logs"},
     "completion": {"complete"},
     "peers": {
-        *("astchunk", "ck", "cocoindex", "semantic-text-splitter"),
+        *("astchunk", "ck", "cocoindex", "grepai", "semantic-text-splitter"),
     },
 }
 """Leaf -> the commands and chunkers that tests of the spine use."""

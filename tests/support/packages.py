@@ -7,6 +7,8 @@ import json
 import tarfile
 import zipfile
 
+from repoeval_bench.dataset.sources import index_client
+
 
 def wheel(files, info, metadata):
     """Return a wheel whose folder of metadata is `info`; the same content gives the same bytes."""
@@ -41,7 +43,11 @@ def npm_page(name, version, url, raw):
 
 
 def ask_pip(patch, url):
-    """Let pip ask this index alone, whatever the user's settings are."""
+    """Let pip ask this index alone, whatever the user's settings are.
+
+    pip itself is asked for its settings by `dataset/test_package_index.py` alone: that takes a process each time.
+    """
+    patch.setattr(index_client, "pip_settings", lambda: {"index-url": url})
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
         patch.delenv(name, raising=False)
     patch.setenv("PIP_CONFIG_FILE", "/dev/null")

@@ -1,12 +1,18 @@
 """Tasks, benchmarks and repositories that a test writes down: what it does not care about has a value."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.own.references.resolver import Resolution, Resolver
+
+LOOKUPS = Path(__file__).parents[1] / "own" / "references" / "lookups"
 
 
 def task(**fields: Any) -> Task:
@@ -60,6 +66,13 @@ def names(resolution: Resolution | None) -> set[str]:
     """Return the names of the definitions that are used."""
     assert resolution is not None
     return {use.definition.name for use in resolution.used}
+
+
+@cache
+def lookups(name: str) -> dict[str, Any]:
+    """Return the themes of a file of `own/references/lookups`; `own/references/test_lookups.py` explains them."""
+    content: dict[str, Any] = yaml.safe_load((LOOKUPS / f"{name}.yaml").read_text("utf-8"))
+    return content
 
 
 def gold_text(questions: Benchmark, task: Task) -> str:

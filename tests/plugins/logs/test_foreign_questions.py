@@ -1,6 +1,7 @@
 """`logs questions`: other benchmarks' questions become gold, questions and logs that the tool itself reads."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -25,43 +26,16 @@ def regions(*files):
     return places(*files, ends=("start", "end"))
 
 
-SEMBLE = [
-    {
-        "query": "how spans are joined",
-        "relevant": [item | {"note": "not read"} for item in places(("src/spans.py", 3, 4))],
-        "secondary": places(("./src/use.py", 1, 1)),
-        "category": "architecture",
-    },
-    {"query": "Span", "relevant": ["src/spans.py"], "secondary": [], "category": "symbol"},
-    {"query": "nothing", "relevant": []},
-]
+def sample(name):
+    """The rows of a small file in another benchmark's format."""
+    text = (Path(__file__).with_name("foreign") / name).read_text("utf-8")
+    return json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+
+
+SEMBLE, CONTEXTBENCH, SWE_EXPLORE = map(sample, ("semble.json", "contextbench.jsonl", "swe-explore.jsonl"))
 SEVEN = {"instance_id": "tool__one-7", "problem_statement": "Joined spans lose a line."}
-CONTEXTBENCH = [
-    {**SEVEN, "gold_context": json.dumps(places(("/testbed/src/spans.py", 3, 4), name="file"))},
-    {
-        "inst_id": "tool__one-8",
-        "init_ctx": places(("src/spans.py", 1, 2), name="file"),
-        "add_ctx": places(("src/use.py", 1, 1), name="file"),
-    },
-]
-SWE_EXPLORE = [
-    {
-        **SEVEN,
-        "repo_dir": "repos/tool",
-        "ground_truth": {
-            "read_core_regions": regions(("src/spans.py", 3, 4)),
-            "read_optional_regions_map": {"model": regions(("src/use.py", 1, 1))},
-        },
-    },
-    {
-        "instance_id": "tool__one-8",
-        "repo_dir": "repos/tool",
-        "ground_truth": {"read_core_regions": regions(("src/use.py", 1, -1))},
-    },
-]
 TOO_LONG = places(("src/spans.py", 1, 2**64), name="file")
-USE = ("src/use.py", 1, 1)
-RANKED = [{"instance_id": "tool__one-7", "regions": regions(USE, ("/testbed/src/spans.py", 4, 4), USE)}]
+RANKED = sample("ranking.jsonl")
 SOURCES = {
     "src/spans.py": "class Span:\n    pass\ndef join(spans):\n    return spans\n",
     "src/use.py": "import spans\n",

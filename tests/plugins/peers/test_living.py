@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size
-from repoeval_bench.core.errors import LanguageError, SpecError
+from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.source import SourceFile, count_nws
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -80,11 +80,6 @@ def test_grepai_loses_nothing_and_repeats_what_it_says(text, size, overlap):
 def test_rules_by_hand(spec, text, cut):
     assert [chunk.text for chunk in chunks(spec, text)] == cut
     assert not any(chunk.rewritten for chunk in chunks(spec, text))
-
-
-def test_an_overlap_is_below_the_size():
-    with pytest.raises(SpecError, match="not below chunk_size=5"):
-        make_chunker("grepai:chunk_size=5,chunk_overlap=5")
 
 
 def test_ck_keeps_the_order_of_starts_where_a_class_is_cut_and_its_methods_are_chunks():
