@@ -90,7 +90,7 @@ def test_the_notebooks_were_run_and_show_what_they_promise(site):
     assert "paired differences, query by query" in chunker
     assert 'data-mime-type="image/svg+xml"' in chunker
     paper = (site / "notebooks" / "a-table-for-a-paper.html").read_text(encoding="utf-8")
-    for shown in ("\\textbf", "\\toprule", "micro.ndcg@10", "(True, "):
+    for shown in ("\\textbf", "\\toprule", "mean ndcg@10 (micro)", "(True, "):
         assert shown in paper, shown
 
 

@@ -45,18 +45,27 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
     return _choice(distinct, tested, measure, seed)
 
 
-def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
+def verdict_on(
+    runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, with_baseline: bool = False
+) -> Verdict:
     """Decide what the tests say of one or more different runs of one question.
 
-    The measure of the first of `comparisons` decides, else the protocol's headline. `comparisons` are those of all
-    pairs, or of all runs with one baseline. Without any, the best run is compared with all others, and p is adjusted
+    The measure of the first of `comparisons` decides, else the headline. `comparisons` are those of all pairs, or
+    `with_baseline` of all runs with the first. Without any, the best run is compared with all others, and p is adjusted
     over all pairs.
     """
     measure = comparisons[0].measure if comparisons else headline_measure(runs)
-    return _choice(runs, comparisons, measure, SEED).verdict
+    return _choice(runs, comparisons, measure, SEED, with_baseline=with_baseline).verdict
 
 
-def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure: str, seed: int) -> Choice:
+def _choice(
+    runs: Sequence[RunView],
+    comparisons: Sequence[Comparison],
+    measure: str,
+    seed: int,
+    *,
+    with_baseline: bool = False,
+) -> Choice:
     """Rank different runs by a measure; without `comparisons` the best is compared with all others."""
     metrics, (unit, run_costs), names = runs[0].metrics, costs(runs), run_names(runs)
     candidates = [
@@ -68,7 +77,14 @@ def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure:
         joined = together([run.scores for run in runs])
         comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure, seed=seed)
     scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
-    verdict = decide(scored, comparisons, protocol=metrics.protocol, measure=measure, over=metrics.headline)
+    verdict = decide(
+        scored,
+        comparisons,
+        protocol=metrics.protocol,
+        measure=measure,
+        over=metrics.headline,
+        baseline=names[0] if with_baseline else None,
+    )
     return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
 
 

@@ -125,20 +125,26 @@ def pairs_with(reference: str, comparisons: Sequence[Comparison]) -> list[Compar
 
 
 def decide(
-    ranked: Sequence[ScoredRun], comparisons: Sequence[Comparison], *, protocol: str, measure: str, over: Headline
+    ranked: Sequence[ScoredRun],
+    comparisons: Sequence[Comparison],
+    *,
+    protocol: str,
+    measure: str,
+    over: Headline,
+    baseline: str | None = None,
 ) -> Verdict:
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
     `ranked` are the runs, the best mean first, named as in `comparisons`. `comparisons` has the best run's pairs with
     all others, or else one baseline's pairs. Their p is adjusted over all pairs, so it holds for a best run that was
-    picked by its scores, and is not adjusted again.
+    picked by its scores, and is not adjusted again. `baseline` is the run that a user compares with.
     """
     best = ranked[0]
     if len(ranked) == 1:
         alone = Result.NOTHING_FOUND if scores_nothing(measure, [best.mean]) else Result.ONE_RUN
         return Verdict(result=alone, protocol=protocol, measure=measure, over=over, reference=best)
     reference, differences = best, pairs_with(best.name, comparisons)
-    if {run.treatment for run in differences} != {run.name for run in ranked[1:]}:
+    if baseline or {run.treatment for run in differences} != {run.name for run in ranked[1:]}:
         reference = next(run for run in ranked if run.name == comparisons[0].baseline)
         differences = pairs_with(reference.name, comparisons)
     rank = {run.name: rank_of for rank_of, run in enumerate(ranked)}

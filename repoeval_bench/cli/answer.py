@@ -26,15 +26,19 @@ if TYPE_CHECKING:
 
 
 def answer_to(
-    runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0
+    runs: Sequence[RunView],
+    comparisons: Sequence[Comparison] = (),
+    *,
+    failed: int = 0,
+    with_baseline: bool = False,
 ) -> tuple[list[RunView], WordedVerdict]:
     """Return the runs without duplicates, and the verdict on them; without `comparisons` every pair is compared.
 
-    `failed`: how many further runs could not be made.
+    `failed`: how many further runs could not be made. `with_baseline`: the first run is that of all comparisons.
     """
     different = list({run.folder: run for run in runs}.values())
     comparisons = comparisons or (compare(different) if len(different) > 1 else ())
-    return different, verdict(different, comparisons, failed=failed)
+    return different, verdict(different, comparisons, failed=failed, with_baseline=with_baseline)
 
 
 def print_answer(
@@ -43,14 +47,15 @@ def print_answer(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
+    with_baseline: bool = False,
     skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
     """Print the verdict on the runs, one table, a note on the `skipped` chunkers, and where the runs are stored.
 
-    `remembered`: `report` finds these runs without their names. `failed` is as in `answer_to`.
+    `remembered`: `report` finds these runs without their names. `failed` and `with_baseline` are as in `answer_to`.
     """
-    different, worded = answer_to(runs, comparisons, failed=failed)
+    different, worded = answer_to(runs, comparisons, failed=failed, with_baseline=with_baseline)
     print_paragraph(worded.text)
     echo()
     table = answer_table(different, worded, skipped)

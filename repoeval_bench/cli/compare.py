@@ -99,7 +99,12 @@ def compare_command(  # longer than 60 lines: each option has its line
         # The answer is also about a baseline that is none of the runs.
         compared = stored if base is None else [base, *stored]
         if summary:
-            append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
+            append_summary(
+                summary,
+                answer_markdown(
+                    *answer_to(compared, comparisons, failed=len(failed), with_baseline=base is not None), skipped
+                ),
+            )
         if as_json:
             choice = choice_record(choose(stored, comparisons)) if base is None else None
             record: dict[str, Any] = {"choice": choice, "left_out": skipped | failed}
@@ -108,7 +113,15 @@ def compare_command(  # longer than 60 lines: each option has its line
         elif details:
             print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
         else:
-            print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped, remembered=remembered)
+            print_answer(
+                compared,
+                out,
+                comparisons,
+                failed=len(failed),
+                with_baseline=base is not None,
+                skipped=skipped,
+                remembered=remembered,
+            )
 
 
 def baseline_of(

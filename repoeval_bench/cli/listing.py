@@ -218,11 +218,14 @@ def _part(kind: Kind[Any], name: str) -> str:
 
 def _with_options(kind: Kind[Any], row: Row) -> str:
     lines = [f"{kind.name} {row.label}: {_meaning(row)}"]
-    for option in kind.options(row).values():
-        where = f" (with {option.only})" if option.only else ""
-        lines.append(f"  {option!s:<17} {option.meaning}{where}".rstrip())
+    options = {
+        str(option): f"{option.meaning}{f' (with {option.only})' if option.only else ''}"
+        for option in kind.options(row).values()
+    }
     if kind is CHUNKERS and not row.origin:  # every chunker of this package has headers
-        lines.append(f"  {'header=none':<17} what is put before each chunk's text; see `list headers`")
+        options["header=none"] = "what is put before each chunk's text; see `list headers`"
+    width = max(map(len, options), default=0)
+    lines += (f"  {option:<{width}}  {meaning}".rstrip() for option, meaning in options.items())
     return "\n".join(lines)
 
 

@@ -117,13 +117,13 @@ def recommend_command(
         )
     except NoTaskError as error:
         unmeasured = _unmeasured(error)
-        _show(unmeasured, request, out, details=details, as_json=as_json)
+        _show(unmeasured, request, out, details=details, as_json=as_json, written=write)
         _report(unmeasured, report, out)
         _write(unmeasured, request.source, write)
         return
     recommendation, shown = _recommend(request, source, execution, out=out, home=home)
     if recommendation.runs or recommendation.default:
-        _show(recommendation, shown, out, details=details, as_json=as_json)
+        _show(recommendation, shown, out, details=details, as_json=as_json, written=write)
         _report(recommendation, report, out, text=not no_text)
         _write(recommendation, source, write)
     note(
@@ -247,12 +247,13 @@ def _show(
     *,
     details: bool,
     as_json: bool,
+    written: Path | None,
 ) -> None:
-    """Print the answer."""
+    """Print the answer; `written` is the file that the choice is written to."""
     if as_json:
         print_json({"source": request.source} | recommendation_record(recommendation))
     else:
-        _print(recommendation, request, out, details=details)
+        _print(recommendation, request, out, details=details, written=written)
 
 
 def _report(recommendation: Recommendation, report: Path | None, out: Path, *, text: bool = True) -> None:
@@ -275,7 +276,9 @@ def _write(recommendation: Recommendation, source: str, path: Path | None) -> No
         note(f"test it on later commits: {shell_line(['gate', str(path), '--source', 'CHECKOUT'])} (docs/ci.md)")
 
 
-def _print(recommendation: Recommendation, request: RecommendRequest, out: Path, *, details: bool) -> None:
+def _print(
+    recommendation: Recommendation, request: RecommendRequest, out: Path, *, details: bool, written: Path | None
+) -> None:
     use, *evidence = answer_lines(recommendation)
     print_paragraph(use)
     if evidence:
@@ -295,7 +298,7 @@ def _print(recommendation: Recommendation, request: RecommendRequest, out: Path,
     deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
     own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
-    keep = "keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"
+    keep = [] if written else ["keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"]
     print_lines(
-        [f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", keep, f"try another chunker: {own_run}"]
+        [f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", *keep, f"run the choice alone: {own_run}"]
     )

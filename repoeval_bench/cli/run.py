@@ -104,7 +104,16 @@ def run_command(  # longer than 60 lines: each option has its line
                 if details:
                     print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
                 else:
-                    print_answer(runs, out, comparisons, failed=len(failed), skipped=skipped, remembered=remembered)
+                    base = results_or_none[benchmarking.baseline] if benchmarking.baseline is not None else None
+                    print_answer(
+                        [base, *runs] if base else runs,
+                        out,
+                        comparisons,
+                        failed=len(failed),
+                        with_baseline=base is not None and bool(comparisons),
+                        skipped=skipped,
+                        remembered=remembered,
+                    )
                 echo()
         if as_json:
             print_json(results)

@@ -160,13 +160,17 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
 def _safe_path() -> Iterator[None]:
     """Let processes start in the block that run no file of the current folder, which may be code to chunk.
 
-    They would look there for modules first.
+    They would look there for modules first. They ignore Ctrl-C, which the caller handles.
     """
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
     try:
         yield
     finally:
+        if in_main:
+            signal.signal(signal.SIGINT, handler)
         if before is None:
             del os.environ[_SAFE_PATH]
         else:

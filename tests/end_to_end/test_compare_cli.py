@@ -106,3 +106,12 @@ def test_one_query_shows_nothing(tmp_path):
     assert "changed in 1 of 1 query" in succeed("diff", a, b, "-m", "mrr").out
     assert "[too few files]" in succeed("segments", a, b, "-m", "mrr", "--by", "repo").out
     assert "The worst 1 of 1 query by MRR" in succeed("logs", "diagnose", a).out
+
+
+def test_two_runs_are_compared_with_the_baseline_that_is_named(two_runs):
+    """Also if the other is better."""
+    runs = two_runs.fixed.name, two_runs.ast.name
+    for baseline in runs:
+        done = succeed("compare", *runs, "--baseline", baseline, "--out", two_runs.out)
+        name = baseline.partition("-")[0]
+        assert f"minus {name}" in done.out or f"against {name}" in done.out, done.out

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.chosen import FEWEST, ChosenEvidence, ChosenSetting, Recheck
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_limited
 from repoeval_bench.dataset.assembly import with_tests
@@ -25,6 +26,7 @@ from repoeval_bench.own.history import (
 )
 from repoeval_bench.own.packs.pack import installed_version
 from repoeval_bench.report.recommendation import HOLDS
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors
 from repoeval_bench.runs.runner import evaluate
 
@@ -114,6 +116,9 @@ def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, h
 
     Both are run under protocol `commits`, and the runs are stored in `out`. Raises a BenchError in one sentence.
     """
+    for spec in (chosen.spec, chosen.opponent):
+        make_chunker(spec)
+    choose_retriever(chosen.retriever)
     with history_of(source) as history:
         since, questions = _later(history, chosen)
         tasks = questions.tasks
