@@ -90,8 +90,9 @@ class Report:
                 lines.append(f"  {'':<14} {finding.detail}")
             if finding.shortest is not None:
                 lines.append(f"  {'':<14} shortest input: {abbreviated(finding.shortest)}")
-        missing = f"; not {', '.join(self.not_cut)}" if self.not_cut else ""
-        lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut)} of {len(SAMPLES)}{missing}")
+        if not any(finding.n_broken for finding in self.findings if finding.promise == "no failure"):
+            missing = f"; not {', '.join(self.not_cut)}" if self.not_cut else ""
+            lines.append(f"  languages: {len(SAMPLES) - len(self.not_cut)} of {len(SAMPLES)}{missing}")
         return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
+from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ def _canonical(text: str) -> str:
     """Return the measure's name for a name or alias; a SpecError that offers the nearest where there is none."""
     if text.startswith("py:"):
         return text
+    if text in {name.partition("@")[0] for name in UNREGISTERED}:
+        raise SpecError(f"{text} is scored for logs that `repoeval-bench logs import` reads; choose another measure")
     if meant := with_cutoff(text):
         raise SpecError(f"unknown measure {text!r}; did you mean {meant!r}?")
     return MEASURES.find(_plain_name(text)).name
