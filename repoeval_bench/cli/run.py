@@ -93,7 +93,8 @@ def run_command(  # longer than 60 lines: each option has its line
             runs = [run for run in results_or_none if run]
             # The first combination in the file is its subject, so `report` shows it.
             remembered = benchmarking.compares and setting == runner.settings[0] and remember_compared(runs, out)
-            comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
+            base = None if benchmarking.baseline is None else results_or_none[benchmarking.baseline]
+            comparisons = _comparisons(benchmarking, setting, runs, base) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
                 record = _record(setting, runs, comparisons, with_baseline=with_baseline)
@@ -104,7 +105,6 @@ def run_command(  # longer than 60 lines: each option has its line
                 if details:
                     print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
                 else:
-                    base = results_or_none[benchmarking.baseline] if benchmarking.baseline is not None else None
                     print_answer(
                         [base, *runs] if base else runs,
                         out,
@@ -124,11 +124,9 @@ def run_command(  # longer than 60 lines: each option has its line
 
 
 def _comparisons(
-    benchmarking: Benchmarking, setting: RunRequest, runs_or_none: Sequence[RunView | None]
+    benchmarking: Benchmarking, setting: RunRequest, runs: Sequence[RunView], baseline: RunView | None
 ) -> list[Comparison]:
     """Compare the runs of a setting; nothing if the baseline could not be made."""
-    runs = [run for run in runs_or_none if run]
-    baseline = None if benchmarking.baseline is None else runs_or_none[benchmarking.baseline]
     if len(runs) < 2:
         return []
     if baseline is None and benchmarking.baseline is not None:

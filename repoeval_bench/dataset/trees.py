@@ -93,12 +93,14 @@ def _is_hidden(folder: str) -> bool:
     return folder.startswith(".") or folder == "__pycache__"
 
 
-def _visible_paths(root: Path) -> list[str]:
-    def stop(error: OSError) -> None:
-        raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
+def refuse_folder(error: OSError) -> None:
+    """Raise a DatasetError for a folder that `os.walk` cannot read; it would leave the folder out."""
+    raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
 
+
+def _visible_paths(root: Path) -> list[str]:
     paths: list[str] = []
-    for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
+    for folder, subfolders, names in os.walk(root, onerror=refuse_folder):  # links to folders are not entered
         subfolders[:] = [name for name in subfolders if not _is_hidden(name)]
         where = Path(folder).relative_to(root).as_posix()
         prefix = "" if where == "." else f"{where}/"

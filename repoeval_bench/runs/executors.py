@@ -123,7 +123,7 @@ class ProcessPool:
             ) from error
 
     def _submit(self, job: Callable[[], T]) -> Future[T]:
-        with _safe_path():  # a job may start another worker
+        with _starting():  # a job may start another worker
             if self._pool is None:
                 context = multiprocessing.get_context(_METHOD)
                 context.set_forkserver_preload(_PRELOADED)
@@ -141,7 +141,7 @@ def start_server(chunkers: Iterable[str]) -> None:
     """
     if usable_cores() > 1 and _METHOD == "forkserver":
         multiprocessing.get_context(_METHOD).set_forkserver_preload([*_PRELOADED, *modules_of(chunkers)])
-        with _safe_path():
+        with _starting():
             forkserver.ensure_running()
 
 
@@ -157,7 +157,7 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def _safe_path() -> Iterator[None]:
+def _starting() -> Iterator[None]:
     """Let processes start in the block that run no file of the current folder, which may be code to chunk.
 
     They would look there for modules first. They ignore Ctrl-C, which the caller handles.

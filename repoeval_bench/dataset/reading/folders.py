@@ -21,6 +21,7 @@ from repoeval_bench.dataset.reading.checkout import (
 )
 from repoeval_bench.dataset.reading.code import MAX_DEPTH, name_reason
 from repoeval_bench.dataset.reading.origin import Origin, name_of_repository, repository_name
+from repoeval_bench.dataset.trees import refuse_folder
 
 PACK = "pack.yaml"
 
@@ -139,14 +140,10 @@ def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
 
     These are the outermost below the folder, as prefixes of paths.
     """
-
-    def stop(error: OSError) -> None:
-        raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
-
     paths: list[str] = []
     skipped: Counter[str] = Counter()
     repositories: list[str] = []
-    for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
+    for folder, subfolders, names in os.walk(root, onerror=refuse_folder):  # links to folders are not entered
         where = os.path.relpath(folder, root)
         prefix = "" if where == os.curdir else f"{where}/".replace(os.sep, "/")
         own = ".git" in (*subfolders, *names) and bool(prefix) and not prefix.startswith(tuple(repositories))
