@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, and without a terminal a line now and then for each step that takes long."""
+"""Progress on standard error: a bar on a terminal; without one a line now and then for each step that takes long."""
 
 from __future__ import annotations
 
