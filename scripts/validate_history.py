@@ -1,11 +1,13 @@
 r"""Measure how well a choice by a repository's own commits holds on its later commits.
 
-python scripts/validate_history.py measure CLONE... --out FOLDER [--tests all]
+python scripts/validate_history.py measure CLONE... --out FOLDER [--tests all] [--retriever NAME] [--small]
 python scripts/validate_history.py report FOLDER [--prior]
 
 `measure` reads each clone, asks the questions of its windows under protocol `commits`, and stores the score of every
-candidate of `recommend` on every question, for each gold, by BM25. `docstring` is asked of the newest tree older
-than the newest window. A clone that was measured is not measured again, so the same line goes on where it was stopped.
+candidate on every question, for each gold, by one retriever (BM25), with what the last edits embed again. Candidates
+are those of `recommend` and the defaults of other tools; with `--small` five chunkers at two sizes. By BM25 `docstring`
+is asked of the newest tree older than the newest window. A clone that was measured is not measured again, so the same
+line goes on where it was stopped.
 
 `report` chooses on the older windows of each clone and scores the choice on the next one, each on its own tree. What a
 rule estimates (means and spread of other repositories, constants) leaves out the repository that is scored. A
@@ -38,7 +40,8 @@ from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.assembly import TESTS, with_tests
-from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, history_of
+from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
+from repoeval_bench.own.recommend.costs import new_chunks
 from repoeval_bench.own.recommend.recommendation import Facts, sized
 from repoeval_bench.runs.request import RecommendRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
@@ -71,7 +74,17 @@ SINCE = "2012-01-01"
 """The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
 
 
-def measure(clone: Path, out: Path, tests: str) -> None:
+EDITS = 100
+"""The last edits of a history whose files are cut before and after."""
+
+TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
+"""Chunkers of other people's search tools, as these ship."""
+
+SMALL = ("ast", "fixed", "recursive", "langchain", "chonkie"), (500, 1000)
+"""Chunkers and sizes for a retriever that needs a model."""
+
+
+def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) -> None:
     """Store the scores of all candidates on the questions of one clone's history; `tests` is the use of its tests."""
     started = monotonic()
     name = clone.parent.name if clone.name in ("repo", ".git") else clone.name
@@ -81,10 +94,13 @@ def measure(clone: Path, out: Path, tests: str) -> None:
     with history_of(clone) as history:
         questions = commit_questions(history, CommitOptions(since=SINCE))
         benchmark = with_tests(benchmark_of(history, questions, name), tests)
+        edits, head = edits_of(history, EDITS), history.head
     read = monotonic() - started
-    candidates = _candidates(benchmark)
+    candidates = _candidates(benchmark, small=small)
     facts: dict[str, Any] = {
         "name": name,
+        "head": head,
+        "retriever": retriever,
         "language": Facts.of(benchmark, {}).language,
         "windows": [[window.name, window.base.id, window.base.day, len(window.tasks)] for window in questions.windows],
         "seen": questions.seen,
@@ -94,22 +110,29 @@ def measure(clone: Path, out: Path, tests: str) -> None:
     arrays: dict[str, Any] = {}
     with TemporaryDirectory() as runs:
         golds = [
-            RunRequest(protocol="commits", retriever="bm25", gold=gold if gold != GOLDS[0] else None) for gold in GOLDS
+            RunRequest(protocol="commits", retriever=retriever, gold=gold if gold != GOLDS[0] else None)
+            for gold in GOLDS
         ]
         labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
         arrays |= dict(zip(GOLDS, tables, strict=True)) | {name: np.array(values) for name, values in columns.items()}
         facts["labels"] = labels
+        by_label = {one.label: new_chunks(one.spec, edits) for one in candidates if edits and not small}
+        facts["edits"] = len(edits)
+        facts["edited"] = [
+            (new := by_label.get(label)) and [round(new.share, 4), round(new.nws, 1)] for label in labels
+        ]
         older = questions.windows[min(1, len(questions.windows) - 1)].name
         tasks = tuple(task for task in benchmark.tasks if task.repo == older)
         tree = replace(benchmark, files={older: benchmark.files[older]}, tasks=tasks)
-        try:
-            request = RunRequest(protocol="docstring", retriever="bm25")
-            labels, (arrays["docstring"],), _ = _scores(
-                tree, [request], [one for one in candidates if one.size], Path(runs), sample=300
-            )
-            facts["docstring_labels"] = labels
-        except BenchError as error:
-            facts["docstring_error"] = str(error)
+        if retriever == "bm25":
+            try:
+                request = RunRequest(protocol="docstring", retriever=retriever)
+                labels, (arrays["docstring"],), _ = _scores(
+                    tree, [request], [one for one in candidates if one.size], Path(runs), sample=300
+                )
+                facts["docstring_labels"] = labels
+            except BenchError as error:
+                facts["docstring_error"] = str(error)
     facts["seconds"] = round(monotonic() - started, 1)
     arrays["facts"] = np.array(json.dumps(facts))
     np.savez_compressed(target.with_suffix(".part.npz"), **arrays)
@@ -117,10 +140,10 @@ def measure(clone: Path, out: Path, tests: str) -> None:
     print(f"{name}: {len(arrays['id'])} questions, {len(facts['labels'])} candidates, {facts['seconds']} s", flush=True)
 
 
-def _candidates(benchmark: Benchmark) -> list[SizedChunker]:
-    """The candidates of `recommend`: those of its sizes, and those that are tried as they are."""
-    chunkers = RecommendRequest.model_fields["chunkers"].default
-    by_size, skipped, _ = sized(benchmark, chunkers, SIZES)
+def _candidates(benchmark: Benchmark, *, small: bool) -> list[SizedChunker]:
+    """The candidates of `recommend`, those of its sizes and those that are tried as they are, and other tools'."""
+    chunkers, sizes = SMALL if small else ((*RecommendRequest.model_fields["chunkers"].default, *TOOLS), SIZES)
+    by_size, skipped, _ = sized(benchmark, chunkers, sizes)
     for line in skipped:
         print(f"  {line}", file=sys.stderr)
     return [one for of_size in by_size for one in of_size]
@@ -183,7 +206,11 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
     loaded = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     stored = [one for one in loaded if {*needed} <= {*json.loads(str(one["facts"]))["labels"]}]
     facts = [json.loads(str(one["facts"])) for one in stored]
-    common = [label for label in facts[0]["labels"] if all(label in of_one["labels"] for of_one in facts)]
+    common = [
+        label
+        for label in facts[0]["labels"]
+        if label not in TOOLS and all(label in of_one["labels"] for of_one in facts)
+    ]
     histories = []
     for arrays, fact in zip(stored, facts, strict=True):
         columns = [fact["labels"].index(label) for label in common]
@@ -441,6 +468,8 @@ def main() -> None:
     measuring.add_argument("clones", nargs="+", type=Path)
     measuring.add_argument("--out", type=Path, required=True)
     measuring.add_argument("--tests", choices=TESTS, default="out", help="as of `recommend`")
+    measuring.add_argument("--retriever", default="bm25")
+    measuring.add_argument("--small", action="store_true", help="five chunkers at two sizes")
     reporting = commands.add_parser("report")
     reporting.add_argument("folder", type=Path)
     reporting.add_argument("--prior", action="store_true")
@@ -458,7 +487,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
         try:
-            measure(clone, arguments.out, arguments.tests)
+            measure(clone, arguments.out, arguments.tests, arguments.retriever, small=arguments.small)
         except BenchError as error:
             print(f"{clone}: {error}", file=sys.stderr, flush=True)
 
