@@ -1,13 +1,14 @@
-"""Grep, one round: search the text for the rarest words of the query, and list what contains them.
+"""Grep: search the text for the rarest words of the query, and list what contains them; once, or twice.
 
-This is one call of a tool, not an agent that reads the results and calls again. A unit is a chunk: one line with
-`--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does. Units without a keyword are
-not listed, so a ranking can be shorter than k, or empty.
+One round is one call of a tool. Two rounds (`read=N`) are a fixed rule, not an agent that decides what to read. A unit
+is a chunk: one line with `--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does. Units
+without a keyword are not listed, so a ranking can be shorter than k, or empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from time import perf_counter
 from typing import Annotated, Literal
 
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
-from repoeval_bench.retrieval.expansion import NOTHING, read_rule
+from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
@@ -34,7 +36,7 @@ _SHORTEST = 3
 
 
 @RETRIEVERS.register(
-    meaning="one round of grep for the query's rarest words; units without one are not listed; needs no model"
+    meaning="grep for the query's rarest words, in one round or two; units without one are not listed; needs no model"
 )
 class GrepRetriever:
     r"""Lines by the keywords that they hold (`rank=lines`), or by those that their file holds (`rank=files`).
@@ -47,6 +49,11 @@ class GrepRetriever:
     `lines`: a unit scores the sum of its keywords' weights. `files`: files are ordered by the sum over the keywords in
     any of their units, and the units of a file by their own sum. `around`: what is read with a hit does not change its
     rank.
+
+    With `read=N` there is a second round. The first N units are read, with `around`. Of the words in them that hold no
+    keyword, as many as there may be keywords are looked for: those in the fewest units, if one of these was not read.
+    They have three letters, too, and are no stop words. The ranking begins with the N units that were read. Then every
+    other unit follows by the sum of the weights of both rounds' words.
     """
 
     def __init__(
@@ -67,7 +74,17 @@ class GrepRetriever:
                 "function, method or class that holds it"
             ),
         ] = NOTHING,
+        read: Annotated[
+            int, Ge(0), Doc("units to read before a second round, which looks for their rarest words; 0: one round")
+        ] = 0,
     ) -> None:
+        rule = Expansion.parse(around)
+        if read and (rank == "files" or (rule and rule.lines is None)):
+            raise SpecError(
+                f"grep: read={read} cannot be combined with rank=files or around=definition; use rank=lines and "
+                "around=lines:N"
+            )
+        self._read, self._near = read, (rule and rule.lines) or 0
         self.around = around
         self._by_file = rank == "files"
         self._keywords, self._hits = keywords, hits
@@ -88,17 +105,10 @@ class GrepRetriever:
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(tag=NAME, rankings=rankings, latency_ms=latency)
 
-    def _scores(self, units: _Units, keywords: Iterable[str]) -> list[tuple[str, float]]:
-        holders = {keyword: units.holding(keyword) for keyword in keywords}
-        rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
-        scores = np.zeros(len(units.chunks))
-        of_files: dict[str, float] = {}
-        for keyword in rarest[: self._keywords]:
-            weight = float(np.log(1 + units.n_seen / len(holders[keyword])))
-            hits = units.in_order(holders[keyword])[: self._hits]
-            scores[hits] += weight
-            for file in {units.chunks[hit].file for hit in hits}:
-                of_files[file] = of_files.get(file, 0.0) + weight
+    def _scores(self, units: _Units, keywords: Sequence[str]) -> list[tuple[str, float]]:
+        scores, of_files = self._round(units, keywords)
+        if self._read:
+            scores = self._second_round(units, keywords, scores)
         matches = np.flatnonzero(scores).tolist()
         if not self._by_file:
             return [(units.chunks[position].chunk_id, float(scores[position])) for position in matches]
@@ -110,6 +120,31 @@ class GrepRetriever:
             (units.chunks[position].chunk_id, ranks[units.chunks[position].file] + float(share[position]))
             for position in matches
         ]
+
+    def _round(self, units: _Units, keywords: Iterable[str]) -> tuple[NDArray[np.float64], dict[str, float]]:
+        """Return the sum of the weights of the rarest keywords: float64 (n_units,), and file -> sum."""
+        holders = {keyword: units.holding(keyword) for keyword in keywords}
+        rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
+        scores = np.zeros(len(units.chunks))
+        of_files: dict[str, float] = {}
+        for keyword in rarest[: self._keywords]:
+            weight = float(np.log(1 + units.n_seen / len(holders[keyword])))
+            hits = units.in_order(holders[keyword])[: self._hits]
+            scores[hits] += weight
+            for file in {units.chunks[hit].file for hit in hits}:
+                of_files[file] = of_files.get(file, 0.0) + weight
+        return scores, of_files
+
+    def _second_round(self, units: _Units, keywords: Sequence[str], first: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return float64 (n_units,): the units that were read keep their order before all others."""
+        places = {units.chunks[place].chunk_id: place for place in np.flatnonzero(first).tolist()}
+        order = best([(name, float(first[place])) for name, place in places.items()], self._read)
+        read = [places[name] for name, _ in order]
+        new = units.new_words(units.near(read, self._near), keywords)
+        second, _ = self._round(units, new[: self._keywords])
+        scores = first + second
+        scores[read] = first[read] + scores.max(initial=0.0) + 1
+        return scores
 
 
 def keywords_of(text: str) -> list[str]:
@@ -133,6 +168,10 @@ class _WordIndex:
                 holders.setdefault(word, []).append(position)
         self._holders = {word: np.array(positions) for word, positions in holders.items()}
         self._matches: dict[str, NDArray[np.int64]] = {}
+
+    def with_word(self, word: str) -> NDArray[np.int64]:
+        """Return the positions of the chunks with exactly this word."""
+        return self._holders.get(word, np.zeros(0, dtype=np.int64))
 
     def holding(self, keyword: str) -> NDArray[np.int64]:
         """Return the positions of the chunks with a word that contains the keyword."""
@@ -158,6 +197,36 @@ class _Units:
         of_index = self._index.holding(keyword)
         own = [position for position, text in enumerate(self._own, len(self._index.chunks)) if keyword in text]
         return np.append(of_index[self._is_seen[of_index]], np.array(own, dtype=np.int64))
+
+    def near(self, positions: Iterable[int], lines: int) -> set[int]:
+        """Return the units that can be seen within some lines of the given ones, and these."""
+        by_file: dict[str, list[int]] = {}
+        for position in np.flatnonzero(self._is_seen).tolist():
+            by_file.setdefault(self.chunks[position].file, []).append(position)
+        found = set(positions)
+        for position in [*found]:
+            span = self.chunks[position].lines
+            found |= {
+                other
+                for other in by_file[self.chunks[position].file]
+                if self.chunks[other].lines.start < span.end + lines
+                and self.chunks[other].lines.end > span.start - lines
+            }
+        return found
+
+    def new_words(self, read: Collection[int], keywords: Iterable[str]) -> list[str]:
+        """Return the words of what was read that hold no keyword, those in the fewest units first."""
+        old = tuple(keywords)
+        of_read = Counter(word for position in read for word in set(words(self.chunks[position].text)))
+        rarity = {
+            word: n_units
+            for word, n_read in of_read.items()
+            if len(word) >= _SHORTEST
+            and word not in STOP_WORDS
+            and not any(keyword in word for keyword in old)
+            and (n_units := int(self._is_seen[self._index.with_word(word)].sum())) > n_read
+        }
+        return sorted(rarity, key=lambda word: (rarity[word], word))
 
     def in_order(self, positions: NDArray[np.int64]) -> list[int]:
         """Return positions in the order of files and lines."""

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.retrieval.grep import GrepRetriever, keywords_of
@@ -108,6 +109,30 @@ def test_exactly_the_lines_with_a_keyword_are_listed_once(text, question, rank):
     holding = {chunk.chunk_id for chunk in chunks if any(word in chunk.text for word in question)}
     assert {name for name, _ in ranking} == holding
     assert len(ranking) == len(holding)
+
+
+def test_a_second_round_looks_for_the_rarest_words_of_what_was_read():
+    """What was read comes first, in its order; a word that only what was read holds is not looked for."""
+    file = SourceFile("r", "a.py", "alpha once\nhelper(x)\n\nz\nz\nz\nalpha\nz\nhelper = 2\nz\n")
+    chunks = lines(file)
+    assert [place(name, chunks)[1] for name, _ in grep("alpha", chunks, read=2)] == [7, 1]
+    read = [place(name, chunks)[1] for name, _ in grep("alpha", chunks, read=2, around="lines:1", keywords=1)]
+    assert read[:2] == [7, 1]
+    assert set(read[2:]) == {2, 9}  # `once` is rarer, and only where it was read
+
+
+def test_a_second_round_sees_what_the_query_may_see():
+    file = SourceFile("r", "a.py", "alpha\nsecret\nmore\nmore\nsecret\n")
+    chunks = lines(file)
+    hidden = {"q": frozenset({chunks[1].chunk_id})}
+    assert len(grep("alpha", chunks, excluded=hidden, read=1, around="lines:1")) == 1
+    assert len(grep("alpha", chunks, read=1, around="lines:1")) == 3
+
+
+@pytest.mark.parametrize("options", [{"rank": "files"}, {"around": "definition"}])
+def test_a_second_round_reads_lines(options):
+    with pytest.raises(SpecError, match="cannot be combined"):
+        grep("alpha", (), read=3, **options)
 
 
 def test_keywords_are_words_of_three_letters_that_are_no_stop_words():
