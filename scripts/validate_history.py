@@ -110,7 +110,12 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
     arrays: dict[str, Any] = {}
     with TemporaryDirectory() as runs:
         golds = [
-            RunRequest(protocol="commits", retriever=retriever, gold=gold if gold != GOLDS[0] else None)
+            RunRequest(
+                protocol="commits",
+                retriever=retriever,
+                gold=gold if gold != GOLDS[0] else None,
+                allow_sparse_qrels=True,
+            )
             for gold in GOLDS
         ]
         labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
