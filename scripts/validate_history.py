@@ -74,7 +74,7 @@ SINCE = "2012-01-01"
 """The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
 
 
-EDITS = 100
+EDITS = 40
 """The last edits of a history whose files are cut before and after."""
 
 TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
