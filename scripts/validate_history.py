@@ -74,7 +74,7 @@ SINCE = "2012-01-01"
 """The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
 
 
-EDITS = 100
+EDITS = 40
 """The last edits of a history whose files are cut before and after."""
 
 TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
@@ -110,7 +110,12 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
     arrays: dict[str, Any] = {}
     with TemporaryDirectory() as runs:
         golds = [
-            RunRequest(protocol="commits", retriever=retriever, gold=gold if gold != GOLDS[0] else None)
+            RunRequest(
+                protocol="commits",
+                retriever=retriever,
+                gold=gold if gold != GOLDS[0] else None,
+                allow_sparse_qrels=True,
+            )
             for gold in GOLDS
         ]
         labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
