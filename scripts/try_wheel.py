@@ -1,6 +1,6 @@
 """Build the wheel, install it with each Python outside the checkout, and run it there.
 
-python scripts/try_wheel.py [--extra all] [PYTHON ...]
+python scripts/try_wheel.py [--extra all] [--wheel FILE] [PYTHON ...]
 
 Each Python gets a new environment, which is removed afterwards. Versions are those of constraints.txt. The base wheel
 ranks the package's own functions by BM25; with an extra that has models, vectors rank them too. A row for each Python
@@ -27,10 +27,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pythons", nargs="*", default=[sys.executable], metavar="PYTHON")
     parser.add_argument("--extra", default="", help="install this extra of the wheel too")
+    parser.add_argument("--wheel", type=Path, help="try this wheel instead of building one")
     options = parser.parse_args()
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build(Path(folder))
+        wheel = options.wheel.resolve() if options.wheel else build(Path(folder))
         for python in options.pythons:
             error, added = tried(python, wheel, options.extra)
             failed |= bool(error)

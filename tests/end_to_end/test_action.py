@@ -146,7 +146,7 @@ class Runner:
             if not self.value(step.get("if", "'true'")):
                 continue
             if "uses" in step:
-                assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+                assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
                 for given in step["with"].values():
                     self.filled(given)
                 continue

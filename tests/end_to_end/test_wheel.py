@@ -1,6 +1,7 @@
 """What a user gets from an installed wheel, away from the checkout."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -35,6 +36,16 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
     assert any(name.endswith("LICENSE") for name in names)
     roots = {name.split("/")[0] for name in names}
     assert {root for root in roots if not root.endswith(".dist-info")} == {"repoeval_bench"}
+
+
+def test_the_description_has_no_link_that_leads_nowhere_on_an_index(site):
+    """A package index shows README.md alone, so paths into the repository are not links there."""
+    wheel = zipfile.ZipFile(site[0])
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    _, _, description = wheel.read(metadata).decode().partition("\n\n")
+    assert "RepoEval" in description
+    links = re.findall(r"\]\(([^)]*)\)", description)
+    assert [link for link in links if not link.startswith("https://")] == []
 
 
 def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home):
