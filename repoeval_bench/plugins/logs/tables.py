@@ -25,7 +25,7 @@ def section_tables(section: Section) -> list[Table]:
             (
                 _name(figure.name),
                 format(figure.value, _format(figure)),
-                None if figure.kind == "number" else interval(figure.ci, _format(figure)),
+                None if figure.kind == "milliseconds" else interval(figure.ci, _format(figure)),
                 _of(figure),
             )
             for figure in others
@@ -121,7 +121,5 @@ def _format(figure: Statistic) -> str:
             return "+.4f"
         case "milliseconds":
             return ".2f"
-        case "number":
-            return ",.0f" if figure.value >= 1000 or figure.value.is_integer() else ".1f"
         case _:
             return ".4f"

@@ -29,7 +29,6 @@ group = CommandGroup(
     },
     examples="""\
 import log.jsonl --gold gold.jsonl --files src/
-import log.jsonl --gold gold.jsonl --cluster-by conversation
 import run.trec --gold qrels.trec --depth 100
 import run.trec --gold gold.jsonl --corpus chunks.jsonl --files src/
 questions semble annotations/ -o questions/

@@ -12,7 +12,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import INPUT, plain, title_of
 from repoeval_bench.plugins.logs.pipeline.hard_negatives import NUMBERS, hard_negatives
-from repoeval_bench.plugins.logs.pipeline.report import SECTIONS, pipeline_report
+from repoeval_bench.plugins.logs.pipeline.stages import SECTIONS, pipeline_report
 from repoeval_bench.plugins.logs.tables import section_tables
 from repoeval_bench.runs.naming import find_run
 
@@ -23,26 +23,16 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that
 @run_argument()
 @depth_option("Number of results to read.")
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
-@click.option("--raw", metavar="RUN", help="The raw retriever's run, if the log has no raw_topk.")
 @runs_folder
 @json_option
-def pipeline_command(
-    *,
-    run: str,
-    k: int | None,
-    sections: tuple[str, ...],
-    raw: str | None,
-    out: Path,
-    as_json: bool,
-) -> None:
+def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out: Path, as_json: bool) -> None:
     """Print the effect of RUN's stages: raw retriever against reranker, router, query rewriting, freshness,
-    queries without an answer, entity linking, latency and cost. A section says so if the log lacks its fields.
+    queries without an answer, and latency. A section says so if the log lacks its fields.
 
     docs/logs.md has an example of each.
     """  # noqa: D205 - click prints the first paragraph as it is
     stored = find_run(run, out)
-    first = find_run(raw, out) if raw else None
-    result = pipeline_report(stored, k=k, sections=sections or SECTIONS, raw=first)
+    result = pipeline_report(stored, k=k, sections=sections or SECTIONS)
     if as_json:
         print_json(plain(result, "clustered_by"))
         return

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.statistics import LEVEL, Sample
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.figures import Statistic, effective_size, mean_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
 from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
-from repoeval_bench.plugins.logs.records import Calibrated, read_rows
+from repoeval_bench.plugins.logs.records import Calibrated, LogError, read_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -67,7 +67,7 @@ class Corrected:
 def read_calibration(path: Path) -> Calibration:
     """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
 
-    Broken rows are a ResultError with file:line. So are a file without relevant or without other chunks, and a judge no
+    Broken rows are a LogError with file:line. So are a file without relevant or without other chunks, and a judge no
     better than chance (sensitivity + specificity at most 1), which corrects nothing.
     """
     right = {True: [0, 0], False: [0, 0]}
@@ -78,12 +78,12 @@ def read_calibration(path: Path) -> Calibration:
     for relevant, (_, n) in right.items():
         if not n:
             what = "relevant" if relevant else "not relevant"
-            raise ResultError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
+            raise LogError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
     calibration = Calibration(
         right[True][0] / right[True][1], right[True][1], right[False][0] / right[False][1], right[False][1]
     )
     if calibration.sensitivity + calibration.specificity <= 1:
-        raise ResultError(
+        raise LogError(
             f"{path}: sensitivity {calibration.sensitivity:.3f} and specificity {calibration.specificity:.3f} "
             "sum to at most 1: this judge is not better than chance, so precision cannot be corrected; use another"
         )
@@ -212,7 +212,7 @@ def bounds(
 
     `judgements` is a judged pool. `calibration` is a JSONL file of chunks that a trusted person graded too. With it the
     precision of the first k (10 by default) is corrected. `measures` are by default all that need ranks alone. Measures
-    that cannot be bounded and judgements of other queries are a UsageError, broken files a ResultError.
+    that cannot be bounded and judgements of other queries are a UsageError, broken files a LogError.
     """
     depth = resolve_depth([run], k)
     log = JudgedLog.read(run)
