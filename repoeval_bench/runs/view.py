@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model", bound="BaseModel")
 
-_AGAIN = "run the evaluation again"
+_AGAIN = "make the run again"
 """The way out for every damaged run."""
 
 
