@@ -99,9 +99,6 @@ class LogRow(Record):
     raw_topk: list[Retrieved] | None = Field(
         default=None, description="What the retriever ranked, before the reranker."
     )
-    original_topk: list[Retrieved] | None = Field(
-        default=None, description="What the original query retrieves, before it was rewritten."
-    )
     index_version: Name
     chunker: ChunkerOfLog
     latency_ms: Latency | None = None
@@ -110,7 +107,6 @@ class LogRow(Record):
     source: str | None = Field(default=None, description="The source the query was routed to; none: it was not routed.")
     expected_source: str | None = Field(default=None, description="The source that holds the answer.")
     query: str | None = None
-    rewritten_query: str | None = None
     query_sha256: str | None = None
     query_tokens: Count | None = None
     conversation: str | None = Field(default=None, description="Queries of one conversation are one cluster.")

@@ -334,14 +334,9 @@ class ResultLocation:
     """A chunk and, where they are known, its file and lines (0-based, half-open)."""
 
     chunk_id: str
-    file: str | None = None
-    start_line: int | None = None
-    end_line: int | None = None
-
-    @classmethod
-    def of(cls, chunk_id: str, entry: Retrieved | None) -> ResultLocation:
-        """Return the place of a chunk as the log has it."""
-        return cls(chunk_id, entry.file, entry.start_line, entry.end_line) if entry else cls(chunk_id)
+    file: str | None
+    start_line: int | None
+    end_line: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,25 +372,27 @@ def worst_queries(evidence: Evidence, measure: str, number: int) -> list[WorstQu
         for query_id in values
     }
     lowest = sorted(values, key=lambda one: (values[one], -(hits[one] or evidence.metrics.k + 1), one))
-    worst = []
-    for query_id in lowest[:number]:
+
+    def located(chunk_id: str) -> ResultLocation:
+        hit = evidence.places.get(chunk_id)
+        return ResultLocation(chunk_id, *((hit.file, hit.start_line, hit.end_line) if hit else (None, None, None)))
+
+    def described(query_id: str) -> WorstQuery:
         relevant = log.qrels[query_id]
-        gold = (ResultLocation.of(chunk_id, evidence.places.get(chunk_id)) for chunk_id in relevant)
-        worst.append(
-            WorstQuery(
-                query_id=query_id,
-                value=values[query_id],
-                query=log.rows[query_id].query if query_id in log.rows else None,
-                relevant=len(relevant),
-                first_hit=hits[query_id],
-                gold=tuple(sorted(gold, key=lambda one: (one.file or "", one.start_line or 0, one.chunk_id))),
-                top=tuple(
-                    Ranked(hit.rank, ResultLocation.of(hit.chunk_id, hit), hit.score, hit.chunk_id in relevant)
-                    for hit in log.topk(query_id)[:TOP]
-                ),
-            )
+        return WorstQuery(
+            query_id=query_id,
+            value=values[query_id],
+            query=log.rows[query_id].query if query_id in log.rows else None,
+            relevant=len(relevant),
+            first_hit=hits[query_id],
+            gold=tuple(sorted(map(located, relevant), key=lambda at: (at.file or "", at.start_line or 0, at.chunk_id))),
+            top=tuple(
+                Ranked(hit.rank, located(hit.chunk_id), hit.score, hit.chunk_id in relevant)
+                for hit in log.topk(query_id)[:TOP]
+            ),
         )
-    return worst
+
+    return [described(query_id) for query_id in lowest[:number]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from repoeval_bench.runs.log import Name, PlacedRecord
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.trec import LARGEST_GAIN
 
-RANKINGS = ("topk", "raw_topk", "original_topk")
+RANKINGS = ("topk", "raw_topk")
 """Fields of a row that rank chunks."""
 
 

@@ -12,7 +12,6 @@ from repoeval_bench.plugins.logs.pipeline.stages import (
     freshness,
     latency,
     reranker,
-    rewriting,
     router,
 )
 from repoeval_bench.runs.log import moment
@@ -26,7 +25,6 @@ PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
     [
         (reranker(PLAIN, 3), "raw_topk"),
         (router(PLAIN, 3), "source"),
-        (rewriting(PLAIN, 3), "original_topk"),
         (freshness(PLAIN, 3), "as_of"),
         (false_evidence(PLAIN), "no_answer"),
         (latency({}), "latency_ms"),
@@ -51,13 +49,6 @@ def test_the_reranker_is_measured_on_the_queries_that_log_both():
         "queries without raw_topk, left out: 1 of 3",
         "the raw rankings hold at most 3 chunks: recall@50 is recall@3",
     )
-
-
-def test_rewriting_compares_recall_of_the_same_queries():
-    """The original query finds nothing in two, the rewritten one finds it."""
-    rows = [row("a", "xy", original_topk=chunks("yz"), rewritten_query="better")]
-    figure = by_name(rewriting(judged(rows, {"a": "x"}), 2))["recall@2"]
-    assert (figure.before, figure.after) == (0.0, 1.0)
 
 
 def test_routes_are_judged_where_the_right_source_is_known():

@@ -10,7 +10,7 @@ from repoeval_bench.core.errors import BenchError
 from support.command import json_of
 from support.runs import write_rows
 
-SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "latency")
+SECTIONS = ("reranker", "router", "freshness", "no-answer", "latency")
 
 
 def call(*words):

@@ -32,8 +32,8 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that
 @runs_folder
 @json_option
 def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out: Path, as_json: bool) -> None:
-    """Print the effect of RUN's stages: raw retriever against reranker, router, query rewriting, freshness,
-    queries without an answer, and latency. A section says so if the log lacks its fields.
+    """Print the effect of RUN's stages: raw retriever against reranker, router, freshness, queries without
+    an answer, and latency. A section says so if the log lacks its fields.
 
     docs/logs.md has an example of each.
     """  # noqa: D205 - click prints the first paragraph as it is

@@ -1,4 +1,4 @@
-"""The effects of a logged system's stages: reranker, rewriting, router, dates, queries without an answer, and time.
+"""The effects of a logged system's stages: reranker, router, dates, queries without an answer, and time.
 
 Each section is a function of a judged log. A section whose fields the log lacks says so in one sentence. Means are over
 queries; intervals are by sign flips of clusters.
@@ -41,19 +41,6 @@ def reranker(log: JudgedLog, k: int) -> Section:
     if longest < RAW_DEPTH:
         notes += (f"the raw rankings hold at most {longest} chunks: recall@{RAW_DEPTH} is recall@{longest}",)
     return Section("reranker", title, figures=tuple(figures), stages=("raw", "reranked"), notes=notes)
-
-
-def rewriting(log: JudgedLog, k: int) -> Section:
-    """Recall of the original query against the rewritten one, for the queries that log both rankings."""
-    title = "query rewriting"
-    part = log.where(lambda row: row.original_topk is not None)
-    if not len(part):
-        return Section("rewriting", title, missing="no row has original_topk, what the original query retrieves")
-    original = {row.query_id: [entry.chunk_id for entry in row.original_topk or ()] for row in part.scored_rows()}
-    names = (f"recall@{k}", f"mrr@{k}")
-    figures = changes_of(part.scores(original.__getitem__, names), part.scores(part.ranked, names), part.clusters)
-    notes = skipped_note(log, part, "original_topk")
-    return Section("rewriting", title, figures=tuple(figures), stages=("original", "rewritten"), notes=notes)
 
 
 def router(log: JudgedLog, k: int) -> Section:
@@ -182,7 +169,7 @@ def latency(times: Mapping[str, Mapping[str, float]], *, search_only: bool = Fal
     return Section("latency", title, figures=tuple(figures), notes=notes)
 
 
-OF_LOG = {"reranker": reranker, "router": router, "rewriting": rewriting, "freshness": freshness}
+OF_LOG = {"reranker": reranker, "router": router, "freshness": freshness}
 SECTIONS = (*OF_LOG, "no-answer", "latency")
 
 
