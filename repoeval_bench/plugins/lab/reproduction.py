@@ -46,8 +46,7 @@ class Status(StrEnum):
 class PublishedRow:
     """One number: its table and row, what was published (None: nothing), what was measured, and by which command.
 
-    `reason` says why it was not judged or was skipped. `source` says whose setting it is, in a table of several
-    sources.
+    `reason` says why it was not judged or was skipped.
     """
 
     table: str
@@ -62,7 +61,6 @@ class PublishedRow:
     status: Status = Status.NOT_PUBLISHED
     reason: str = ""
     command: str = ""
-    source: str = ""
 
 
 def judge(measured: float, published: float, tolerance: float) -> Status:
@@ -86,22 +84,6 @@ CODERAG = {
 
 CODERAG_BM25 = "bm25:tokenizer=words"
 """Lower-cased words, k1 1.2, b 0.75: a minimal BM25, chosen before anything was measured."""
-
-BM25_SETTINGS = (
-    ("lower-cased words, title read, k1 1.2, b 0.75", CODERAG_BM25, "this project, before measuring"),
-    ("k1 0.9, b 0.4", "bm25:k1=0.9,b=0.4,tokenizer=words", "pyserini's default"),
-    ("Lucene's English terms", "bm25:tokenizer=english", "pyserini's default"),
-    ("both of pyserini's defaults", "bm25:k1=0.9,b=0.4,tokenizer=english", "pyserini's default"),
-    ("title not indexed", "bm25:tokenizer=words,header=skip", "CodeRAG-Bench's code"),
-    ("terms split at blanks, unchanged", "bm25:tokenizer=whitespace", "CodeRAG-Bench's code"),
-    ("both of CodeRAG-Bench's", "bm25:tokenizer=whitespace,header=skip", "CodeRAG-Bench's code"),
-)
-"""(difference from the first, retriever, whose setting it is): the settings that may be behind the published row.
-
-CodeRAG-Bench publishes k1 1.2 and b 0.75 with the row. Its code is in github.com/code-rag-bench/code-rag-bench,
-retrieval/. It indexes the text without the title, with pyserini's -pretokenized (modify_corpus_for_bm25.py), and
-searches with pyserini's JWhiteSpaceAnalyzer (eval_beir_pyserini_repo.py). By default pyserini sets k1 0.9 and b 0.4
-(LuceneSearcher.set_bm25), and reads texts with Lucene's English analyser (Anserini's DefaultEnglishAnalyzer)."""
 
 UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
 """A dense row for every machine: this project's default model in CodeRAG-Bench's setting."""
@@ -189,9 +171,6 @@ def _coderag() -> Iterator[_PlannedRun]:
     published = CODERAG["BM25"] / 100
     row = PublishedRow("coderag", "coderag", "BM25", "ndcg@10", published=published)
     yield _PlannedRun(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
-    for what, retriever, whose in BM25_SETTINGS:
-        row = PublishedRow("bm25", what, "BM25", "ndcg@10", published=published, source=whose)
-        yield _PlannedRun(_precise(protocol="coderag", retriever=retriever), (row,))
     yield _PlannedRun(_precise(protocol="coderag"), (PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
 
 

@@ -59,7 +59,6 @@ def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> 
         ),
         "",
         *_commands([row for row in rows if row.table == "coderag"]),
-        *_bm25([row for row in rows if row.table == "bm25"]),
         "Rows of dense models are measured where a model is named: "
         "`repoeval-bench lab reproduce --embedder st:BAAI/bge-base-en-v1.5`; a model that is not available is a row "
         "that says so.",
@@ -90,26 +89,6 @@ def _causes(rows: Sequence[PublishedRow]) -> list[str]:
         figures = (f"{cells[setting, system, measure]:.4f}" for measure in MEASURES)
         lines.append(f"| {setting} | {system} | {' | '.join(figures)} |")
     return [*lines, "", *_commands(rows)]
-
-
-def _bm25(rows: Sequence[PublishedRow]) -> list[str]:
-    """Tabulate settings of BM25 that may be behind the published row."""
-    if not rows:
-        return []
-    base, published = rows[0].measured or 0.0, rows[0].published or 0.0
-    return [
-        f"BM25 differs by {base - published:+.4f} from the published {published:.3f}. "
-        "With the documented settings of others:",
-        "",
-        "| BM25 | whose setting | measured | 95 % interval | distance |",
-        "|---|---|---:|---|---:|",
-        *(
-            f"| {row.setting} | {row.source} | {_figures(row)} | {(row.measured or 0.0) - published:+.4f} |"
-            for row in rows
-        ),
-        "",
-        *_commands(rows),
-    ]
 
 
 def _commands(rows: Sequence[PublishedRow]) -> list[str]:
