@@ -39,10 +39,10 @@ from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure
-from repoeval_bench.plugins.logs.diagnosis.report import diagnose
+from repoeval_bench.plugins.logs.diagnosis import diagnose
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.plugins.logs.import_log import import_run
-from repoeval_bench.plugins.logs.pipeline.report import pipeline_report
+from repoeval_bench.plugins.logs.pipeline.stages import pipeline_report
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.benchmark_file import read_benchmark
 from repoeval_bench.runs.facts import read_facts
@@ -64,7 +64,7 @@ TASKS: Rows = [
     {"prompt": "import os\n\n\ndef size(path):\n", "metadata": METADATA},
     {"prompt": "import os\n", "metadata": METADATA | {"task_id": "b/8", "fpath_tuple": "('acme--tools', 'a b.py')"}},
 ]
-HIT = {"file": "docs/f.md", "start_line": 2, "end_line": 20, "doc_version": "2024-05-01", "entities": ["a"]}
+HIT = {"file": "docs/f.md", "start_line": 2, "end_line": 20, "doc_version": "2024-05-01"}
 LOG: Rows = [
     {
         "query_id": f"q{i}",
@@ -257,7 +257,7 @@ def _jsonl(rows: Rows) -> bytes:
 def gold(rng: random.Random, inputs: Inputs) -> object:
     """Judge a valid log by changed gold."""
     shown = places_of(read_log(inputs.write("log.jsonl", _jsonl(LOG))))
-    return judge_log(shown, inputs.write("gold.jsonl", rows_of(rng, GOLD)), None).gains
+    return judge_log(shown, inputs.write("gold.jsonl", rows_of(rng, GOLD))).gains
 
 
 def imported(rng: random.Random, inputs: Inputs) -> object:

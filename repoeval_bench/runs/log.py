@@ -19,7 +19,7 @@ from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain  # noqa: TC001 - pydantic reads them
-from repoeval_bench.runs.records import IndexCost, Record
+from repoeval_bench.runs.records import Record
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
@@ -73,7 +73,6 @@ class Retrieved(PlacedRecord):
     header_nws: HeaderNws | None = None
     doc_version: str | None = Field(default=None, description="Version or ISO 8601 date of the document.")
     source: str | None = Field(default=None, description="Which source (index, collection) the chunk came from.")
-    entities: list[str] | None = None
 
 
 class ChunkerOfLog(Record):
@@ -100,9 +99,6 @@ class LogRow(Record):
     raw_topk: list[Retrieved] | None = Field(
         default=None, description="What the retriever ranked, before the reranker."
     )
-    original_topk: list[Retrieved] | None = Field(
-        default=None, description="What the original query retrieves, before it was rewritten."
-    )
     index_version: Name
     chunker: ChunkerOfLog
     latency_ms: Latency | None = None
@@ -111,13 +107,10 @@ class LogRow(Record):
     source: str | None = Field(default=None, description="The source the query was routed to; none: it was not routed.")
     expected_source: str | None = Field(default=None, description="The source that holds the answer.")
     query: str | None = None
-    rewritten_query: str | None = None
     query_sha256: str | None = None
     query_tokens: Count | None = None
-    entities: list[str] | None = None
     conversation: str | None = Field(default=None, description="Queries of one conversation are one cluster.")
     repository: str | None = Field(default=None, description="What the macro mean is over.")
-    index: IndexCost | None = None
     extra: Plain | None = None
 
     @property

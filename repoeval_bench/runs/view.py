@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model", bound="BaseModel")
 
-_AGAIN = "run the evaluation again"
+_AGAIN = "make the run again"
 """The way out for every damaged run."""
 
 
@@ -227,7 +227,7 @@ class RunView:
         if not names:
             return {}
         for row, hits in self._log():
-            chunks = [chunk for chunk, _ in hits], row.raw_topk or (), row.original_topk or ()
+            chunks = [chunk for chunk, _ in hits], row.raw_topk or ()
             for chunk in chain.from_iterable(chunks):
                 names.pop(chunk.chunk_id, None)  # this is the id in the log itself
         return names

@@ -104,7 +104,6 @@ _THEIRS = {
     "langchain:chunk_size=80,chunk_overlap=40": "langchain_text_splitters",
     "llama-index:max_chars=60": "llama_index",
     "astchunk:max_chunk_size=40": "astchunk",
-    "astchunk:max_chunk_size=40,chunk_overlap=1,chunk_expansion=true": "astchunk",
     "chonkie:kind=sentence,chunk_size=60": "chonkie",
     "chonkie:kind=fast,chunk_size=60": "chonkie",
     "cocoindex:chunk_size=60": "cocoindex",

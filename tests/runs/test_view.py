@@ -67,13 +67,13 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
     with pytest.raises(ResultError) as error:
         _ = view.manifest, view.metrics, view.scores
     assert says in str(error.value)
-    assert str(error.value).endswith(("; run the evaluation again", "; update repoeval-bench"))
+    assert str(error.value).endswith(("; make the run again", "; update repoeval-bench"))
     assert "\n" not in str(error.value)
 
 
 def test_a_folder_that_cannot_be_looked_into_is_one_sentence(tmp_path):
     """Its name is too long for the system."""
-    with pytest.raises(ResultError, match="run the evaluation again"):
+    with pytest.raises(ResultError, match="make the run again"):
         RunView.open(tmp_path / ("a" * 300))
 
 
@@ -149,7 +149,7 @@ def test_means_over_queries_and_over_repositories():
 
 
 def test_a_damaged_run_is_not_taken_for_one_that_need_not_be_made(run, monkeypatch):
-    """A broken file says "run the evaluation again", and the next evaluation then makes it."""
+    """A broken file says "make the run again", and the next evaluation then makes it."""
     state = CodeState(commit="a" * 40, dirty=False)
     monkeypatch.setattr("repoeval_bench.runs.view.code_state", lambda: state)
     edit(run, "manifest.json", code=state.as_json(), versions=versions())
@@ -160,5 +160,5 @@ def test_a_damaged_run_is_not_taken_for_one_that_need_not_be_made(run, monkeypat
 
 def test_a_broken_file_that_no_evaluation_looks_at_names_the_folder_to_delete(run):
     write_text(run.folder / "retrieved.jsonl.gz", "{")
-    with pytest.raises(ResultError, match=f"run the evaluation again once {run.folder} is deleted"):
+    with pytest.raises(ResultError, match=f"make the run again once {run.folder} is deleted"):
         list(run.log_rows())

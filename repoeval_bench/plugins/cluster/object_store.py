@@ -96,18 +96,10 @@ class ObjectStore:
         content: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
         return content
 
-    def tail(self, name: str, length: int) -> bytes:
-        """Return the last bytes of an object, at most all; a FileNotFoundError if there is none."""
-        path = self._path(name)
-
-        def read() -> bytes:
-            if (size := self._size(path)) is None:
-                raise FileNotFoundError(name)
-            content: bytes = self._system.cat_file(path, start=max(0, size - length), end=size) if size else b""
-            return content
-
-        last: bytes = self._tried("read", name, read)
-        return last
+    def holds(self, name: str) -> bool:
+        """Return whether there is an object of this name."""
+        size: int | None = self._tried("read", name, lambda: self._size(self._path(name)))
+        return size is not None
 
     def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """Store an object; without `replace`, one of the same name and length stays.

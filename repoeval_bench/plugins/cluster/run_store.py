@@ -1,7 +1,7 @@
 """Finished runs in a store at a URL: an object for each, written whole, so that no reader sees half of one.
 
 A run's folder is packed in the order of its files' names, without their times. An object that already has this run
-stays. One that was cut off, is broken, or has a run of other code is replaced.
+stays. One that is broken, or has a run of other code, is replaced when the run is made again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ _FETCHED = ".fetched"
 """File in the cache folder of a store: run id -> state of the object when it was fetched."""
 
 _ENDING = ".zip"
-_END, _END_BYTES = b"PK\x05\x06", 22  # how the last record of an archive without a comment begins, and its length
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -58,7 +57,7 @@ class StoredResults(Results):
         run = current_run(self.out / run_id)
         if run is None:
             return current_run(self.out / run_id) if fetch_run(run_id, self.store, self.out) else None
-        if not _ends(run_id, self.store):
+        if not self.store.holds(_name(run_id)):
             put_run(run.folder, self.store)
         return run
 
@@ -191,14 +190,6 @@ def _holds(store: ObjectStore, folder: Path) -> bool:
     """Return whether a store has the run of a folder, apart from file times; reads the whole object."""
     with _run_of_store(folder.name, store, folder.parent) as stored:
         return stored is not None and not differing(folder, stored)
-
-
-def _ends(run_id: str, store: ObjectStore) -> bool:
-    """Return whether a run's object is in a store and not cut off; reads only the end of the archive."""
-    try:
-        return store.tail(_name(run_id), _END_BYTES).startswith(_END)
-    except FileNotFoundError:
-        return False
 
 
 def _unpacked(content: bytes) -> dict[str, bytes] | None:

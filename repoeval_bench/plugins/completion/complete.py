@@ -78,7 +78,7 @@ def prompts_of(
     run: RunView, benchmark: Benchmark, languages: Mapping[str, Language], context: Context, budget: int
 ) -> list[Prompt]:
     """Return the prompt of every task of a run, in the order of its `benchmark`."""
-    ranked = fragments_of(run, benchmark.tasks) if context == "retrieved" else {}
+    ranked = fragments_of(run) if context == "retrieved" else {}
     return [
         lay_out(task, ranked.get(task.task_id, ()), languages[task.file].line_comment, budget=budget)
         for task in benchmark.tasks

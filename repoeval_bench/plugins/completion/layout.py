@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.words import count
 from repoeval_bench.dataset.reading.prompts import tokens_of
 
 if TYPE_CHECKING:
@@ -100,10 +99,10 @@ def _commented(lines: Sequence[str], comment: str) -> str:
     return "".join(f"{comment} {line}\n" for line in lines)
 
 
-def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment]]:
+def fragments_of(run: RunView) -> dict[str, list[Fragment]]:
     """Return query_id -> the fragments that were retrieved for it, best first.
 
-    A ResultError if the run stored no sources or has no ranking of a task, a UsageError if its hits are expanded.
+    A ResultError if the run stored no sources, a UsageError if its hits are expanded.
     """
     if run.metrics.around:
         raise UsageError(
@@ -124,8 +123,4 @@ def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment
             # Documents that the protocol fixes are whole lines, and not among the chunks of the run.
             text = source.line_text(entry.lines) if chars is None else source.slice(chars)
             fragments.append(Fragment(entry.chunk_id, entry.file, text, entry.lines.end))
-    if missing := [task.task_id for task in tasks if task.task_id not in ranked]:
-        raise ResultError(
-            f"{run.folder} has no ranking of {count(len(missing), 'task')}, such as {missing[0]}; run it again"
-        )
     return ranked

@@ -131,30 +131,24 @@ def _check(run: RunView) -> None:
 
 
 def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
-    """Return groups within which every two runs can be compared.
-
-    A run without vectors has no precision, so it joins every group that it fits; if it fits none, a group of such runs.
-    """
+    """Return groups within which every two runs can be compared; a run joins the first that it fits."""
     groups: list[list[RunView]] = []
+    # A run without vectors has no precision: it comes last, and fits where there are vectors.
     for run in sorted(runs, key=lambda run: not _precision(run)):
-        precision = _precision(run)
-        fitting = [group for group in groups if precision in ("", _precision(group[0])) and _fits(run, group)]
-        with_vectors = [group for group in fitting if _precision(group[0]) and not precision]
-        for group in with_vectors or fitting[:1]:
-            group.append(run)
-        if not fitting:
+        fitting = next((group for group in groups if _fits(run, group)), None)
+        if fitting is None:
             groups.append([run])
+        else:
+            fitting.append(run)
     return groups
 
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:
     """Return whether the run can be compared with every run of the group."""
-    measure = headline_measure([run])
+    if _precision(run) not in ("", _precision(group[0])) or headline_measure([run]) != headline_measure(group[:1]):
+        return False
     try:
-        for other in group:
-            if headline_measure([other]) != measure:
-                return False
-            check_comparable([(other, run)])
+        check_comparable([(other, run) for other in group])
     except UsageError:
         return False
     return True

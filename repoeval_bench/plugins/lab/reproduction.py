@@ -17,14 +17,10 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding.choice import choose_embedder
-from repoeval_bench.runs.parts import make_embedder
-from repoeval_bench.runs.planning import texts_of
 from repoeval_bench.runs.request import RunRequest, shell_line
-from repoeval_bench.runs.runner import evaluate, plan_run
-from repoeval_bench.runs.stages import embed
+from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.view import RunView
 
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
@@ -50,8 +46,7 @@ class Status(StrEnum):
 class PublishedRow:
     """One number: its table and row, what was published (None: nothing), what was measured, and by which command.
 
-    `reason` says why it was not judged or was skipped. `source` says whose setting it is, in a table of several
-    sources.
+    `reason` says why it was not judged or was skipped.
     """
 
     table: str
@@ -66,7 +61,6 @@ class PublishedRow:
     status: Status = Status.NOT_PUBLISHED
     reason: str = ""
     command: str = ""
-    source: str = ""
 
 
 def judge(measured: float, published: float, tolerance: float) -> Status:
@@ -91,22 +85,6 @@ CODERAG = {
 CODERAG_BM25 = "bm25:tokenizer=words"
 """Lower-cased words, k1 1.2, b 0.75: a minimal BM25, chosen before anything was measured."""
 
-BM25_SETTINGS = (
-    ("lower-cased words, title read, k1 1.2, b 0.75", CODERAG_BM25, "this project, before measuring"),
-    ("k1 0.9, b 0.4", "bm25:k1=0.9,b=0.4,tokenizer=words", "pyserini's default"),
-    ("Lucene's English terms", "bm25:tokenizer=english", "pyserini's default"),
-    ("both of pyserini's defaults", "bm25:k1=0.9,b=0.4,tokenizer=english", "pyserini's default"),
-    ("title not indexed", "bm25:tokenizer=words,header=skip", "CodeRAG-Bench's code"),
-    ("terms split at blanks, unchanged", "bm25:tokenizer=whitespace", "CodeRAG-Bench's code"),
-    ("both of CodeRAG-Bench's", "bm25:tokenizer=whitespace,header=skip", "CodeRAG-Bench's code"),
-)
-"""(difference from the first, retriever, whose setting it is): the settings that may be behind the published row.
-
-CodeRAG-Bench publishes k1 1.2 and b 0.75 with the row. Its code is in github.com/code-rag-bench/code-rag-bench,
-retrieval/. It indexes the text without the title, with pyserini's -pretokenized (modify_corpus_for_bm25.py), and
-searches with pyserini's JWhiteSpaceAnalyzer (eval_beir_pyserini_repo.py). By default pyserini sets k1 0.9 and b 0.4
-(LuceneSearcher.set_bm25), and reads texts with Lucene's English analyser (Anserini's DefaultEnglishAnalyzer)."""
-
 UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
 """A dense row for every machine: this project's default model in CodeRAG-Bench's setting."""
 
@@ -123,9 +101,6 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
 """Differences from the base run, one at a time: fields of its request (`options` are the chunker's).
 
 The base is protocol code-chunk with MiniLM."""
-
-SIZES = (500, 1000, 1500, 3000, 6000)
-"""Nominal sizes (nws) that show the effect of size alone; with BM25, so that no model's window has an effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +132,7 @@ def reproduce(
     why_not = "" if benchmark.is_whole else f"{len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"
     if not benchmark.is_published:
         why_not = f"{benchmark.name} is not what was published"
-    plan = [*_expected(), *_causes(), *_sizes(), *_coderag()]
-    _embed_ahead(benchmark, [planned.request for planned in plan], home)
+    plan = [*_expected(), *_causes(), *_coderag()]
     rows: list[PublishedRow] = []
     repositories = 0
     for index, planned in enumerate((*plan, *map(_of_model, embedders))):
@@ -193,23 +167,10 @@ def _causes() -> Iterator[_PlannedRun]:
             yield _PlannedRun(request, tuple(PublishedRow("causes", setting, chunker, measure) for measure in MEASURES))
 
 
-def _sizes() -> Iterator[_PlannedRun]:
-    for chunker in EXPECTED:
-        for size in SIZES:
-            request = _precise(chunker=f"{chunker}:max_nws={size}", protocol="code-chunk", retriever="bm25")
-            measures = (*MEASURES, "line_recall_auc")
-            yield _PlannedRun(
-                request, tuple(PublishedRow("sizes", f"{size}", chunker, measure) for measure in measures)
-            )
-
-
 def _coderag() -> Iterator[_PlannedRun]:
     published = CODERAG["BM25"] / 100
     row = PublishedRow("coderag", "coderag", "BM25", "ndcg@10", published=published)
     yield _PlannedRun(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
-    for what, retriever, whose in BM25_SETTINGS:
-        row = PublishedRow("bm25", what, "BM25", "ndcg@10", published=published, source=whose)
-        yield _PlannedRun(_precise(protocol="coderag", retriever=retriever), (row,))
     yield _PlannedRun(_precise(protocol="coderag"), (PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
 
 
@@ -233,18 +194,6 @@ def _precise(**fields: str) -> RunRequest:
 def _command(request: RunRequest, source: str) -> str:
     named = request.model_copy(update={"source": source}) if source else request
     return shell_line(["eval", *named.words("protocol")])
-
-
-def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Path | None) -> None:
-    """Embed the texts of all dense rows, in one pass for each embedder."""
-    plans: dict[str, dict[tuple[str | None, str], Plan]] = {}
-    for request in requests:
-        key = (request.chunker, request.protocol)
-        planned = plans.setdefault(request.embedder, {}) if request.needs_vectors else None
-        if planned is not None and key not in planned:
-            planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
-    for embedder, plan in plans.items():
-        embed([*plan.values()], make_embedder(embedder, home=home), texts_of(one.texts() for one in plan.values()))
 
 
 def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:

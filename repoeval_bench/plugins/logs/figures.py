@@ -13,10 +13,10 @@ from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import HalfOpen, Interval
+    from repoeval_bench.analysis.records import Interval
 
 
-Kind = Literal["mean", "share", "change", "milliseconds", "number"]
+Kind = Literal["mean", "share", "change", "milliseconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Statistic:
     kind: Kind
     value: float
     _: KW_ONLY
-    ci: HalfOpen = None
+    ci: Interval = None
     n: int
     of: str = "queries"
     before: float | None = None
@@ -86,10 +86,9 @@ def changes_of(
     return changes
 
 
-def quantile_of(name: str, values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> Statistic:
-    """The q-quantile of milliseconds with its interval."""
-    value = float(np.quantile(values, q))
-    return Statistic(name, "milliseconds", value, ci=quantile_interval(values, clusters, q), n=len(values))
+def quantile_of(name: str, values: Sequence[float], q: float) -> Statistic:
+    """The q-quantile of milliseconds."""
+    return Statistic(name, "milliseconds", float(np.quantile(values, q)), n=len(values))
 
 
 _TAIL = 0.025
@@ -129,27 +128,4 @@ def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Has
     zeros = size - ones
     low = 0.0 if ones < 1e-9 else float(betaincinv(ones, zeros + 1, _TAIL))
     high = 1.0 if zeros < 1e-9 else float(betaincinv(ones + 1, zeros, 1 - _TAIL))
-    return low, high
-
-
-def quantile_interval(values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> HalfOpen:
-    """Return the 95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952).
-
-    An end is None if there are too few values to set it: the largest of 20 is below the true p90 in one sample of
-    eight. For one cluster the whole interval is None.
-    """
-    from scipy.special import bdtr
-
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    below = np.asarray(values, dtype=np.float64) <= np.quantile(ordered, q)
-    size = effective_size(Sample.micro(below.astype(np.float64), clusters))
-    if size is None:
-        return None
-    n = len(ordered)
-    m = max(1, int(size + 1e-6))
-    chances = bdtr(np.arange(m + 1), m, q)
-    lowest = int(np.searchsorted(chances, _TAIL, side="right"))
-    highest = int(np.searchsorted(chances, 1 - _TAIL, side="left")) + 1
-    low = float(ordered[(lowest - 1) * n // m]) if lowest >= 1 else None
-    high = float(ordered[-(-highest * n // m) - 1]) if highest <= m else None
     return low, high

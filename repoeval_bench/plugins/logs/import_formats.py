@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
-from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.plugins.logs.records import Gold, log_faults, read_rows
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.logs.records import Gold, LogError, log_faults, read_rows
 from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Retrieved, in_full, read_log
 from repoeval_bench.runs.trec import beir_rows, qrels_rows, read_run
 
@@ -43,7 +43,7 @@ def log_rows(
 
     A TREC run's system is its tag, or the file's name. Its depth is `depth`, or the length of its longest ranking; a
     log says its depth itself, so there `depth` is a UsageError. File and lines of a TREC run's chunks are their
-    `places` in the corpus. A chunk that it lacks is a ResultError, and so is a ranking longer than `depth`.
+    `places` in the corpus. A chunk that it lacks is a LogError, and so is a ranking longer than `depth`.
     """
     if not is_trec(path):
         if depth:
@@ -53,7 +53,7 @@ def log_rows(
     run = read_run(path)
     longest = max((len(ranking) for ranking in run.rankings.values()), default=0)
     if depth and longest > depth:
-        raise ResultError(f"{path} ranks {longest} chunks for a query, beyond --depth {depth}; give the system's depth")
+        raise LogError(f"{path} ranks {longest} chunks for a query, beyond --depth {depth}; give the system's depth")
     for query_id, ranking in run.rankings.items():
         topk = []
         for rank, (chunk_id, score) in enumerate(ranking, start=1):
@@ -74,9 +74,7 @@ def log_rows(
 
 def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, Any]:
     if chunk_id not in places:
-        raise ResultError(
-            f"{path} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id"
-        )
+        raise LogError(f"{path} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id")
     return places[chunk_id].model_dump(exclude_none=True)
 
 

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Gold as Places
 from repoeval_bench.core.places import Place
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_formats import gold_rows
-from repoeval_bench.plugins.logs.records import RANKINGS, Gold, read_rows
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, read_rows
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.runs.records import IndexCost
 
 ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 """File -> chunk_id -> its lines, where they are known."""
@@ -35,40 +34,35 @@ Named = Mapping[str, Mapping[str, str]]
 def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
     """Yield the log's rows with their rankings sorted by rank; `rows` replaces those of the file.
 
-    A ResultError with file:line names a repeated query or ranked chunk, two costs of one index, ranks that are not
-    1, 2, 3, …, or a second system, because a run belongs to one system.
+    A LogError with file:line names a repeated query or ranked chunk, ranks that are not 1, 2, 3, …, or a second system,
+    because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
-    indexes: dict[str, IndexCost] = {}
     for number, row in read_rows(path, LogRow) if rows is None else rows:
         where = f"{path}:{number}"
         if row.query_id in seen:
-            raise ResultError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")
+            raise LogError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")
         system = system or row.system
         if row.system != system:
-            raise ResultError(f"{where}: system {row.system!r} after {system!r}; a log is of one system, split it")
+            raise LogError(f"{where}: system {row.system!r} after {system!r}; a log is of one system, split it")
         seen.add(row.query_id)
-        if row.index is not None and indexes.setdefault(row.index_version, row.index) != row.index:
-            raise ResultError(
-                f"{where}: index of version {row.index_version!r} differs from the one above; one index has one cost"
-            )
         lists = ((name, getattr(row, name)) for name in RANKINGS)
         yield row.model_copy(
             update={name: _in_order(f"{where}: {name}", ranking) for name, ranking in lists if ranking}
         )
     if not seen:
-        raise ResultError(f"{path} holds no row; a log has one for each query")
+        raise LogError(f"{path} holds no row; a log has one for each query")
 
 
 def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
     ordered = sorted(ranking, key=lambda entry: entry.rank)
     if [entry.rank for entry in ordered] != list(range(1, len(ordered) + 1)):
-        raise ResultError(f"{where}: ranks are {[entry.rank for entry in ordered][:5]} …; count them 1, 2, 3")
+        raise LogError(f"{where}: ranks are {[entry.rank for entry in ordered][:5]} …; count them 1, 2, 3")
     seen: set[str] = set()
     for entry in ordered:
         if entry.chunk_id in seen:
-            raise ResultError(f"{where}: {entry.chunk_id!r} is ranked twice; keep one, or recall could pass 1")
+            raise LogError(f"{where}: {entry.chunk_id!r} is ranked twice; keep one, or recall could pass 1")
         seen.add(entry.chunk_id)
     return ordered
 
@@ -123,17 +117,17 @@ class Judgements:
             results["bpref"].append(bpref(ids, gains))
         return results
 
-    def known(self, queries: AbstractSet[str], ranked: AbstractSet[str], gold: Path, log: Path, *, corpus: bool) -> int:
-        """Count the gold's files, or its chunk ids, that log or corpus have; a ResultError if nothing can match.
+    def known(self, rows: Mapping[str, LogRow], gold: Path, log: Path, *, corpus: bool) -> int:
+        """Count the gold's files, or its chunk ids, that log or corpus have; a LogError if nothing can match.
 
-        `queries` and `ranked` are the ids of the log's queries and of the chunks in its rankings. Gold of files for a
-        log without files or corpus is a UsageError.
+        `rows` are those of the log, by query. Gold of files for a log without files or corpus is a UsageError.
         """
         if self.pooled and not self.chunks:
             raise UsageError(f"{log} has no files, so gold of {self.kind} needs the chunks' places; give --corpus")
-        if not self.gains.keys() & queries:
-            raise ResultError(f"{log} and {gold} share no query; check their query_id")
+        if not self.gains.keys() & rows.keys():
+            raise LogError(f"{log} and {gold} share no query; check their query_id")
         ids: set[str] = set().union(*self.chunks.values())
+        ranked = {hit.chunk_id for row in rows.values() for name in RANKINGS for hit in getattr(row, name) or ()}
         if corpus and ranked:
             _check_shared("chunk id", ("corpus", ids), ("log", ranked))
         what, known = ("chunk id", ids | ranked) if self.kind == "chunks" else ("file", self.chunks.keys())
@@ -141,7 +135,7 @@ class Judgements:
         _check_shared(what, ("gold", self.judged), ("corpus" if corpus else "log", known), more)
         if corpus and any(self.places.values()) and not any(map(any, self.gains.values())):
             place = next(place for places in self.places.values() for place in places)
-            raise ResultError(
+            raise LogError(
                 f"no chunk of the corpus has a line of the gold, such as {place.lines.start} to {place.lines.end} of "
                 f"{place.file!r}; count the lines of both from 0, in the same files"
             )
@@ -151,28 +145,22 @@ class Judgements:
 def _check_shared(
     what: str, one: tuple[str, AbstractSet[str]], two: tuple[str, AbstractSet[str]], more: str = ""
 ) -> None:
-    """Raise a ResultError with a name of each, if two inputs (what it is, its names) share none."""
+    """Raise a LogError with a name of each, if two inputs (what it is, its names) share none."""
     if one[1] & two[1]:
         return
     shown = [f"the {name} has {min(names)!r}" if names else f"the {name} has none" for name, names in (one, two)]
-    raise ResultError(f"{one[0]} and {two[0]} share no {what}: {', '.join(shown)}; name {what}s alike in both{more}")
+    raise LogError(f"{one[0]} and {two[0]} share no {what}: {', '.join(shown)}; name {what}s alike in both{more}")
 
 
 def judge_log(
-    shown: ByFile,
-    gold: Path,
-    corpus: ByFile | None,
-    unanswerable: AbstractSet[str] = frozenset(),
-    cluster_by: str | None = None,
+    chunks: ByFile, gold: Path, unanswerable: AbstractSet[str] = frozenset(), *, has_corpus: bool = False
 ) -> Judgements:
     """Judge chunks: relevant are those that the gold names, those in a file that it names, those in its line ranges.
 
-    A query may have any number of rows, in any number of files. `corpus` has every chunk; without it the chunks that
-    the log has `shown` are taken for all. `cluster_by` is the field that names clusters. ResultErrors: a gold row
-    without a chunk or a file (or with both), gold of several kinds, a query whose repository has two names, and an
-    `unanswerable` query with an answer.
+    A query may have any number of rows, in any number of files. `chunks` are those of the corpus, or those that
+    the log shows, which are then taken for all. LogErrors: a gold row without a chunk or a file (or with both), gold of
+    several kinds, a query whose repository has two names, and an `unanswerable` query with an answer.
     """
-    chunks = shown if corpus is None else corpus
     gains: dict[str, dict[str, float]] = {}
     files: dict[str, set[str]] = defaultdict(set)
     places: dict[str, list[Place]] = defaultdict(list)
@@ -181,19 +169,19 @@ def judge_log(
     for number, row in gold_rows(gold):
         where = f"{gold}:{number}" if number else str(gold)
         if (row.chunk_id is None) == (row.file is None):
-            raise ResultError(f"{where}: name either a chunk_id or a file")
+            raise LogError(f"{where}: name either a chunk_id or a file")
         if row.query_id in unanswerable and (row.file is not None or row.gain > 0):
-            raise ResultError(
+            raise LogError(
                 f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
                 "them"
             )
-        for field, name in names_of(row, cluster_by).items():
+        for field, name in names_of(row).items():
             _same(row.query_id, field, names[row.query_id].setdefault(field, name), name)
         of_query = gains.setdefault(row.query_id, {})
         if row.chunk_id is not None:
             kinds.add("chunks")
             if row.chunk_id in of_query:
-                raise ResultError(f"{where}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
+                raise LogError(f"{where}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
             of_query[row.chunk_id] = row.gain
         elif row.file is not None:
             kinds.add("files" if row.lines is None else "lines")
@@ -203,16 +191,16 @@ def judge_log(
             for chunk_id in _within(where, row.file, row.lines, chunks):
                 of_query[chunk_id] = max(row.gain, of_query.get(chunk_id, 0.0))
     if not gains:
-        raise ResultError(f"{gold} holds no row; give one for each judgement")
+        raise LogError(f"{gold} holds no row; give one for each judgement")
     if len(kinds) > 1:
-        raise ResultError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
+        raise LogError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
     (kind,) = kinds
     return Judgements(
         gains={query_id: of_query for query_id, of_query in gains.items() if query_id not in unanswerable},
         files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
         places={query_id: tuple(places[query_id]) for query_id in files} if kind == "lines" else {},
         names=names,
-        pooled=corpus is None and kind != "chunks",
+        pooled=not has_corpus and kind != "chunks",
         kind=kind,
         chunks=chunks,
     )
@@ -224,32 +212,22 @@ def _within(where: str, file: str, span: LineSpan | None, chunks: ByFile) -> Ite
         if span is None:
             yield chunk_id
         elif lines is None:
-            raise ResultError(f"{where}: chunk {chunk_id!r} of {file} has no lines, so no range can match it")
+            raise LogError(f"{where}: chunk {chunk_id!r} of {file} has no lines, so no range can match it")
         elif lines.overlaps(span):
             yield chunk_id
 
 
-REPOSITORY, CONVERSATION, FILE = "repository", "conversation", "file"
+REPOSITORY, CONVERSATION = "repository", "conversation"
 
 
-def names_of(row: LogRow | Gold, cluster_by: str | None) -> dict[str, str]:
-    """Return field -> its value in the row: repository, conversation, and the field that queries are clustered by.
-
-    A field that the contract does not know is looked up in `extra`; a value that is no word or number is a ResultError.
-    """
-    results: dict[str, str] = {}
-    for field in {REPOSITORY, CONVERSATION, cluster_by or CONVERSATION} - {FILE}:
-        value = getattr(row, field) if field in {REPOSITORY, CONVERSATION} else (row.extra or {}).get(field)
-        if isinstance(value, str | int):
-            results[field] = str(value)
-        elif value is not None:
-            raise ResultError(f"extra.{field} of query {row.query_id!r} is {value!r}; give a word or a whole number")
-    return results
+def names_of(row: LogRow | Gold) -> dict[str, str]:
+    """Return the row's repository and conversation, where it names them."""
+    return {field: name for field in (REPOSITORY, CONVERSATION) if (name := getattr(row, field)) is not None}
 
 
 def _same(query_id: str, field: str, known: str, name: str) -> None:
     if known != name:
-        raise ResultError(f"{field} of query {query_id!r} is {name!r} after {known!r}; give a query one {field}")
+        raise LogError(f"{field} of query {query_id!r} is {name!r} after {known!r}; give a query one {field}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,38 +237,25 @@ class Groups:
     repositories: Mapping[str, str]
     """query_id -> repository, of all queries or of none."""
     clusters: Mapping[str, str]
-    """query_id -> cluster, where it is known."""
-    cluster_by: str | None
-    """The field that names the clusters; None if they follow from the gold's files, or nothing is known."""
+    """query_id -> conversation, where it is known and the gold's files do not decide."""
     alone: int
     """The queries that name no cluster while others do."""
 
 
-def group(queries: Collection[str], gold: Named, log: Named, *, with_files: bool, cluster_by: str | None) -> Groups:
+def group(queries: Collection[str], gold: Named, log: Named, *, with_files: bool) -> Groups:
     """Combine what gold and log name.
 
-    Queries are clustered by `cluster_by` (a field, or `file`), else by the gold's files, else by conversation. Gold and
-    log that contradict each other, a field that no query names, and repositories of some queries alone are a
-    ResultError.
+    Queries are clustered by conversation, unless by the gold's files. Gold and log that contradict each other, and
+    repositories of some queries alone are a LogError.
     """
     repositories = _named(REPOSITORY, queries, gold, log)
     if repositories and (lacking := [query_id for query_id in queries if query_id not in repositories]):
-        raise ResultError(
+        raise LogError(
             f"{len(lacking)} of {len(queries)} queries name no repository (such as {lacking[0]}); name it in the rows "
             "of the gold, for all queries or for none"
         )
-    if cluster_by == FILE and not with_files:
-        raise ResultError("the gold names chunks, not files, so queries cannot be clustered by file")
-    if cluster_by in {None, FILE} and with_files:
-        return Groups(repositories=repositories, clusters={}, cluster_by=None, alone=0)
-    field = cluster_by or CONVERSATION
-    clusters = _named(field, queries, gold, log)
-    if not clusters and cluster_by:
-        raise ResultError(
-            f"no query names a {cluster_by}; write it in the rows of the gold, as a field of theirs or under extra"
-        )
-    alone = len(queries) - len(clusters) if clusters else 0
-    return Groups(repositories=repositories, clusters=clusters, cluster_by=field if clusters else None, alone=alone)
+    clusters = {} if with_files else _named(CONVERSATION, queries, gold, log)
+    return Groups(repositories=repositories, clusters=clusters, alone=len(queries) - len(clusters) if clusters else 0)
 
 
 def _named(field: str, queries: Collection[str], gold: Named, log: Named) -> dict[str, str]:

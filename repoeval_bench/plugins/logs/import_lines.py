@@ -13,10 +13,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError, os_errors_as
+from repoeval_bench.core.errors import os_errors_as
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
+from repoeval_bench.plugins.logs.records import LogError
 from repoeval_bench.runs.inspection import read_sources
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 
 
 def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> None:
-    """Add a chunk's lines and the size of its header, if it names lines; a second place of an id is a ResultError."""
+    """Add a chunk's lines and the size of its header, if it names lines; a second place of an id is a LogError."""
     if chunk.file is None or chunk.lines is None:
         return
     location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
     if (known := places.setdefault(chunk.chunk_id, location)) != location:
         both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
-        raise ResultError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
+        raise LogError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +57,11 @@ class LineInputs:
         gold: Mapping[str, Gold],
         sources: Path,
     ) -> LineInputs:
-        """Look up the files of gold and chunks; a ResultError if one of the gold's files is missing."""
+        """Look up the files of gold and chunks; a LogError if one of the gold's files is missing."""
         gold_files = {location.file for gold_lines in gold.values() for location in gold_lines}
         files = find_sources(sources, gold_files | {location.file for location in places.values()})
         if missing := sorted(gold_files - files.keys()):
-            raise ResultError(
+            raise LogError(
                 f"{len(missing)} of the gold's {len(gold_files)} files are not in {sources} (such as {missing[0]}); "
                 "name the folder that holds them as the gold does with --files"
             )
@@ -82,21 +83,18 @@ def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]
     """Return name -> file, for those names that a folder, or a run's sources.jsonl.gz, has as text.
 
     A name that leads out of the folder, or that no file can have, is not looked up. A folder or file that cannot be
-    read is a ResultError.
+    read is a LogError.
     """
     if not sources.is_dir():
         return {name: file for name, file in read_sources(sources).items() if name in names}
     root = sources.resolve()
     results: dict[str, SourceFile] = {}
     for name in sorted(names):
-        if "\0" in name:
-            continue
-        path = (root / name).resolve()
-        if not path.is_relative_to(root) or not path.is_file():
+        if "\0" in name or not (path := (root / name).resolve()).is_relative_to(root) or not path.is_file():
             continue
         repository, _, rest = name.partition("/")
         with (
-            os_errors_as(ResultError, f"{path} cannot be read", "name another folder with --files"),
+            os_errors_as(LogError, f"{path} cannot be read", "name another folder with --files"),
             suppress(UnicodeDecodeError),
         ):
             results[name] = SourceFile(repository, rest, decode(path.read_bytes()))

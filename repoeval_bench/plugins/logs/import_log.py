@@ -9,10 +9,9 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spec import short_hash, slug
@@ -21,6 +20,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs.import_formats import log_rows
 from repoeval_bench.plugins.logs.import_gold import (
+    CONVERSATION,
     Groups,
     Judgements,
     by_file,
@@ -31,13 +31,11 @@ from repoeval_bench.plugins.logs.import_gold import (
     read_log,
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
-from repoeval_bench.plugins.logs.records import RANKINGS, read_rows
-from repoeval_bench.protocols.query_gold_overlap import gold_in_query
-from repoeval_bench.runs.log import LoggedChunk, LogRow
+from repoeval_bench.plugins.logs.records import read_rows
+from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,
-    Averages,
     Counts,
     DatasetRecord,
     ImportSource,
@@ -64,8 +62,6 @@ def import_run(
     measures: Sequence[str] = (),
     corpus: Path | None = None,
     files: Path | None = None,
-    cluster_by: str | None = None,
-    timings: Path | None = None,
     depth: int | None = None,
 ) -> RunView:
     """Judge a log, or a TREC run (`import_formats`), and store it as a run.
@@ -73,35 +69,27 @@ def import_run(
     Every query of the gold is scored, with 0 if the log lacks it. Queries of the log without gold are skipped and
     counted. `no_answer` queries stay in the log and are not scored, because there is nothing to find. `files` is a
     folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored too.
-    `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
-    and latency_ms; those of the log take precedence. `depth` is that of a TREC run. Without `measures` the usual ones
-    are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
-    gold that share nothing that could match, or contradict each other, are a ResultError.
+    `depth` is that of a TREC run. Without `measures` the usual ones are scored; judged@5, judged@10 and bpref always
+    are. A measure of lines without lines is a UsageError. A log and a gold that are broken, share nothing that could
+    match, or contradict each other, are a LogError.
     """
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
-
-    def rows() -> Iterator[LogRow]:
-        return read_log(log, log_rows(log, places, depth))
-
-    read = _Log.read(rows(), cluster_by, names_chunks=corpus is None, places_chunks=files is not None)
-    chunks = None if places is None else by_file(places.values())
-    judgements = judge_log(read.shown, gold, chunks, read.unanswerable, cluster_by)
-    known = judgements.known(read.rows.keys(), read.ids.keys(), gold, log, corpus=corpus is not None)
-    lines = _lines(read, judgements, places or {}, files)
+    rows = {row.query_id: row for row in read_log(log, log_rows(log, places, depth))}
+    chunks = places_of(rows.values()) if places is None else by_file(places.values())
+    judgements = judge_log(chunks, gold, {q for q, row in rows.items() if row.no_answer}, has_corpus=corpus is not None)
+    known = judgements.known(rows, gold, log, corpus=corpus is not None)
+    lines = _lines(rows, judgements, places or {}, files)
     imported = _Import(
         path=log,
         gold=gold,
-        log=read,
+        rows=rows,
         judgements=judgements,
         lines=lines,
         measures=_resolved_measures(measures, lines, judgements),
-        cluster_by=cluster_by,
-        latencies=_latencies(timings),
         known=known,
-        digests=[_digest(path) if path else None for path in (log, gold, corpus, timings)],
+        digests=[_digest(path) if path else None for path in (log, gold, corpus)],
     )
-    # The log is read again for its rows: in memory they take many times their bytes.
-    return imported.store(results, created, rows())
+    return imported.store(results, created)
 
 
 def _digest(path: Path) -> str:
@@ -113,17 +101,22 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _rankings(rows: Mapping[str, LogRow]) -> dict[str, list[tuple[str, float]]]:
+    return {query_id: [(hit.chunk_id, hit.score) for hit in row.topk] for query_id, row in rows.items()}
+
+
 def _lines(
-    log: _Log, judgements: Judgements, corpus: Mapping[str, LoggedChunk], files: Path | None
+    rows: Mapping[str, LogRow], judgements: Judgements, corpus: Mapping[str, LoggedChunk], files: Path | None
 ) -> LineInputs | None:
     """Return the inputs of line measures; None without sources, or if the gold names no lines."""
     if files is None or judgements.kind != "lines":
         return None
-    places = dict(log.places)
-    for chunk in corpus.values():
+    places: dict[str, ChunkPlace] = {}
+    shown: list[LoggedChunk | Retrieved] = [*corpus.values(), *chain(*(row.topk for row in rows.values()))]
+    for chunk in shown:
         add_place(places, chunk)
     gold = {query_id: judgements.places[query_id] for query_id in judgements.gains}
-    return LineInputs.of(log.rankings, places, gold, files)
+    return LineInputs.of(_rankings(rows), places, gold, files)
 
 
 def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgements: Judgements) -> Sequence[str]:
@@ -140,87 +133,27 @@ def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgem
     return measures
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """The part of a log's row that stays in memory, besides its ranking."""
-
-    names: dict[str, str]
-    facts: dict[str, Any]
-    query: str | None
-    as_of: str | None
-    latency_ms: dict[str, float]
-
-    @classmethod
-    def of(cls, row: LogRow, cluster_by: str | None, *, has_text: bool) -> Self:
-        """Take it from a row."""
-        return cls(
-            names=names_of(row, cluster_by),
-            facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
-            query=row.query if has_text else None,
-            as_of=row.as_of,
-            latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else {},
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Log:
-    """A log read once; `first` is its first row."""
-
-    first: LogRow
-    rows: dict[str, _Row]
-    rankings: dict[str, list[tuple[str, float]]]
-    shown: dict[str, dict[str, Any]]
-    """File -> chunk_id -> lines, of every chunk of any ranking; empty unless asked for."""
-    places: dict[str, ChunkPlace]
-    """chunk_id -> file and lines of ranked chunks; empty unless asked for."""
-    ids: dict[str, str]
-    """Those of chunks in any ranking, each kept once."""
-
-    @classmethod
-    def read(cls, log: Iterator[LogRow], cluster_by: str | None, *, names_chunks: bool, places_chunks: bool) -> Self:
-        """Read the rows of a log, of which there is one at least."""
-        first = next(log)
-        read = cls(first=first, rows={}, rankings={}, shown={}, places={}, ids={})
-        for row in chain([first], log):
-            for name in RANKINGS:
-                for entry in getattr(row, name) or ():
-                    read.ids.setdefault(entry.chunk_id, entry.chunk_id)
-            read.rankings[row.query_id] = [(read.ids[entry.chunk_id], entry.score) for entry in row.topk]
-            for entry in row.topk if places_chunks else ():
-                add_place(read.places, entry)
-            for file, chunks in places_of([row]).items() if names_chunks else ():
-                read.shown.setdefault(file, {}).update(chunks)
-            read.rows[row.query_id] = _Row.of(row, cluster_by, has_text=places_chunks)
-        return read
-
-    @property
-    def unanswerable(self) -> frozenset[str]:
-        """The queries that are known to have no answer."""
-        return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Import:
     """A log beside its judgements, and the files of its run."""
 
     path: Path
     gold: Path
-    log: _Log
+    rows: Mapping[str, LogRow]
+    """query_id -> its row of the log."""
     judgements: Judgements
     lines: LineInputs | None
     measures: Sequence[str]
-    cluster_by: str | None
-    latencies: Mapping[str, Mapping[str, float]]
-    """Of the file beside the log: query_id -> step -> milliseconds."""
     known: int
     """The gold's files or chunk ids that log or corpus have."""
     digests: Sequence[str | None]
-    """The hashes of log, gold, corpus and timings."""
+    """The hashes of log, gold and corpus."""
 
-    def store(self, results: Path, created: str, rows: Iterator[LogRow]) -> RunView:
-        """Write the run into a folder of results; `rows` are those of the log."""
+    def store(self, results: Path, created: str) -> RunView:
+        """Write the run into a folder of results."""
         # What a TREC file cannot hold, such as scores that rise, is refused before any writing.
-        for _ in run_lines(self.rankings, self.log.first.system):
+        rankings = {q: ranking for q, ranking in self.rankings.items() if q in self.judgements.gains}
+        for _ in run_lines(rankings, self.first.system):
             pass
         qrels, factor = format_qrels(self.judgements.gains)
         content = RunFiles(
@@ -229,21 +162,26 @@ class _Import:
             queries=self.query_rows(),
             timings=self.times(),
             qrels=qrels,
-            log=(
-                jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})])
-                for row in rows
-                if row.query_id in self.stored
-            ),
+            log=(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]) for row in self.stored.values()),
         )
         return RunView(write_folder(results / self.run_id, content))
+
+    @property
+    def first(self) -> LogRow:
+        """The first row of the log."""
+        return next(iter(self.rows.values()))
+
+    @cached_property
+    def rankings(self) -> dict[str, list[tuple[str, float]]]:
+        """Each query's chunk ids with scores, best first."""
+        return _rankings(self.rows)
 
     @cached_property
     def run_id(self) -> str:
         """The id of the run, over everything that decides its numbers."""
         sources = {name: sha256_text(file.text) for name, file in self.lines.files.items()} if self.lines else {}
-        first = self.log.first
-        digest = short_hash(json.dumps([self.digests, first.k_raw, [*self.measures], self.cluster_by, sources]))
-        return f"imported-{self.dataset.fingerprint}_{slug(first.system)}-{digest[:8]}"
+        digest = short_hash(json.dumps([self.digests, self.first.k_raw, [*self.measures], sources]))
+        return f"imported-{self.dataset.fingerprint}_{slug(self.first.system)}-{digest[:8]}"
 
     @cached_property
     def dataset(self) -> DatasetRecord:
@@ -262,21 +200,14 @@ class _Import:
         return group(
             self.judgements.gains,
             self.judgements.names,
-            {query_id: row.names for query_id, row in self.log.rows.items()},
+            {query_id: names_of(row) for query_id, row in self.rows.items()},
             with_files=len(self.judgements.files) == len(self.judgements.gains),
-            cluster_by=self.cluster_by,
         )
 
     @cached_property
-    def stored(self) -> dict[str, _Row]:
+    def stored(self) -> dict[str, LogRow]:
         """The rows of the log that are stored: those of queries with gold or without an answer."""
-        unanswerable = self.log.unanswerable
-        return {q: row for q, row in self.log.rows.items() if q in self.judgements.gains or q in unanswerable}
-
-    @property
-    def rankings(self) -> dict[str, list[tuple[str, float]]]:
-        """The rankings of queries with gold, in the log's order."""
-        return {q: ranking for q, ranking in self.log.rankings.items() if q in self.judgements.gains}
+        return {q: row for q, row in self.rows.items() if q in self.judgements.gains or row.no_answer}
 
     @cached_property
     def _scored(self) -> tuple[RunScores, dict[str, list[float]]]:
@@ -284,11 +215,11 @@ class _Import:
         gains = self.judgements.gains
         relevant = {query_id: {c: g for c, g in of_query.items() if g > 0} for query_id, of_query in gains.items()}
         by_lines = [name for name in self.measures if self.lines and inputs_of([name]) == INPUTS]
-        scores = score_run(self.log.rankings, relevant, [name for name in self.measures if name not in by_lines])
+        scores = score_run(self.rankings, relevant, [name for name in self.measures if name not in by_lines])
         columns = dict(scores.values)
         if self.lines:
             columns |= score_run(self.lines.rankings, relevant, by_lines, self.lines.context).values
-        condensed = self.judgements.condensed(self.log.rankings)
+        condensed = self.judgements.condensed(self.rankings)
         return scores, {name: columns[name].tolist() for name in self.measures} | condensed
 
     @property
@@ -300,8 +231,8 @@ class _Import:
             queries=len(gains),
             queries_without_relevant=scores.without_relevant,
             queries_not_in_log=scores.missing,
-            queries_without_gold=len(self.log.rows.keys() - self.stored.keys()),
-            queries_no_answer=len(self.log.unanswerable),
+            queries_without_gold=len(self.rows.keys() - self.stored.keys()),
+            queries_no_answer=sum(bool(row.no_answer) for row in self.rows.values()),
             queries_without_cluster=self.groups.alone,
             **({"gold_names": named, "gold_names_known": self.known} if 2 * self.known < named else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
@@ -311,19 +242,9 @@ class _Import:
         """The repository of a query; `all` if it names none."""
         return self.groups.repositories.get(query_id, "all")
 
-    def query_gold_overlap(self) -> Averages | None:
-        """Return the share of the gold in the queries of the log; None if a query's text or the sources are missing."""
-        rows = {query_id: self.log.rows[query_id] for query_id in self.judgements.gains if query_id in self.log.rows}
-        if self.lines is None or any(row.query is None for row in rows.values()):
-            return None
-        queries = [Query(query_id, self._repository(query_id), row.query or "") for query_id, row in rows.items()]
-        shares = gold_in_query(queries, self.lines.files, self.judgements.places)
-        means = Means.of({"gold_lines_in_query": list(shares.values())}, list(map(self._repository, shares)))
-        return Averages(micro=means.micro, macro=means.macro)
-
     def metrics(self) -> Metrics:
         """Return the content of metrics.json; if no repository is named, macro and micro are the same."""
-        first, (_, values) = self.log.first, self._scored
+        first, (_, values) = self.first, self._scored
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
         return Metrics(
             run_id=self.run_id,
@@ -338,12 +259,10 @@ class _Import:
             k=first.k_raw,
             counts=self.counts,
             **dict(Means.of(values, list(map(self._repository, self.judgements.gains)))),
-            query_gold_overlap=self.query_gold_overlap(),
         )
 
     def manifest(self, created: str, gain_factor: int) -> Manifest:
         """The content of manifest.json."""
-        as_ofs = sorted(row.as_of for row in self.stored.values() if row.as_of)
         return Manifest(
             schema=SCHEMA,
             run_id=self.run_id,
@@ -357,8 +276,7 @@ class _Import:
             dataset=self.dataset,
             counts=self.counts,
             qrels_gain_factor=gain_factor,
-            index_version=self.log.first.index_version,
-            as_of=(as_ofs[0], as_ofs[-1]) if as_ofs else None,
+            index_version=self.first.index_version,
             code=code_state(),
             versions=versions(),
         )
@@ -372,22 +290,18 @@ class _Import:
                 repo=self.groups.repositories.get(query_id),
                 gold_files=self.judgements.files.get(query_id, ()),
                 cluster=self.groups.clusters.get(query_id),
-                cluster_by=self.groups.cluster_by,
+                cluster_by=CONVERSATION if self.groups.clusters else None,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
-                facts=self.log.rows[query_id].facts if query_id in self.log.rows else {},
+                facts=self.facts(query_id),
                 measures={name: column[i] for name, column in values.items()},
             )
 
+    def facts(self, query_id: str) -> dict[str, Any]:
+        """Return what the log says of a query, by which it can be segmented."""
+        row = self.rows.get(query_id)
+        return row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True) if row else {}
+
     def times(self) -> list[TimeRow]:
-        """The rows of timings.jsonl; times of the log take precedence over those beside it."""
-        rows = []
-        for query_id, row in self.stored.items():
-            if latency := {**self.latencies.get(query_id, {}), **row.latency_ms}:
-                rows.append(TimeRow(query_id=query_id, latency_ms=latency))
-        return rows
-
-
-def _latencies(path: Path | None) -> dict[str, Mapping[str, float]]:
-    """Return query_id -> step -> milliseconds of a file of timings."""
-    rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
-    return {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
+        """The rows of timings.jsonl."""
+        times = {q: row.latency_ms.model_dump(exclude_none=True) for q, row in self.stored.items() if row.latency_ms}
+        return [TimeRow(query_id=query_id, latency_ms=steps) for query_id, steps in times.items() if steps]

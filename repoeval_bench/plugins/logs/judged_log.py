@@ -37,21 +37,11 @@ class JudgedLog:
     measures: tuple[str, ...]
 
     @classmethod
-    def read(cls, run: RunView, raw: RunView | None = None) -> Self:
-        """Join the log of a run with its judgements.
-
-        `raw` is the run of the raw retriever, for rows that have no `raw_topk`. A run without a query, and a raw run of
-        other data, are a UsageError.
-        """
+    def read(cls, run: RunView) -> Self:
+        """Join the log of a run with its judgements; a UsageError if it scores no query."""
         if not len(run.scores):
             raise UsageError(f"{run.run_id} scores no query, so it cannot be analysed")
-        rows = {row.query_id: row for row in run.log_rows()}
-        if raw is not None:
-            check_same_data(run, raw)
-            for row in raw.log_rows():
-                if (own := rows.get(row.query_id)) is not None and own.raw_topk is None:
-                    rows[row.query_id] = own.model_copy(update={"raw_topk": row.topk})
-        return cls.of(run.scores, rows.values(), run.qrels())
+        return cls.of(run.scores, run.log_rows(), run.qrels())
 
     @classmethod
     def of(cls, scores: QueryScores, rows: Iterable[LogRow], qrels: Qrels) -> Self:
@@ -110,10 +100,3 @@ def resolve_depth(runs: Sequence[RunView], k: int | None) -> int:
     if k is not None and k > depth:
         raise UsageError(f"k {k} is deeper than the {depth} chunks that {shallowest.run_id} ranks; take at most that")
     return min(10, depth) if k is None else k
-
-
-def check_same_data(run: RunView, other: RunView) -> None:
-    """Raise a UsageError unless both runs answer queries of the same data."""
-    ours, theirs = run.metrics.dataset, other.metrics.dataset
-    if ours.fingerprint != theirs.fingerprint:
-        raise UsageError(f"{run.run_id} and {other.run_id} have different data: {ours.label} against {theirs.label}")

@@ -1,11 +1,7 @@
-"""Rows of the files beside a log of another system: gold, places of chunks, judgements, negatives; a log's JSON Schema.
-
-docs/run-log.schema.json is what `logs import --schema` prints.
-"""
+"""Rows of the files beside a log of another system: gold, judgements, negatives."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,14 +9,20 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AliasChoices, Field
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import ResultError, all_mistakes
+from repoeval_bench.core.errors import ResultError, UsageError, all_mistakes
 from repoeval_bench.core.validation import Plain  # noqa: TC001 - pydantic reads it
-from repoeval_bench.runs.log import LogRow, Name, PlacedRecord
+from repoeval_bench.runs.log import Name, PlacedRecord
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.trec import LARGEST_GAIN
 
-RANKINGS = ("topk", "raw_topk", "original_topk")
+RANKINGS = ("topk", "raw_topk")
 """Fields of a row that rank chunks."""
+
+
+class LogError(ResultError, UsageError):
+    """A log, or a file beside it, is broken, or the two contradict each other (exit code 2)."""
+
+    exit_code = 2
 
 
 def _named(*names: str) -> Any:
@@ -30,7 +32,7 @@ def _named(*names: str) -> Any:
 class Gold(PlacedRecord):
     """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file.
 
-    What a row says of its query (`repository`, `conversation`, a field of `extra`) holds for all rows of that query.
+    What a row says of its query (`repository`, `conversation`) holds for all rows of that query.
     BEIR's names of the fields are read too.
     """
 
@@ -78,22 +80,16 @@ _Model = TypeVar("_Model", bound=Record)
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
-    """Yield (line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
+    """Yield (line number, row) of a JSONL file; a row that breaks the contract is a LogError with file:line."""
     return log_faults(path, json_reader.read_rows(path, model))
 
 
 def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple[int, _Model]]:
-    """Yield the rows of a file; a fault in them becomes a ResultError."""
+    """Yield the rows of a file; a fault in them becomes a LogError."""
     try:
         yield from rows
     except json_reader.JsonFaultError as fault:
         where, faults = fault.where(path), fault.faults
-        raise ResultError(f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)) from fault
+        raise LogError(f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)) from fault
     except json_reader.UnreadableError as fault:
-        raise ResultError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
-
-
-def schema() -> str:
-    """The JSON Schema of a row, as text."""
-    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        raise LogError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault

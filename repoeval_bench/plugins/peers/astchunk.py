@@ -36,41 +36,18 @@ class AstchunkChunker(Peer):
     language: Annotated[
         Literal["auto", "python", "java", "csharp", "typescript", "tsx"], Doc("auto: by the file's name; or a grammar")
     ] = "auto"
-    chunk_overlap: Annotated[int, Ge(0), Doc("syntax nodes that a chunk repeats of each neighbour")] = 0
-    chunk_expansion: Annotated[bool, Doc("its header before each text: path, and classes and functions around")] = False
 
-    @property
-    def unused(self) -> frozenset[str]:
-        """Return the options that are off, as they are by default in astchunk."""
-        off = {"chunk_overlap": not self.chunk_overlap, "chunk_expansion": not self.chunk_expansion}
-        return frozenset(name for name, is_off in off.items() if is_off)
-
-    def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
-        """Return the whole lines that astchunk names, with its headers if these are requested."""
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """Return the whole lines that astchunk names."""
         text = file.text
         language = library_language(file, _NAMES.get(self.language, self.language), _NAMES, self.name)
-        pieces = _library(self.max_chunk_size, language).chunkify(
-            text,
-            chunk_overlap=self.chunk_overlap,
-            chunk_expansion=self.chunk_expansion,
-            repo_level_metadata={"filepath": file.path},
-        )
+        pieces = _library(self.max_chunk_size, language).chunkify(text, repo_level_metadata={"filepath": file.path})
         rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in pieces]
         # Its lines end at a newline only, as tree-sitter counts.
         starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
         if any(not 0 <= first <= last < len(starts) - 1 for first, last in rows):
             return None
-        headers: dict[tuple[int, int], str] = {}
-        for (first, last), piece in zip(rows, pieces, strict=True):
-            header = _header(piece["content"]) if self.chunk_expansion else ""
-            headers.setdefault((starts[first], min(starts[last + 1], len(text))), header)
-        return [(start, end, headers[start, end]) for start, end in sorted(headers)]
-
-
-def _header(content: str) -> str:
-    """Return the header that astchunk puts before a text: the lines between two of three quotes."""
-    end = "\n'''\n"
-    return content[: content.index(end) + len(end)]
+        return sorted({(starts[first], min(starts[last + 1], len(text))) for first, last in rows})
 
 
 @cache

@@ -46,16 +46,12 @@ class CocoindexChunker(Peer):
         return frozenset({"min_chunk_size"} if self.min_chunk_size is None else ())
 
     def check(self) -> None:
-        """Refuse sizes that contradict each other."""
-        for name, value, most in (
-            ("min_chunk_size", self.min_chunk_size or 0, self.chunk_size),
-            ("chunk_overlap", self.chunk_overlap, self.chunk_size - 1),
-        ):
-            if value > most:
-                raise SpecError(
-                    f"chunker cocoindex: {name}={value} is more than chunk_size={self.chunk_size} allows; give at most "
-                    f"{most}"
-                )
+        """Refuse an overlap that leaves nothing new."""
+        if self.chunk_overlap >= self.chunk_size:
+            raise SpecError(
+                f"chunker cocoindex: chunk_overlap={self.chunk_overlap} is more than chunk_size={self.chunk_size} "
+                f"allows; give at most {self.chunk_size - 1}"
+            )
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The character offsets that the library reports."""

@@ -24,7 +24,6 @@ from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -43,14 +42,6 @@ class HaystackChunker(Peer):
     name: ClassVar[str] = "haystack"
     max_effective_lines: Annotated[Size, Doc("lines of 45 characters that a chunk comes near to")] = 45
     min_effective_lines: Annotated[Size, Doc("lines of 45 characters below which a chunk goes on")] = 9
-
-    def check(self) -> None:
-        """Refuse sizes that contradict each other."""
-        if self.min_effective_lines > self.max_effective_lines:
-            raise SpecError(
-                f"chunker haystack: min_effective_lines={self.min_effective_lines} is above max_effective_lines="
-                f"{self.max_effective_lines}; give at most that"
-            )
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
         """Return the lines of each chunk, with the classes' first lines where Haystack puts them before it."""

@@ -253,8 +253,7 @@ def _holds(protocol: str, *, text: bool) -> str:
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
     return [
-        f"{run.short}: its chunks cannot be drawn, because this run stored no sources and chunk boundaries (it was "
-        "imported, or made by an earlier version). Run the evaluation again to see them."
+        f"{run.short}: its chunks cannot be drawn, because it was imported from a log, without chunk boundaries."
         for run in runs
         if run.stored.inspection is None
     ]

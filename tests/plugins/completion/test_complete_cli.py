@@ -178,4 +178,4 @@ def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):
         benchmark, "fixed:max_nws=150", retriever="grep:around=definition", allow_sparse_qrels=True, out=tmp_path
     )
     with pytest.raises(UsageError, match="complete a run of grep without around"):
-        fragments_of(wide, benchmark.tasks)
+        fragments_of(wide)

@@ -1,5 +1,7 @@
 """Judged logs made of a few words: what the sections of a retrieval team's page are tested on."""
 
+import json
+
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.query_scores import QueryScores
@@ -48,6 +50,12 @@ def judged(rows, gold, *, conversations=None, measures=MEASURES):
 def by_name(section):
     """Figure name -> figure."""
     return {figure.name: figure for figure in section.figures}
+
+
+def schema():
+    """The JSON Schema of a log's rows, as docs/run-log.schema.json has it."""
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def own_gold(folder):

@@ -84,16 +84,16 @@ def test_the_precision_of_a_run_is_corrected_over_the_graded_chunks():
     grades = {"a": {"x": 2, "y": 1, "w": 2}, "b": {"x": 1, "z": 0}}
     result = corrected_precision(log, grades, Calibration(0.95, 40, 0.85, 40), 2)
     assert (result.apparent, result.n, result.n_unjudged) == (0.75, 4, 1)
-    assert result.value == result.unclipped == pytest.approx((0.75 + 0.85 - 1) / 0.8)
+    assert result.value == pytest.approx((0.75 + 0.85 - 1) / 0.8)
     assert corrected_precision(log, {"b": {"nothing": 1}}, Calibration(0.9, 9, 0.9, 9), 2) is None
 
 
-def test_what_lies_outside_is_clipped_and_kept():
+def test_what_lies_outside_is_clipped():
     """A judge who sees fewer relevant chunks than its false alarms alone would be."""
     log = judged([row("a", "xy"), row("b", "xy")], {"a": "x", "b": "x"})
     grades = {"a": {"x": 0, "y": 0}, "b": {"x": 0, "y": 0}}
     result = corrected_precision(log, grades, Calibration(0.9, 30, 0.8, 30), 2)
-    assert (result.value, result.unclipped) == (0.0, pytest.approx(-0.2 / 0.7))
+    assert result.value == 0.0
     assert result.ci[0] == 0.0
     assert 0 < result.ci[1] <= 1
 

@@ -1,4 +1,4 @@
-"""`diagnose` as a person runs it: on runs made here and elsewhere, with BM25 named, found, or not to be had."""
+"""`diagnose` as a person runs it: on runs made here and elsewhere."""
 
 import json
 
@@ -7,20 +7,16 @@ import pytest
 from plugins.logs.made_logs import chunks, log_row
 from repoeval_bench import evaluate, load_benchmark
 from support.command import bench, json_of, one_sentence, succeed
-from support.runs import write_rows, write_run
+from support.runs import write_rows
 
 AST = "ast:max_nws=400"
 
 
 @pytest.fixture(scope="module")
-def results(mirror, tmp_path_factory):
-    """A random run, and BM25's of the same chunks in a folder of its own; neither asks a model."""
+def random(mirror, tmp_path_factory):
+    """A random run, which asks no model."""
     folder = tmp_path_factory.mktemp("diagnosed")
-    benchmark = load_benchmark(mirror, home=folder / "home")
-    return folder, *(
-        evaluate(benchmark, AST, retriever=retriever, out=folder / where)
-        for retriever, where in (("random", "results"), ("bm25", "other"))
-    )
+    return evaluate(load_benchmark(mirror, home=folder / "home"), AST, retriever="random", out=folder / "results")
 
 
 def diagnose(run, *arguments):
@@ -28,87 +24,39 @@ def diagnose(run, *arguments):
     return done.out
 
 
-def test_bm25_beside_is_what_a_named_run_of_bm25_ranks(results):
-    _, random, bm25 = results
-    given = json.loads(diagnose(random, "--json", "--worst", "100", "--bm25", bm25.folder))
-    assert (given["bm25"], len(given["worst"])) == (bm25.run_id, 18)
-    stored = bm25.ranked_ids()
-    for query in given["worst"]:
-        assert [entry["place"]["chunk_id"] for entry in query["bm25"]] == list(stored[query["query_id"]][:10])
-    assert any(item["relevant"] for query in given["worst"] for item in query["bm25"])
-
-
-def test_the_terminal_says_what_json_does(results):
-    """Findings with numbers, then the worst queries with gold and both rankings; exit 0 whatever is found."""
-    _, random, _ = results
+def test_the_terminal_says_what_json_does(random):
+    """Findings with numbers, then the worst queries with gold and ranking; exit 0 whatever is found."""
     result = json.loads(diagnose(random, "--json"))
     text = diagnose(random)
     named = [check["name"] for check in result["checks"] if check["status"] == "finding"]
-    assert "retriever" in named
+    assert named
     for name in named:
         assert f"finding  {name}" in text
     assert len(result["worst"]) == 18
     assert text.count("query ends: ") == 18
-    assert "this folder has no run by bm25 of the same data, protocol and chunks" in " ".join(text.split())
     assert "query ends" not in diagnose(random, "--worst", "0")
 
 
-def test_a_bm25_run_beside_is_found_and_bm25_itself_stands_alone(results, mirror, tmp_path):
-    """A stored run of the same chunks in the same folder is taken; BM25 has no BM25 beside it."""
-    folder, *_ = results
-    benchmark = load_benchmark(mirror, home=folder / "home")
-    random, bm25 = (evaluate(benchmark, AST, retriever=retriever, out=tmp_path) for retriever in ("random", "bm25"))
-    evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)
-    assert json.loads(diagnose(random, "--json", "--worst", "1"))["bm25"] == bm25.run_id
-    alone = json.loads(diagnose(bm25, "--json", "--worst", "1"))
-    assert (alone["bm25"], alone["note"], alone["worst"][0]["bm25"]) == (None, "The run is BM25's own.", None)
-
-
 def test_an_imported_run_is_diagnosed(tmp_path):
-    """Freshness, latency and recall from the log alone."""
+    """Recall and ranks from the log alone."""
     log, gold = [], []
     for i in range(30):
         topk = chunks([f"c{i}-{rank}" for rank in range(1, 31)])
         for rank, hit in enumerate(topk, start=1):
             hit |= {"file": f"d{i}.md", "start_line": 10 * rank, "end_line": 10 * rank + 10}
-            hit["doc_version"] = "2024-06-01" if rank == 1 else "2024-01-01"
-        more = {"as_of": "2024-03-01", "query": f"what of\x1b[31m {i}", "latency_ms": {"retrieve": 20, "rerank": 700}}
-        log.append(log_row(f"q{i}", topk, k_raw=30, **more))
+        log.append(log_row(f"q{i}", topk, k_raw=30, query=f"what of\x1b[31m {i}"))
         gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})
     arguments = ("--gold", write_rows(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
     succeed("logs", "import", write_rows(tmp_path / "log.jsonl", log), *arguments)
     (run,) = (tmp_path / "results").iterdir()
     result = json_of("logs", "diagnose", run, "--worst", "1")
     named = {check["name"]: check for check in result["checks"] if check["status"] == "finding"}
-    assert set(named) == {"depth", "ranking", "freshness", "latency", "retriever"}
-    assert named["freshness"]["numbers"]["share of the top 10 newer than as_of"] == pytest.approx(0.1)
-    assert named["latency"]["numbers"]["rerank, median, ms"] == 700
+    assert set(named) == {"depth", "ranking"}
     assert named["depth"]["numbers"]["recall@30"] == 1.0
     assert result["worst"][0]["first_hit"] == 20
     text = bench("logs", "diagnose", run, "--worst", "1").out
     assert "\x1b" not in text
 
 
-def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
-    """A topic that a file names per query and that is behind is a finding."""
-    run = write_run(
-        tmp_path / "run", {"mrr": [0.1, 0.8] * 20}, files=[f"f{i}.py" for i in range(40)], imported=True
-    ).folder
-    facts = tmp_path / "topics.csv"
-    facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\x1b[31m\n" for i in range(40)))
-    result = json_of("logs", "diagnose", run, "--facts", facts)
-    (check,) = [check for check in result["checks"] if check["name"] == "segments"]
-    assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b\x1b[31m")]
-    assert "topic = b?[31m" in (text := bench("logs", "diagnose", run, "--facts", facts).out)
-    assert "\x1b" not in text
-    facts.write_text("query_id,repo\nq000000,x\n")
-    assert "repo is a fact of the run already" in one_sentence(bench("logs", "diagnose", run, "--facts", facts), 2)
-
-
-def test_usage_errors(results, mirror, tmp_path):
-    """One sentence each: an unknown measure, a BM25 run of other queries."""
-    folder, random, _ = results
-    run = random.folder
-    assert "recall@50 was not scored" in one_sentence(bench("logs", "diagnose", run, "-m", "recall@50"), 2)
-    part = evaluate(load_benchmark(mirror, home=folder / "home", limit=2), AST, retriever="bm25", out=tmp_path)
-    assert "answers other queries" in one_sentence(bench("logs", "diagnose", run, "--bm25", part.folder), 2)
+def test_a_measure_that_was_not_scored_is_refused(random):
+    assert "recall@50 was not scored" in one_sentence(bench("logs", "diagnose", random.folder, "-m", "recall@50"), 2)

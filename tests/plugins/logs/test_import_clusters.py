@@ -35,7 +35,7 @@ def ranks(seed, shift):
 def two(tmp_path):
     """Two systems; the second one's log lacks query q7. Only the logs name the conversations."""
 
-    def imported(system, shift, *, without=(), gold_names=False, named=conversation, repository=None, cluster_by=None):
+    def imported(system, shift, *, without=(), gold_names=False, named=conversation, repository=None):
         gold = [
             {"query_id": f"q{i}", "chunk_id": f"q{i}-gold"}
             | ({"conversation": conversation(i)} if gold_names else {})
@@ -53,7 +53,6 @@ def two(tmp_path):
             tmp_path / "results",
             measures=("mrr", "ndcg@10"),
             created="2026-01-01",
-            cluster_by=cluster_by,
         )
 
     return imported
@@ -115,16 +114,6 @@ def test_a_named_repository_gives_macro_means(two):
 def test_a_repository_of_some_queries_alone_is_refused(two):
     with pytest.raises(ResultError, match=r"199 of 200 queries name no repository \(such as q1\)"):
         two("a", 0, repository=lambda i: None if i else "r")
-
-
-def test_queries_are_clustered_by_a_field_that_is_named(two):
-    """By repository, or by a word under extra; a field that nobody names is refused."""
-    run = two("a", 0, repository=lambda i: f"r{i // 25}", cluster_by="repository")
-    assert (run.scores.clustered_by, len(set(run.scores.clusters))) == ("repository", 8)
-    with pytest.raises(ResultError, match="no query names a ticket"):
-        two("a", 0, cluster_by="ticket")
-    with pytest.raises(ResultError, match="the gold names chunks, not files"):
-        two("a", 0, cluster_by="file")
 
 
 def test_gold_in_several_files_clusters_by_the_union_of_files(tmp_path):

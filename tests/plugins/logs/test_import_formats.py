@@ -70,18 +70,16 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(stored_runs, tmp_pa
 
 
 def test_every_input_may_be_packed(stored_runs, tmp_path):
-    """Log, gold, corpus and timings as `.gz` give the same run, by the same id."""
+    """Log, gold and corpus as `.gz` give the same run, by the same id."""
     folder, run = stored_runs
     write_rows(tmp_path / "log.jsonl", [row.model_dump(exclude_none=True) for row in run.log_rows()])
-    write_rows(tmp_path / "times.jsonl", [{"query_id": run.scores.query_ids[0], "latency_ms": {"retrieve": 2.0}}])
     inputs = [tmp_path / "log.jsonl", *(folder / name for name in ("gold.jsonl", "corpus.jsonl"))]
-    inputs.append(tmp_path / "times.jsonl")
     packed = [tmp_path / f"{path.stem}.jsonl.gz" for path in inputs]
     for plain, path in zip(inputs, packed, strict=True):
         write_text(path, read_text(plain))
     runs = [
-        imported(log, gold, tmp_path / name, corpus=corpus, timings=times, measures=["mrr"])
-        for name, (log, gold, corpus, times) in {"plain": inputs, "packed": packed}.items()
+        imported(log, gold, tmp_path / name, corpus=corpus, measures=["mrr"])
+        for name, (log, gold, corpus) in {"plain": inputs, "packed": packed}.items()
     ]
     assert runs[0].run_id == runs[1].run_id
     assert runs[0].per_query() == runs[1].per_query()
@@ -116,7 +114,7 @@ def test_qrels_of_beir_are_gold(tmp_path, name, line):
     header = "query-id\tcorpus-id\tscore\n" if ".tsv" in name.lower() else ""
     rows = [line.format(query, chunk, gain) for query, gains in GRADES.items() for chunk, gain in gains.items()]
     write_text(tmp_path / name, header + "".join(rows))
-    assert judge_log({}, tmp_path / name, None).gains == GRADES
+    assert judge_log({}, tmp_path / name).gains == GRADES
 
 
 @pytest.mark.parametrize(
@@ -133,7 +131,7 @@ def test_qrels_of_beir_are_gold(tmp_path, name, line):
 def test_a_broken_line_of_beir_is_named(tmp_path, text, part):
     (tmp_path / "gold.tsv").write_text(text)
     with pytest.raises(MetricError, match=re.escape(part)):
-        judge_log({}, tmp_path / "gold.tsv", None)
+        judge_log({}, tmp_path / "gold.tsv")
 
 
 def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):

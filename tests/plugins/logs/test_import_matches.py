@@ -118,5 +118,5 @@ def test_gold_of_which_little_is_known_is_noted(tmp_path, kind, n_known, noted):
 def test_the_command_refuses_in_one_sentence(tmp_path):
     log = write_rows(tmp_path / "log.jsonl", [log_row("q", [{"rank": 1, "chunk_id": "a", "score": 1.0}])])
     gold = write_rows(tmp_path / "gold.jsonl", [{"query_id": "q", "chunk_id": "b"}])
-    message = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "out"), 1)
+    message = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "out"), 2)
     assert "or name all with --corpus" in message

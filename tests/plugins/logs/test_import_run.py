@@ -5,10 +5,9 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from plugins.logs.made_logs import log_row, own_gold
+from plugins.logs.made_logs import log_row, own_gold, schema
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.plugins.logs.records import schema
 from support.command import bench, json_of, one_sentence, succeed
 from support.minirepo import REPOSITORIES
 from support.runs import read_rows, read_text, write_rows
@@ -90,10 +89,10 @@ def test_what_cannot_be_imported(logs, tmp_path):
     """No shared query, a broken row, a missing file: one sentence each."""
     log, gold, _ = logs
     none = write_rows(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
-    assert "share no query" in one_sentence(bench("logs", "import", log, "--gold", none), 1)
+    assert "share no query" in one_sentence(bench("logs", "import", log, "--gold", none), 2)
     assert "did you mean 'ndcg'" in one_sentence(bench("logs", "import", log, "--gold", gold, "-m", "ndgc@3"), 2)
     log.write_text(log.read_text() + "{}\n")
-    message = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "results"), 1)
+    message = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "results"), 2)
     assert "log.jsonl:4" in message
     assert "  query_id: it is missing" in message.splitlines()
     assert not (tmp_path / "results").exists()
@@ -111,7 +110,7 @@ def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
     kept = read_text(tmp_path / "results" / after["run_id"] / "retrieved.jsonl.gz")
     assert kept.count('"no_answer": true') == 1
     write_rows(gold, [*read_rows(gold), read_rows(gold)[0] | {"query_id": "none"}])
-    assert "the log calls query 'none' no_answer" in one_sentence(bench(*words), 1)
+    assert "the log calls query 'none' no_answer" in one_sentence(bench(*words), 2)
 
 
 MEASURES = (
@@ -122,12 +121,12 @@ MEASURES = (
 
 @pytest.mark.parametrize("options", [("--set", "header=path"), ("--protocol", "body")])
 def test_this_projects_own_log_has_the_same_measures(evaluate, tmp_path, options):
-    """Every query's are what `eval` stored, bit for bit, and the overlap of query and gold too; timings are joined."""
+    """Every query's are what `eval` stored, bit for bit."""
     assert evaluate("-c", "ast:max_nws=400", "--retriever", "bm25", *options).code == 0
     (folder,) = (tmp_path / "results").iterdir()
     gold = write_rows(tmp_path / "gold.jsonl", own_gold(folder))
-    imported = json_of("logs", "import", folder / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "in")
-    stored = json.loads((folder / "metrics.json").read_text())
+    words = ("--gold", gold, "--files", folder / "sources.jsonl.gz", "--out", tmp_path / "in")
+    imported = json_of("logs", "import", folder / "retrieved.jsonl.gz", *words)
     assert imported["headline_measure"] == "line_recall_auc"
     assert imported["counts"]["queries_not_read"] == 0
 
@@ -136,9 +135,6 @@ def test_this_projects_own_log_has_the_same_measures(evaluate, tmp_path, options
         return {row["query_id"]: {name: row["measures"][name] for name in MEASURES} for row in rows}
 
     assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
-    ours, theirs = (item["query_gold_overlap"]["micro"]["gold_lines_in_query"] for item in (stored, imported))
-    assert theirs == pytest.approx(ours)
-    assert len(read_rows(tmp_path / "in" / imported["run_id"] / "timings.jsonl")) == 18
 
 
 @pytest.fixture
@@ -181,7 +177,7 @@ def test_a_name_that_no_file_can_have_is_a_file_that_is_missing(by_hand, tmp_pat
     words = ("logs", "import", path, "--gold", gold, "--out", tmp_path / "out", "--files", sources)
     assert json_of(*words)["counts"]["queries_not_read"] == 1
     write_rows(gold, [{"query_id": "q0", "file": "r/a\0.py", "start_line": 2, "end_line": 3}])
-    assert "1 of the gold's 1 files are not in" in one_sentence(bench(*words), 1)
+    assert "1 of the gold's 1 files are not in" in one_sentence(bench(*words), 2)
 
 
 def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
@@ -191,7 +187,7 @@ def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
     words = ("logs", "import", path, "--gold", gold, "--out", tmp_path / "out")
     assert "no line measures for 2 queries: the sizes of lines are not known" in bench(*words).out
     assert "--files" in one_sentence(bench(*words, "-m", "line_rprec"), 2)
-    message = one_sentence(bench(*words, "--files", sources / "r"), 1)
+    message = one_sentence(bench(*words, "--files", sources / "r"), 2)
     assert "2 of the gold's 2 files are not in" in message
     (sources / "r" / "b.py").write_text("short\n")
     assert "pass the file's 1 lines" in one_sentence(bench(*words, "--files", sources), 1)

@@ -18,7 +18,7 @@ def inputs(tmp_path):
     """Files for every option."""
     topk = [{"rank": n, "score": -float(n), **chunk} for n, chunk in enumerate(CHUNKS[:2], start=1)]
     where = {"file": "r/a.py", "start_line": 1, "end_line": 3}
-    gold = [{"query_id": f"q{i}", **where, "extra": {"team": f"t{i % 2}"}} for i in range(2)]
+    gold = [{"query_id": f"q{i}", **where} for i in range(2)]
     named = [row | {"repository": f"r{i}", "conversation": "c"} for i, row in enumerate(gold)]
     for name, text in {"src": "one\ntwo\nthree\nfour\n", "wider": "one\ntwo  2\nthree\nfour\n"}.items():
         (tmp_path / name / "r").mkdir(parents=True)
@@ -29,8 +29,6 @@ def inputs(tmp_path):
         "named": named,
         "corpus": CHUNKS,
         "more": [*CHUNKS, MORE],
-        "times": [{"query_id": "q0", "latency_ms": {"retrieve": 2.0}}],
-        "slower": [{"query_id": "q0", "latency_ms": {"retrieve": 3.0}}],
         "chunks": [{"query_id": f"q{i}", "chunk_id": c} for i in range(2) for c in "acx"],
         "chunks_named": [{"query_id": f"q{i}", "chunk_id": "a", "repository": f"r{i}"} for i in range(2)],
         "little": [{"query_id": "q0", "chunk_id": c} for c in "acxyz"],
@@ -43,9 +41,7 @@ def inputs(tmp_path):
 OPTIONS = {
     "corpus": (None, "corpus", "more"),
     "files": (None, "src", "wider"),
-    "cluster_by": (None, "team", "file"),
     "measures": ((), ("mrr",), ("mrr", "recall@5"), ("recall@5", "mrr")),
-    "timings": (None, "times", "slower"),
 }
 
 
@@ -67,8 +63,6 @@ def test_two_imports_with_one_id_have_the_same_files(inputs, tmp_path, gold):
     ]
     for number, (name, options) in enumerate(itertools.product(gold, grid)):
         given = {key: inputs.get(value, value) if isinstance(value, str) else value for key, value in options.items()}
-        if gold[0] == "chunks" and options.get("cluster_by"):
-            continue
         run = import_run(inputs["log"], inputs[name], tmp_path / str(number), created="2026-01-01", **given)
         assert stored.setdefault(run.run_id, content(run.folder)) == content(run.folder), options
     assert len(stored) > (20 if gold[0] == "gold" else 8)

@@ -1,11 +1,11 @@
-"""Intervals of shares and quantiles: the textbook's where queries are independent, honest where they are not."""
+"""Intervals of shares: the textbook's where queries are independent, honest where they are not."""
 
 import numpy as np
 import pytest
 import scipy
 
 from repoeval_bench.analysis.statistics import Sample
-from repoeval_bench.plugins.logs.figures import effective_size, quantile_interval, share_interval
+from repoeval_bench.plugins.logs.figures import effective_size, share_interval
 
 
 @pytest.mark.parametrize(("ones", "n"), [(0, 9), (1, 9), (13, 40), (39, 40), (40, 40)])
@@ -27,39 +27,6 @@ def test_copies_of_an_answer_tell_nothing_new():
 def test_one_cluster_has_no_interval():
     """Nothing is known of the spread between clusters."""
     assert share_interval([1.0, 0.0], ["f", "f"]) is None
-    assert quantile_interval([1.0, 2.0], ["f", "f"], 0.5) is None
-
-
-@pytest.mark.parametrize(("n", "q"), [(6, 0.5), (60, 0.5), (60, 0.9), (199, 0.9)])
-def test_a_quantile_of_independent_values_has_exact_order_statistics(n, q):
-    """The binomial covers the true quantile with 95 % or more, and no narrower pair of equal tails would."""
-    values = np.arange(1.0, n + 1)
-    low, high = quantile_interval(values, range(n), q)
-    chance = scipy.stats.binom.cdf(high - 1, n, q) - scipy.stats.binom.cdf(low - 1, n, q)
-    assert chance >= 0.95
-    assert scipy.stats.binom.cdf(low, n, q) > 0.025
-    assert 1 - scipy.stats.binom.cdf(high - 2, n, q) > 0.025
-
-
-def test_an_end_that_few_values_do_not_set_is_open():
-    """Of six values the largest lies below the true p90 in every second sample."""
-    low, high = quantile_interval(range(6), range(6), 0.9)
-    assert (low is not None, high) == (True, None)
-    assert quantile_interval(range(4), range(4), 0.5) == (None, None)
-
-
-@pytest.mark.parametrize("q", [0.5, 0.9])
-def test_a_quantile_of_clustered_values_is_covered(q):
-    """Values that share a deviation with their file: nominal coverage within what 400 samples can tell."""
-    rng = np.random.default_rng(3)
-    truth = np.sqrt(2) * scipy.stats.norm.ppf(q)
-    held = 0
-    for _ in range(400):
-        files = np.repeat(np.arange(60), 5)
-        values = rng.normal(size=60)[files] + rng.normal(size=300)
-        low, high = quantile_interval(values, files.tolist(), q)
-        held += low <= truth <= high
-    assert held / 400 >= 0.92
 
 
 @pytest.mark.parametrize("files", [8, 60])

@@ -7,16 +7,14 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_judge, judged_bounds
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
 from repoeval_bench.plugins.logs.pipeline.hard_negatives import negatives_section, read_negatives
-from repoeval_bench.plugins.logs.pipeline.report import cost, latency
 from repoeval_bench.plugins.logs.pipeline.stages import (
-    entity_linking,
     false_evidence,
     freshness,
+    latency,
     reranker,
-    rewriting,
     router,
 )
-from repoeval_bench.runs.log import IndexCost, moment
+from repoeval_bench.runs.log import moment
 
 GOLD = {"a": "x", "b": "x"}
 PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
@@ -27,12 +25,9 @@ PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
     [
         (reranker(PLAIN, 3), "raw_topk"),
         (router(PLAIN, 3), "source"),
-        (rewriting(PLAIN, 3), "original_topk"),
         (freshness(PLAIN, 3), "as_of"),
         (false_evidence(PLAIN), "no_answer"),
-        (entity_linking(PLAIN, 3), "entities"),
-        (latency({}, {}), "latency_ms"),
-        (cost(None, None, [], "1"), "query_tokens"),
+        (latency({}), "latency_ms"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
@@ -48,22 +43,12 @@ def test_the_reranker_is_measured_on_the_queries_that_log_both():
     result = reranker(judged(rows, {**GOLD, "c": "x"}), 2)
     figures = by_name(result)
     assert figures["recall@50 raw"].value == 1.0
-    assert figures["mrr@50 raw"].value == pytest.approx((1 / 3 + 1 / 2) / 2)
     change = figures["precision@2"]
     assert (change.before, change.after, change.value, change.n) == (0.25, 0.5, 0.25, 2)
     assert result.notes == (
         "queries without raw_topk, left out: 1 of 3",
         "the raw rankings hold at most 3 chunks: recall@50 is recall@3",
     )
-
-
-def test_rewriting_compares_recall_of_the_same_queries():
-    """The original query finds nothing in two, the rewritten one finds it."""
-    rows = [row("a", "xy", original_topk=chunks("yz"), rewritten_query="better")]
-    figure = by_name(rewriting(judged(rows, {"a": "x"}), 2))["recall@2"]
-    assert (figure.before, figure.after) == (0.0, 1.0)
-    only = judged([row("a", "xy", rewritten_query="better")], {"a": "x"})
-    assert "1 rows have rewritten_query" in rewriting(only, 2).missing
 
 
 def test_routes_are_judged_where_the_right_source_is_known():
@@ -116,7 +101,7 @@ def test_a_version_is_not_a_date(text):
 
 
 def test_freshness_by_hand():
-    """a: the newer n hides x at rank 2; b: its gold y is newer itself; v has no date. Three of five dated are old."""
+    """a: the newer n hides x at rank 2; b: its gold y is newer itself; v has no date."""
     dates = {"x": "2024-01-01", "n": "2024-09-09", "y": "2024-08-08", "z": "2024-01-01"}
     rows = [
         row("a", chunks("nxv", doc_version={**dates, "v": "v7"}), as_of="2024-06-01"),
@@ -125,8 +110,7 @@ def test_freshness_by_hand():
     log = judged(rows, {"a": "x", "b": "yx"}, measures=("mrr", "recall@2", "judged@5"))
     result = freshness(log, 2)
     figures = by_name(result)
-    shares = [figures[f"{what} not newer than as_of"].value for what in ("chunks of the first 2", "retrieved chunks")]
-    assert shares == [0.5, 0.6]
+    assert figures["chunks of the first 2 not newer than as_of"].value == 0.5
     assert figures["queries that were given a newer chunk"].value == 1.0
     assert [(figures[name].before, figures[name].after) for name in ("mrr", "recall@2")] == [(0.75, 0.75), (0.75, 1.0)]
     assert "judged@5" not in figures
@@ -144,51 +128,16 @@ def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
     assert [f.value for f in false_evidence(judged(rows, GOLD)).figures] == [pytest.approx(2 / 3), 0.5]
 
 
-def test_entities_are_linked_as_sets():
-    """a wants p and q, its results say p, p and r; b's results say nothing; c has no entity."""
-    rows = [
-        row("a", chunks("xyz", entities={"x": ["p", "p"], "y": ["r"], "z": ["q"]}), entities=["p", "q"]),
-        row("b", "yx", entities=["p"]),
-        row("c", "x", entities=[]),
-    ]
-    result = entity_linking(judged(rows, dict.fromkeys("abc", "x")), 2)
-    values = {name: figure.value for name, figure in by_name(result).items()}
-    assert values == {f"entity {of}@2": 0.25 for of in ("precision", "recall", "F1")} | {"chunk recall@2": 1.0}
-    assert result.notes == ("queries without entities, left out: 1 of 3",)
-
-
 def test_latency_per_step_and_together():
     """A query that lacks a step takes no part in the sum."""
     times = {f"q{i}": {"retrieve": float(i), "rerank": 10.0 * i} for i in range(1, 51)}
     times["odd"] = {"retrieve": 25.5}
-    figures = by_name(latency(times, {}))
+    figures = by_name(latency(times))
     assert (figures["retrieve, median"].value, figures["retrieve, median"].n) == (25.5, 51)
     assert figures["together, median"].value == pytest.approx(11 * 25.5)
     assert figures["together, p90"].n == 50
-    low, high = figures["retrieve, p90"].ci
-    assert low < figures["retrieve, p90"].value < high
-
-
-@pytest.mark.parametrize(
-    ("options", "note"),
-    [({"search_only": True}, "without embedding the query"), ({"reranked": True}, "of 1 of 2 queries"), ({}, "")],
-)
-def test_times_that_are_no_part_of_a_step_are_named(options, note):
-    """A run made here is handed vectors and finds scores at hand; a log of another system is taken at its word."""
-    times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0, "rerank": 10.0}}
-    notes = [item for item in latency(times, {}, **options).notes if "embedding" in item or "reranking" in item]
-    assert len(notes) == bool(note)
-    assert note in "".join(notes)
-
-
-def test_cost_of_what_is_known():
-    """Rates are of the vectors that were made; none is made up."""
-    index = IndexCost(vectors=100, tokens=5000, bytes=153_600)
-    figures = by_name(cost(index, (50, 2.0), [4, 6], "7"))
-    assert figures["vectors per second"].value == 25.0
-    assert figures["bytes per vector"].value == 1536.0
-    assert figures["tokens of a query, median"].value == 5.0
-    assert "not known" in cost(index, (0, 2.0), [], "7").notes[0]
+    assert latency(times).notes == ()
+    assert latency(times, search_only=True).notes == ("retrieve is the search alone, without embedding the query",)
 
 
 def test_the_loss_to_negatives_by_hand():
@@ -217,7 +166,6 @@ def negatives_of(path):
     ("read", "content", "message"),
     [
         (negatives_of, '{"query_id": "a", "chunk_id": "x"}\n', "a.jsonl:1: 'x' is relevant to 'a'"),
-        (negatives_of, '{"query_id": "a", "chunk_id": "y"}\n' * 2, "a.jsonl:2: 'y' appears twice"),
         (negatives_of, '{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
         (negatives_of, '\n{"query_id": "a"}\n', "a.jsonl:2: chunk_id: it is missing"),
         (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "a.jsonl:1: grade"),

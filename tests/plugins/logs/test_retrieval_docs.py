@@ -17,7 +17,7 @@ TEXT = re.search(r"^## Retrieval systems.*?(?=^## )", PAGE.read_text(), flags=re
 """The section whose blocks are typed again here."""
 
 CONSOLE = re.compile(r"^```console\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
-LOGS = ("reranker", "freshness", "cost", "bm25")
+LOGS = ("reranker", "bm25")
 
 
 def run(line, results):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,8 @@ import click
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_table
-from repoeval_bench.plugins.lab.sensitivity import cells
+from repoeval_bench.plugins.lab.sensitivity import Cell, cells, tallies
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.runs.benchmark_file import find_benchmark, read_benchmark
 from repoeval_bench.runs.execution import runner_on
 
@@ -42,3 +43,16 @@ def sensitivity_command(
             print_json([cell.as_dict() for cell in counted])
         else:
             print_table(sensitivity_table(counted))
+
+
+def sensitivity_table(counted: Sequence[Cell]) -> Table:
+    """Tabulate the number of cells by pair of chunkers, sizes and measure."""
+    verdicts = ("wins", "loses", "undecided")
+    rows = [(*key, tally.total(), *(tally[verdict] for verdict in verdicts)) for key, tally in tallies(counted).items()]
+    names = [spec_column(name, 34) for name in ("chunker", "against", "sizes", "measure")]
+    return make_table(
+        [*names, *figures("settings", *verdicts, number="d")],
+        rows,
+        title="settings in which the chunker wins, loses, or is undecided",
+        notes=["a win is significant (Holm) within its setting, as in `compare`"],
+    )

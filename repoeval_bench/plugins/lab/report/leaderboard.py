@@ -27,52 +27,37 @@ if TYPE_CHECKING:
 
 def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
     """Return a table for each leaderboard; the last has notes on the columns and on the folders that are not ranked."""
-    return with_notes(map(_table, leaderboards.ranked), notes(leaderboards))
+    notes = []
+    if any(len(leaderboard.entries) > 1 for leaderboard in leaderboards.ranked):
+        notes.append(
+            "A rank does not prove a difference. Column “against the first” is the verdict of the sign-flip test "
+            "on that pair, adjusted (Holm) over all pairs, as in `compare`."
+        )
+    if leaderboards.ranked:
+        flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})
+        notes += [
+            f"Intervals are 95 %, by {' or '.join(flipped)}.",
+            f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.",
+        ]
+    notes += [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
+    return with_notes(map(_table, leaderboards.ranked), notes)
 
 
-def leaderboard_sentences(leaderboard: Leaderboard) -> list[str]:
-    """Return sentences on a leaderboard's best run; none for a single run."""
-    return [] if leaderboard.choice is None else choice_sentences(leaderboard.choice)
+def _table(leaderboard: Leaderboard) -> Table:
+    vectors = f" · vectors in {leaderboard.precision}" if leaderboard.precision else ""
+    return table_of(
+        leaderboard_columns(leaderboard),
+        leaderboard.entries,
+        title=f"{leaderboard.dataset} · protocol {leaderboard.protocol}\n"
+        f"by the {leaderboard.over} mean of {heading(leaderboard.measure)} over the top {leaderboard.k}{vectors}",
+        notes=[] if leaderboard.choice is None else choice_sentences(leaderboard.choice),
+    )
 
 
 def summary(leaderboards: Leaderboards) -> str:
     """Return one line: how many runs are ranked on how many leaderboards, and how many folders are not ranked."""
     line = f"{count(leaderboards.n_runs, 'run')} on {count(len(leaderboards.ranked), 'leaderboard')}"
     return line + (f"; {count(len(leaderboards.not_ranked), 'folder')} not ranked" if leaderboards.not_ranked else "")
-
-
-def leaderboard_title(leaderboard: Leaderboard) -> tuple[str, str]:
-    """Return the data and protocol of a leaderboard, and how it is ranked."""
-    vectors = f" · vectors in {leaderboard.precision}" if leaderboard.precision else ""
-    return (
-        f"{leaderboard.dataset} · protocol {leaderboard.protocol}",
-        f"by the {leaderboard.over} mean of {heading(leaderboard.measure)} over the top {leaderboard.k}{vectors}",
-    )
-
-
-def notes(leaderboards: Leaderboards) -> list[str]:
-    """Return the notes below the leaderboards."""
-    not_ranked = [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
-    return [*explained(leaderboards), *not_ranked]
-
-
-def explained(leaderboards: Leaderboards) -> list[str]:
-    """Return sentences on the meaning of ranks, columns and intervals."""
-    lines = []
-    if any(len(leaderboard.entries) > 1 for leaderboard in leaderboards.ranked):
-        lines.append(
-            "Runs are ranked only against runs that answer the same question: protocol, data, queries, depth, "
-            "precision."
-        )
-        lines.append(
-            "A rank does not prove a difference. Column “against the first” is the verdict of the sign-flip test "
-            "on that pair, adjusted (Holm) over all pairs, as in `compare`."
-        )
-    if leaderboards.ranked:
-        flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})
-        lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}.")
-        lines.append(f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.")
-    return lines
 
 
 # Longer than 60 lines: an entry for each column, and nothing else to read.
@@ -162,10 +147,3 @@ def _about(leaderboard: Leaderboard) -> dict[str, Any]:
     """Return what the runs of a leaderboard share, as plain values."""
     names = ("dataset", "protocol", "k", "precision", "measure", "over")
     return {name: getattr(leaderboard, name) for name in names} | {"measure": heading(leaderboard.measure)}
-
-
-def _table(leaderboard: Leaderboard) -> Table:
-    title = "\n".join(leaderboard_title(leaderboard))
-    return table_of(
-        leaderboard_columns(leaderboard), leaderboard.entries, title=title, notes=leaderboard_sentences(leaderboard)
-    )

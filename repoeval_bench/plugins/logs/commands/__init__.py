@@ -29,11 +29,10 @@ group = CommandGroup(
     },
     examples="""\
 import log.jsonl --gold gold.jsonl --files src/
-import log.jsonl --gold gold.jsonl --cluster-by conversation
 import run.trec --gold qrels.trec --depth 100
 import run.trec --gold gold.jsonl --corpus chunks.jsonl --files src/
 questions semble annotations/ -o questions/
-questions swe-explore bench.jsonl --ranking results.jsonl -o questions/
+questions swe-explore bench.jsonl -o questions/
 diagnose latest --worst 5
 diagnose RUN --measure lines@1500 --json
 pipeline RUN --section latency

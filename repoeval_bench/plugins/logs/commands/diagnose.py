@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,15 +13,18 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import facts_option, plain
-from repoeval_bench.plugins.logs.diagnosis.report import diagnose
-from repoeval_bench.plugins.logs.diagnosis.tables import (
-    checks_table,
-    gaps_table,
-    worst_note,
-    worst_tables,
-)
+from repoeval_bench.cli.output import plain
+from repoeval_bench.core.words import count, few
+from repoeval_bench.plugins.logs.diagnosis import diagnose
+from repoeval_bench.report.table import Column, Table, figures, make_table
+from repoeval_bench.report.text import heading, printable
 from repoeval_bench.runs.naming import find_run
+
+if TYPE_CHECKING:
+    from repoeval_bench.plugins.logs.diagnosis import Check, Diagnosis, ResultLocation, WorstQuery
+
+_GOLD_SHOWN = 8
+_TEXT = 110
 
 
 @click.command("diagnose")
@@ -31,35 +37,90 @@ from repoeval_bench.runs.naming import find_run
     metavar="N",
     help="Number of worst queries to list.",
 )
-@click.option("--measure", "-m", help="Measure for segments and worst queries; default: ndcg@10.")
-@facts_option
-@click.option("--bm25", metavar="RUN", help="BM25 run whose results are shown too; by default one in the same folder.")
+@click.option("--measure", "-m", help="Measure for the worst queries; default: ndcg@10.")
 @runs_folder
 @json_option
-def diagnose_command(
-    *,
-    run: str,
-    worst: int,
-    measure: str | None,
-    facts: Path | None,
-    bm25: str | None,
-    out: Path,
-    as_json: bool,
-) -> None:
+def diagnose_command(*, run: str, worst: int, measure: str | None, out: Path, as_json: bool) -> None:
     """Check RUN for common problems; print each finding with its numbers, then the queries that scored worst.
 
     The exit code is always 0; use `gate` to fail a job.
     """
-    stored = find_run(run, out)
-    bm25_run = find_run(bm25, out) if bm25 else None
-    result = diagnose(stored, measure=measure, facts=facts, worst=worst, bm25=bm25_run)
+    result = diagnose(find_run(run, out), measure=measure, worst=worst)
     if as_json:
         print_json(plain(result))
         return
-    tables = [checks_table(result.checks, result.run)]
-    print_tables([*tables, *(gaps_table(check.gaps, result.measure) for check in result.checks if check.gaps)])
+    print_tables([_checks_table(result.checks, result.run)])
     if result.worst:
-        print_lines([worst_note(result)])
-    for table in worst_tables(result):
+        by = f"{count(result.n_queries, 'query')} by {heading(result.measure)}"
+        print_lines([f"The worst {len(result.worst)} of {by}; * is relevant, lines count from 1."])
+    for table in _worst_tables(result):
         echo()
         print_tables([table])
+
+
+def _checks_table(checks: Sequence[Check], title: str) -> Table:
+    """One row per check, findings first: what it says, the numbers, and the thresholds they are compared with."""
+    order = {"finding": 0, "fine": 1, "unknown": 2}
+    columns = [
+        Column(name=""),
+        Column(name="check"),
+        Column(name="what it says", width=64, prose=True),
+        Column(name="numbers", width=52, prose=True),
+        Column(name="thresholds", width=24, prose=True),
+    ]
+    rows = [
+        (
+            check.status,
+            check.name,
+            printable(check.says),
+            tuple(f"{_named(name)}: {_number(value)}" for name, value in check.numbers.items()),
+            tuple(f"{name} {value:g}" for name, value in check.limits.items()),
+        )
+        for check in sorted(checks, key=lambda any_check: order[any_check.status])
+    ]
+    return make_table(columns, rows, title=title)
+
+
+def _named(figure: str) -> str:
+    """A figure's name with its measures as tables have them: `recall@5 / ceiling` as `R@5 / ceiling`."""
+    words = figure.split(" ")
+    return " ".join(heading(word) if "@" in word or "_" in word or word == "mrr" else word for word in words)
+
+
+def _number(value: float | None) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "not known"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _worst_tables(diagnosis: Diagnosis) -> list[Table]:
+    """One table per query: gold above, then the run's top 10, relevant ones marked."""
+    return [
+        make_table(
+            [*figures("rank", number="d"), printable(diagnosis.retriever)],
+            [(hit.rank, ("* " if hit.relevant else "  ") + _location_text(hit.place)) for hit in query.top],
+            title=f"{number}. {_about(query, diagnosis.measure)}",
+        )
+        for number, query in enumerate(diagnosis.worst, start=1)
+    ]
+
+
+def _about(query: WorstQuery, measure: str) -> str:
+    first = f"first found at rank {query.first_hit}" if query.first_hit else "none found"
+    gold = few([_location_text(location) for location in query.gold], _GOLD_SHOWN)
+    lines = [
+        f"{printable(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}",
+        f"gold ({query.relevant}): {gold or 'no chunk'}",
+    ]
+    if query.query:
+        words = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
+        # A prompt ends where code is to be written, so its last line says what is asked for.
+        lines.append(f"query ends: {printable(words[-1][:_TEXT]) if words else ''}")
+    return "\n".join(lines)
+
+
+def _location_text(location: ResultLocation) -> str:
+    """`file:13-40` with lines as editors count them, else the chunk's id."""
+    if location.file is None or location.start_line is None or location.end_line is None:
+        return printable(location.chunk_id)
+    return printable(f"{location.file}:{location.start_line + 1}-{location.end_line}")

@@ -16,24 +16,14 @@ from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.import_log import import_run
-from repoeval_bench.plugins.logs.records import schema
-from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.text import heading
-from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.parts import shown_place
-from repoeval_bench.runs.records import TIMINGS
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from repoeval_bench.runs.view import RunView
-
-
-def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: bool) -> None:
-    if is_set and not context.resilient_parsing:
-        echo(schema(), nl=False)
-        context.exit()
 
 
 @click.command("import")
@@ -55,18 +45,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     "--files",
     type=click.Path(path_type=Path, exists=True),
     metavar="FOLDER",
-    help="The sources, named as in gold and log, for line measures; by default sources.jsonl.gz beside the log.",
-)
-@click.option(
-    "--cluster-by",
-    metavar="FIELD",
-    help="Group queries by file, or a field of gold or log, such as conversation.",
-)
-@click.option(
-    "--timings",
-    type=INPUT,
-    metavar="FILE",
-    help="Latencies to join by query_id; by default timings.jsonl beside the log.",
+    help="The sources, named as in gold and log, or a run's sources.jsonl.gz, for line measures.",
 )
 @click.option(
     "--depth",
@@ -77,34 +56,23 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
 @measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
 @out_option
 @json_option
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of a log's rows, and exit.",
-)
 def import_command(
     *,
     log: Path,
     gold: Path,
     corpus: Path | None,
     files: Path | None,
-    cluster_by: str | None,
-    timings: Path | None,
     depth: int | None,
     measures: tuple[str, ...],
     out: Path,
     as_json: bool,
 ) -> None:
-    """Judge LOG (JSONL; --schema prints its format) against a gold file, and store it as a run.
+    """Judge LOG (JSONL, see docs/logs.md) against a gold file, and store it as a run.
 
     The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
     (.trec, .txt, .run, .qrels, also .gz).
     """
     check_writable(out)
-    times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)
     run = import_run(
         log,
         gold,
@@ -112,9 +80,7 @@ def import_command(
         measures=[str(Measure.parse(name)) for name in measures],
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         corpus=corpus,
-        files=files or (sources if sources.is_file() else None),
-        cluster_by=cluster_by,
-        timings=timings or (times if times.is_file() else None),
+        files=files,
         depth=depth,
     )
     note(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
@@ -148,8 +114,6 @@ def _notes(run: RunView) -> Iterator[str]:
             f"only {counts.gold_names_known} of the gold's {counts.gold_names} {names} are in the log or the corpus, "
             "so the others are not found; check that they are named alike"
         )
-    if copied := copy_note(run.metrics.gold_in_query):
-        yield copied
     if counts.queries_not_read is None:
         why = "the sizes of lines are not known; name the folder of the sources with --files"
         if imported and imported.gold_kind != "lines":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,8 +17,12 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.judgements.bounds import bounds
 from repoeval_bench.plugins.logs.judgements.pooling import pool
-from repoeval_bench.plugins.logs.tables import agreement_lines, bounds_table, corrected_lines
+from repoeval_bench.report.table import Estimate, Table, figures, make_table
+from repoeval_bench.report.text import heading, with_interval
 from repoeval_bench.runs.naming import find_run, find_runs
+
+if TYPE_CHECKING:
+    from repoeval_bench.plugins.logs.judgements.bounds import Bounds, Corrected, JudgeAgreement
 
 _JUDGEMENTS = "JSONL: query_id, chunk_id, grade 2, 1 or 0, as repoeval-bench logs pool writes it."
 _CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too."
@@ -59,12 +65,59 @@ def bounds_command(
     if as_json:
         print_json(plain(result, "k", "qrels"))
         return
-    print_table(bounds_table(result.bounds, title_of(stored)))
-    print_lines(agreement_lines(result.agreement, result.k, result.without_grade))
+    print_table(_bounds_table(result.bounds, title_of(stored)))
+    print_lines(_agreement_lines(result.agreement, result.k, result.without_grade))
     if result.corrected:
-        print_lines(corrected_lines(result.corrected))
+        print_lines(_corrected_lines(result.corrected))
     elif calibration:
         echo(f"note: no chunk of the top {result.k} has a grade, so no precision can be corrected")
+
+
+def _bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
+    """One row per measure: by gold alone, the ends of the truth, by gold plus judge."""
+    names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")
+    rows = [
+        (
+            heading(of_measure.measure),
+            of_measure.gold.value,
+            *(Estimate(bound.value, bound.ci) for bound in (of_measure.lower, of_measure.upper)),
+            of_measure.both.value,
+        )
+        for of_measure in all_bounds
+    ]
+    return make_table(["measure", *figures(*names)], rows, title=title)
+
+
+def _agreement_lines(agreement: JudgeAgreement, k: int, without_grade: int) -> list[str]:
+    """Return what the judgements cover, in sentences."""
+    lines = [
+        f"{count(agreement.judged, 'judgement')} of the run's queries: the judge adds {agreement.added} relevant "
+        f"chunks; {agreement.gold_refused} of the {agreement.gold_judged} gold chunks it saw it calls not relevant "
+        "(they stay gold)"
+    ]
+    if agreement.unjudged_top:
+        lines.append(
+            f"note: {agreement.unjudged_top} of the {agreement.top} chunks in the top {k} are in neither: they count "
+            "as not relevant, so the upper bounds are too low"
+        )
+    if without_grade:
+        verb = "has" if without_grade == 1 else "have"
+        lines.append(f"note: {count(without_grade, 'row')} of the file {verb} no grade yet")
+    return lines
+
+
+def _corrected_lines(corrected: Corrected) -> list[str]:
+    """Return the correction and its inputs, in sentences."""
+    used = corrected.calibration
+    lines = [
+        f"precision@{corrected.k} as the judge sees it: {corrected.apparent:.4f} over {count(corrected.n, 'chunk')}",
+        f"the judge: sensitivity {used.sensitivity:.3f} over {used.n_relevant}, specificity {used.specificity:.3f} "
+        f"over {used.n_other} calibrated chunks",
+        f"corrected (Rogan-Gladen): {with_interval(corrected.value, corrected.ci)}",
+    ]
+    if corrected.n_unjudged:
+        lines.append(f"note: {count(corrected.n_unjudged, 'chunk')} of the top {corrected.k} without a grade left out")
+    return lines
 
 
 @click.command("pool")

@@ -7,19 +7,16 @@ from pathlib import Path
 import click
 
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.output import INPUT, OUTPUT_FOLDER
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.questions.contextbench import read_contextbench
 from repoeval_bench.plugins.logs.questions.semble import read_semble
-from repoeval_bench.plugins.logs.questions.swe_explore import read_ranking, read_swe_explore
+from repoeval_bench.plugins.logs.questions.swe_explore import read_swe_explore
 from repoeval_bench.plugins.logs.questions.writing import (
     FILE_GOLD,
     FILE_QUESTIONS,
     GOLD,
-    LOG,
     QUESTIONS,
-    write_log,
     write_questions,
 )
 
@@ -40,20 +37,12 @@ WRITTEN = {
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @click.option("-o", "--output", type=OUTPUT_FOLDER, required=True, metavar="FOLDER", help="Where to write.")
 @click.option("--strict", is_flag=True, help="Let --queries refuse answers that the source lacks, not count them.")
-@click.option(
-    "--ranking", type=INPUT, metavar="FILE", help="An explorer's results of swe-explore, to be written as a log."
-)
-@click.option("--system", metavar="NAME", help="The system of --ranking; its file's name if not given.")
-def questions_command(
-    *, benchmark: str, file: Path, output: Path, strict: bool, ranking: Path | None, system: str | None
-) -> None:
+def questions_command(*, benchmark: str, file: Path, output: Path, strict: bool) -> None:
     """Write the questions and answers of FILE as gold for `logs import`, and as questions for `--queries`.
 
     Questions with a whole file as an answer go to separate files: every chunk of it is relevant, so they say nothing
     about chunkers. A run of --queries asks the questions whose answers its source has, and counts the others.
     """
-    if ranking and benchmark != "swe-explore":
-        raise UsageError(f"--ranking reads results of swe-explore; leave it out for {benchmark}")
     counts = write_questions(FORMATS[benchmark](file), output, strict=strict)
     for name, what in WRITTEN.items():
         if number := counts.written[name]:
@@ -64,6 +53,3 @@ def questions_command(
     ):
         if number:
             echo(f"note: {count(number, 'question')} {what}")
-    if ranking:
-        n_queries = write_log(read_ranking(file, ranking, system or ranking.stem), output)
-        echo(f"{count(n_queries, 'query')} ranked: {output / LOG}")

@@ -16,16 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repoeval_bench.analysis.statistics import LEVEL, Sample
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.figures import Statistic, effective_size, mean_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
-from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
-from repoeval_bench.plugins.logs.records import Calibrated, read_rows
+from repoeval_bench.plugins.logs.judgements.pooling import Grades, read_judgements
+from repoeval_bench.plugins.logs.records import Calibrated, LogError, read_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -48,10 +47,9 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """Precision of the first k as the judge sees it (`apparent`, over `n` chunks) and corrected, in [0, 1].
+    """Precision of the first k as the judge sees it (`apparent`, over `n` chunks) and corrected, clipped to [0, 1].
 
-    `unclipped` is what the formula gives; where it lies outside [0, 1] the judge's calibration and the sample do not
-    fit each other. `ci` is the 95 % interval, its ends clipped too; None for one cluster.
+    `ci` is the 95 % interval, its ends clipped too; None for one cluster.
     """
 
     k: int
@@ -59,7 +57,6 @@ class Corrected:
     n: int
     n_unjudged: int
     value: float
-    unclipped: float
     ci: Interval
     calibration: Calibration
 
@@ -67,7 +64,7 @@ class Corrected:
 def read_calibration(path: Path) -> Calibration:
     """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
 
-    Broken rows are a ResultError with file:line. So are a file without relevant or without other chunks, and a judge no
+    Broken rows are a LogError with file:line. So are a file without relevant or without other chunks, and a judge no
     better than chance (sensitivity + specificity at most 1), which corrects nothing.
     """
     right = {True: [0, 0], False: [0, 0]}
@@ -78,12 +75,12 @@ def read_calibration(path: Path) -> Calibration:
     for relevant, (_, n) in right.items():
         if not n:
             what = "relevant" if relevant else "not relevant"
-            raise ResultError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
+            raise LogError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
     calibration = Calibration(
         right[True][0] / right[True][1], right[True][1], right[False][0] / right[False][1], right[False][1]
     )
     if calibration.sensitivity + calibration.specificity <= 1:
-        raise ResultError(
+        raise LogError(
             f"{path}: sensitivity {calibration.sensitivity:.3f} and specificity {calibration.specificity:.3f} "
             "sum to at most 1: this judge is not better than chance, so precision cannot be corrected; use another"
         )
@@ -116,9 +113,7 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
     return value, (middle + shift - z * error, middle + shift + z * error)
 
 
-def corrected_precision(
-    log: JudgedLog, grades: Mapping[str, Mapping[str, int]], calibration: Calibration, k: int
-) -> Corrected | None:
+def corrected_precision(log: JudgedLog, grades: Grades, calibration: Calibration, k: int) -> Corrected | None:
     """Return the corrected share of relevant chunks among the graded ones of the first k; None if none is graded.
 
     Chunks without a grade are left out and counted.
@@ -145,7 +140,6 @@ def corrected_precision(
         n=len(answers),
         n_unjudged=unjudged,
         value=_clip(value),
-        unclipped=value,
         ci=clipped,
         calibration=calibration,
     )
@@ -212,7 +206,7 @@ def bounds(
 
     `judgements` is a judged pool. `calibration` is a JSONL file of chunks that a trusted person graded too. With it the
     precision of the first k (10 by default) is corrected. `measures` are by default all that need ranks alone. Measures
-    that cannot be bounded and judgements of other queries are a UsageError, broken files a ResultError.
+    that cannot be bounded and judgements of other queries are a UsageError, broken files a LogError.
     """
     depth = resolve_depth([run], k)
     log = JudgedLog.read(run)
@@ -237,7 +231,7 @@ def bounds(
     )
 
 
-def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> list[Bounds]:
+def judged_bounds(log: JudgedLog, grades: Grades, measures: Sequence[str]) -> list[Bounds]:
     """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
 
     For a fixed number of relevant chunks a measure is largest if they rank highest, and least if they rank lowest or
@@ -257,22 +251,14 @@ def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measu
             lower[name] = np.minimum(lower[name], low[name])
         both = high
 
-    def mean(name: str, which: str, scores: Mapping[str, NDArray[np.float64]]) -> Statistic:
-        return mean_of(f"{name} {which}", scores[name], log.clusters)
-
+    ends = {"gold": gold, "lower": lower, "upper": upper, "both": both}
     return [
-        Bounds(
-            measure=name,
-            gold=mean(name, "gold", gold),
-            lower=mean(name, "lower", lower),
-            upper=mean(name, "upper", upper),
-            both=mean(name, "gold plus judge", both),
-        )
+        Bounds(measure=name, **{end: mean_of(f"{name} {end}", of[name], log.clusters) for end, of in ends.items()})
         for name in measures
     ]
 
 
-def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> JudgeAgreement:
+def agreement(log: JudgedLog, grades: Grades, k: int) -> JudgeAgreement:
     """Return what the judgements cover of the run's queries, and of the first k chunks of each."""
     graded = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
     gold = {(q, c) for q in log.query_ids for c in log.qrels[q]}
@@ -287,7 +273,7 @@ def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -
     )
 
 
-def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:
+def gold_plus_judge(log: JudgedLog, grades: Grades) -> dict[str, dict[str, float]]:
     """Return query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
     results: dict[str, dict[str, float]] = {}
     for query_id in log.query_ids:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.judged_log import check_same_data, resolve_depth
-from repoeval_bench.plugins.logs.records import Judgement, read_rows
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.logs.judged_log import resolve_depth
+from repoeval_bench.plugins.logs.records import Judgement, LogError, read_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.log import LogRow
@@ -26,8 +26,12 @@ def pool(runs: Sequence[RunView], k: int | None = None) -> tuple[int, list[dict[
     biased. Runs of different data, and a depth that a run does not have, are a UsageError.
     """
     depth = resolve_depth(runs, k)
+    first = runs[0].metrics.dataset
     for run in runs:
-        check_same_data(runs[0], run)
+        if (other := run.metrics.dataset).fingerprint != first.fingerprint:
+            raise UsageError(
+                f"{runs[0].run_id} and {run.run_id} have different data: {first.label} against {other.label}"
+            )
     logs = [{row.query_id: row for row in run.log_rows()} for run in runs]
     return depth, list(pool_rows(logs, depth, runs[0].scores.query_ids, texts=_texts(runs)))
 
@@ -69,16 +73,16 @@ def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
 def read_judgements(path: Path) -> tuple[Grades, int]:
     """Read a judged pool; return its grades, and how many rows still have none.
 
-    A broken row and a chunk that is judged twice are a ResultError with file:line; so is a file without a grade.
+    A broken row and a chunk that is judged twice are a LogError with file:line; so is a file without a grade.
     """
     grades: Grades = {}
     seen: set[tuple[str, str]] = set()
     for number, row in read_rows(path, Judgement):
         if (row.query_id, row.chunk_id) in seen:
-            raise ResultError(f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
+            raise LogError(f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
         seen.add((row.query_id, row.chunk_id))
         if row.grade is not None:
             grades.setdefault(row.query_id, {})[row.chunk_id] = row.grade
     if not grades:
-        raise ResultError(f"{path} has no grade; write 2, 1 or 0 as the grade of each row")
+        raise LogError(f"{path} has no grade; write 2, 1 or 0 as the grade of each row")
     return grades, len(seen) - sum(map(len, grades.values()))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.figures import Section, changes_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
-from repoeval_bench.plugins.logs.records import Negative, read_rows
+from repoeval_bench.plugins.logs.records import LogError, Negative, read_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -35,7 +35,7 @@ def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Pa
 
     `negatives` is a JSONL file with query_id and chunk_id, hardest first; see `negatives_section` for the default. A
     run without a measure of ranks is a UsageError, and so is a number of placeholders beyond the run's depth. A broken
-    file is a ResultError.
+    file is a LogError.
     """
     most = max(run.metrics.k, *NUMBERS)
     if negatives is None and (n := max(numbers, default=0)) > most:
@@ -45,39 +45,29 @@ def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Pa
     log = JudgedLog.read(run)
     if not log.measures:
         raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
-    named, unknown = read_negatives(negatives, log.qrels) if negatives else (None, 0)
-    note = f"rows of {negatives} of queries that this run does not score: {unknown}"
-    sections = [negatives_section(log, n, named) for n in dict.fromkeys(numbers)]
-    if unknown:
-        sections = [replace(section, notes=(*section.notes, note)) for section in sections]
-    return HardNegatives(run.run_id, tuple(sections))
+    named = read_negatives(negatives, log.qrels) if negatives else None
+    return HardNegatives(run.run_id, tuple(negatives_section(log, n, named) for n in dict.fromkeys(numbers)))
 
 
-def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]:
-    """Return query_id -> its negatives in the file's order, and how many rows are of queries that the run lacks.
+def read_negatives(path: Path, qrels: Qrels) -> dict[str, list[str]]:
+    """Return query_id -> its negatives in the file's order, for the queries of the run.
 
-    A broken row, one that appears twice, and a chunk that is relevant are a ResultError with file:line.
+    A broken row and a chunk that is relevant are a LogError with file:line.
     """
     results: dict[str, list[str]] = {}
-    unknown = 0
     for number, row in read_rows(path, Negative):
-        if row.query_id not in qrels:
-            unknown += 1
-            continue
-        of_query = results.setdefault(row.query_id, [])
-        if row.chunk_id in of_query:
-            raise ResultError(f"{path}:{number}: {row.chunk_id!r} appears twice for {row.query_id!r}; keep one row")
-        if row.chunk_id in qrels[row.query_id]:
-            raise ResultError(
+        if row.chunk_id in qrels.get(row.query_id, ()):
+            raise LogError(
                 f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
             )
-        of_query.append(row.chunk_id)
+        if row.query_id in qrels:
+            results.setdefault(row.query_id, []).append(row.chunk_id)
     if not results:
-        raise ResultError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
-    return results, unknown
+        raise LogError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
+    return results
 
 
-def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
+def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, list[str]] | None = None) -> Section:
     """Score every measure as it is and with n negatives at ranks 1..n, with the paired change.
 
     A negative that was retrieved moves there, and the other chunks keep their order.
@@ -85,7 +75,7 @@ def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[s
     has fewer than n negatives gets those it has.
     """
     placeholders = [f"\0negative {i}" for i in range(n)] if negatives is None else []
-    inserted = {q: placeholders if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
+    inserted = {q: placeholders if negatives is None else negatives.get(q, [])[:n] for q in log.query_ids}
     before = log.scores(log.ranked, log.measures)
     after = log.scores(lambda q: dict.fromkeys([*inserted[q], *log.ranked(q)]), log.measures)
     figures = changes_of(before, after, log.clusters)

@@ -1,26 +1,28 @@
-"""Measures of stages (reranker, rewriting, router), and of results that fit the query (dates, entities, no answer)."""
+"""The effects of a logged system's stages: reranker, router, dates, queries without an answer, and time.
+
+Each section is a function of a judged log. A section whose fields the log lacks says so in one sentence. Means are over
+queries; intervals are by sign flips of clusters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from collections.abc import Set as AbstractSet
-from math import inf
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from repoeval_bench.plugins.logs.figures import Section, Statistic, changes_of, mean_of, share_of
+from repoeval_bench.plugins.logs.figures import Section, changes_of, mean_of, quantile_of, share_of
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
+from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.log import Moment, Retrieved, moment
 
 if TYPE_CHECKING:
-    from repoeval_bench.plugins.logs.judged_log import JudgedLog
-
+    from repoeval_bench.runs.view import RunView
 
 RAW_DEPTH = 50
 
 
 def reranker(log: JudgedLog, k: int) -> Section:
-    """Raw retriever against reranker: recall@50 and MRR@50 before; nDCG, precision and MRR at k before and after.
+    """Raw retriever against reranker: recall@50 before; nDCG, precision and MRR at k before and after.
 
     Recall at 50 bounds what a reranker of 50 can reach. Queries without `raw_topk` are left out and counted.
     """
@@ -29,33 +31,16 @@ def reranker(log: JudgedLog, k: int) -> Section:
     if not len(part):
         return Section("reranker", title, missing="no row has raw_topk, the ranking before the reranker")
     raw = {row.query_id: [entry.chunk_id for entry in row.raw_topk or ()] for row in part.scored_rows()}
-    deep = (f"recall@{RAW_DEPTH}", f"mrr@{RAW_DEPTH}")
+    deep = f"recall@{RAW_DEPTH}"
     shallow = (f"ndcg@{k}", f"precision@{k}", f"mrr@{k}")
-    before = part.scores(raw.__getitem__, (*deep, *shallow))
-    after = part.scores(part.ranked, shallow)
-    figures: list[Statistic] = [mean_of(f"{name} raw", before[name], part.clusters) for name in deep]
-    figures += changes_of({name: before[name] for name in shallow}, after, part.clusters)
+    before = part.scores(raw.__getitem__, (deep, *shallow))
+    figures = [mean_of(f"{deep} raw", before.pop(deep), part.clusters)]
+    figures += changes_of(before, part.scores(part.ranked, shallow), part.clusters)
     longest = max(map(len, raw.values()))
     notes = skipped_note(log, part, "raw_topk")
     if longest < RAW_DEPTH:
         notes += (f"the raw rankings hold at most {longest} chunks: recall@{RAW_DEPTH} is recall@{longest}",)
     return Section("reranker", title, figures=tuple(figures), stages=("raw", "reranked"), notes=notes)
-
-
-def rewriting(log: JudgedLog, k: int) -> Section:
-    """Recall of the original query against the rewritten one, for the queries that log both rankings."""
-    title = "query rewriting"
-    part = log.where(lambda row: row.original_topk is not None)
-    if not len(part):
-        rewritten = len(log.where(lambda row: row.rewritten_query is not None))
-        why = f"; {rewritten} rows have rewritten_query" if rewritten else ""
-        missing = f"no row has original_topk, what the original query retrieves{why}"
-        return Section("rewriting", title, missing=missing)
-    original = {row.query_id: [entry.chunk_id for entry in row.original_topk or ()] for row in part.scored_rows()}
-    names = (f"recall@{k}", f"mrr@{k}")
-    figures = changes_of(part.scores(original.__getitem__, names), part.scores(part.ranked, names), part.clusters)
-    notes = skipped_note(log, part, "original_topk")
-    return Section("rewriting", title, figures=tuple(figures), stages=("original", "rewritten"), notes=notes)
 
 
 def router(log: JudgedLog, k: int) -> Section:
@@ -92,14 +77,13 @@ def skipped_note(log: JudgedLog, part: JudgedLog, field: str) -> tuple[str, ...]
     return (f"queries without {field}, left out: {n} of {len(log)}",) if n else ()
 
 
-def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
-    """Return whether a chunk's doc_version is later than the query's as_of; None if it is not a date."""
-    written = moment(chunk.doc_version) if chunk.doc_version is not None else None
-    return None if written is None else written.is_after(as_of)
+def _written(chunk: Retrieved) -> Moment | None:
+    """Return the time of a chunk's doc_version; None if it is not a date."""
+    return None if chunk.doc_version is None else moment(chunk.doc_version)
 
 
 def freshness(log: JudgedLog, k: int) -> Section:
-    """Share of retrieved chunks not newer than their query's `as_of`, and every measure without the newer ones.
+    """Share of the first k chunks not newer than their query's `as_of`, and every measure without the newer ones.
 
     Chunks that the log dates after the query count neither as retrieved nor as relevant. Measures are those of the run
     that need ranks alone.
@@ -109,35 +93,24 @@ def freshness(log: JudgedLog, k: int) -> Section:
     if not len(part):
         return Section("freshness", title, missing="no row has as_of, the time a query may know of")
     # The results of all queries date the gold: a query's own may lack it.
-    dates = {
-        entry.chunk_id: written
-        for row in log.rows.values()
-        for entry in row.topk
-        if entry.doc_version is not None and (written := moment(entry.doc_version)) is not None
-    }
+    dates = {hit.chunk_id: written for row in log.rows.values() for hit in row.topk if (written := _written(hit))}
     newer: dict[str, set[str]] = {}
     qrels: dict[str, dict[str, float]] = {}
-    dated: list[tuple[int, bool, Hashable]] = []  # the rank of a dated chunk, whether it is not newer, its cluster
+    shown: list[tuple[bool, Hashable]] = []  # of each dated chunk of the first k, whether it is not newer
     undated = 0
     for cluster, row in zip(part.clusters, part.scored_rows(), strict=True):
         as_of = moment(row.as_of or "")
         assert as_of is not None, "the contract lets no other as_of pass"
-        entries = [(entry, is_newer(entry, as_of)) for entry in row.topk]
-        dated += [(entry.rank, not is_late, cluster) for entry, is_late in entries if is_late is not None]
-        undated += sum(is_late is None for _, is_late in entries)
-        late = newer[row.query_id] = {entry.chunk_id for entry, is_late in entries if is_late}
+        dated = {hit.chunk_id: written.is_after(as_of) for hit in row.topk if (written := _written(hit))}
+        undated += len(row.topk) - len(dated)
+        shown += [(not dated[hit.chunk_id], cluster) for hit in row.topk[:k] if hit.chunk_id in dated]
+        late = newer[row.query_id] = {chunk_id for chunk_id, is_late in dated.items() if is_late}
         late_gold = {c for c in part.qrels[row.query_id] if c in dates and dates[c].is_after(as_of)}
         qrels[row.query_id] = {c: gain for c, gain in part.qrels[row.query_id].items() if c not in late | late_gold}
-    if not dated:
+    if not shown:
         return Section("freshness", title, missing="no retrieved chunk has a doc_version that is an ISO 8601 date")
-    figures = []
-    for name, depth in (
-        (f"chunks of the first {k} not newer than as_of", k),
-        ("retrieved chunks not newer than as_of", inf),
-    ):
-        if shown := [(fresh, cluster) for rank, fresh, cluster in dated if rank <= depth]:
-            answers, clusters = zip(*shown, strict=True)
-            figures.append(share_of(name, answers, clusters, "chunks"))
+    answers, clusters = zip(*shown, strict=True)
+    figures = [share_of(f"chunks of the first {k} not newer than as_of", answers, clusters, "chunks")]
     figures.append(share_of("queries that were given a newer chunk", [*map(bool, newer.values())], part.clusters))
     if part.measures:
         before = part.scores(part.ranked, part.measures)
@@ -173,35 +146,58 @@ def false_evidence(log: JudgedLog) -> Section:
     return Section("no-answer", title, figures=(false, true))
 
 
-def linking_scores(entities: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:
-    """Return (precision, recall, F1) of linked entities; precision is 0 if none is linked; `entities` are not empty."""
-    shared = len(entities & linked)
-    precision = shared / len(linked) if linked else 0.0
-    return precision, shared / len(entities), 2 * shared / (len(entities) + len(linked))
+def latency(times: Mapping[str, Mapping[str, float]], *, search_only: bool = False) -> Section:
+    """Median and p90 of each step, and of all steps together.
 
-
-def entity_linking(log: JudgedLog, k: int) -> Section:
-    """Precision, recall and F1 of the entities of the first k chunks against the query's, beside chunk recall@k.
-
-    Entities are compared as they are written, each counted once. Queries without an entity are left out.
+    `times` is query_id -> step -> milliseconds. `search_only`: `retrieve` does not include embedding the query.
     """
-    title = "entity linking"
-    part = log.where(lambda row: bool(row.entities))
-    rows = part.scored_rows()
-    linked = [[entry.entities for entry in row.topk[:k]] for row in rows]
-    if not any(entities is not None for of_chunks in linked for entities in of_chunks):
-        lacking = "no retrieved chunk has entities" if len(part) else "no query has entities"
-        return Section("entities", title, missing=lacking)
-    scores = np.array(
-        [
-            linking_scores(set(row.entities or ()), {name for entities in of_chunks for name in entities or ()})
-            for row, of_chunks in zip(rows, linked, strict=True)
-        ]
-    )
+    title = "latency, milliseconds"
+    steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))
+    if not steps:
+        return Section("latency", title, missing="no row has latency_ms, milliseconds of retrieve and rerank")
+    columns = {step: [of_query[step] for of_query in times.values() if step in of_query] for step in steps}
+    whole = [sum(of_query.values()) for of_query in times.values() if len(of_query) == len(steps)]
+    if len(steps) > 1 and whole:
+        columns["together"] = whole
     figures = [
-        mean_of(f"entity {name}@{k}", scores[:, column], part.clusters)
-        for column, name in enumerate(("precision", "recall", "F1"))
+        quantile_of(f"{step}, {name}", column, q)
+        for step, column in columns.items()
+        for name, q in (("median", 0.5), ("p90", 0.9))
     ]
-    recall = part.scores(part.ranked, (f"recall@{k}",))[f"recall@{k}"]
-    figures.append(mean_of(f"chunk recall@{k}", recall, part.clusters))
-    return Section("entities", title, figures=tuple(figures), notes=skipped_note(log, part, "entities"))
+    search_only = search_only and "retrieve" in steps
+    notes = ("retrieve is the search alone, without embedding the query",) if search_only else ()
+    return Section("latency", title, figures=tuple(figures), notes=notes)
+
+
+OF_LOG = {"reranker": reranker, "router": router, "freshness": freshness}
+SECTIONS = (*OF_LOG, "no-answer", "latency")
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineReport:
+    """The sections of a run at depth `k`, and what its queries are clustered by."""
+
+    run: str
+    k: int
+    sections: tuple[Section, ...]
+    clustered_by: str
+
+
+def pipeline_report(run: RunView, *, k: int | None = None, sections: Sequence[str] = SECTIONS) -> PipelineReport:
+    """Measure the stages of the system that wrote a run's log.
+
+    `k` is the number of results read (10 unless given); a depth that the run does not have is a UsageError.
+    """
+    depth = resolve_depth([run], k)
+    log = JudgedLog.read(run)
+
+    def section(name: str) -> Section:
+        if name in OF_LOG:
+            return OF_LOG[name](log, depth)
+        if name == "no-answer":
+            return false_evidence(log)
+        search_only = not run.metrics.imported and run.metrics.embedder != NO_EMBEDDER
+        return latency(run.timings.queries, search_only=search_only)
+
+    result = tuple(map(section, dict.fromkeys(sections)))
+    return PipelineReport(run.run_id, depth, result, log.clustered_by)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import LineSpan
@@ -19,14 +19,10 @@ from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.store import jsonl
 
-if TYPE_CHECKING:
-    from repoeval_bench.runs.log import LogRow
-
 GOLD, QUESTIONS = "gold.jsonl", "questions.jsonl"
 """Answers that are lines, and their questions."""
 FILE_GOLD, FILE_QUESTIONS = "gold-files.jsonl", "questions-files.jsonl"
 """The same of answers that are whole files."""
-LOG = "log.jsonl"
 
 
 class ForeignRecord(Record, extra="ignore"):
@@ -130,11 +126,6 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path, *, stric
         written |= {gold: len(kept), queries: len(with_text)}
     without_text = len(answered) - written[QUESTIONS] - written[FILE_QUESTIONS]
     return QuestionCounts(written=written, unanswered=unanswered, without_text=without_text)
-
-
-def write_log(rows: Iterable[LogRow], folder: Path) -> int:
-    """Write the ranking of another system as a log; return the number of its queries."""
-    return _write(folder / LOG, [row.as_json() for row in rows])
 
 
 def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:

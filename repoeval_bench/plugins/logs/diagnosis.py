@@ -1,0 +1,430 @@
+"""Diagnose a run: known problems with what to try, and the queries that scored worst.
+
+A new check is one function under `check`, and a row of the table in docs/logs.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from repoeval_bench.analysis.comparable import shared_measures
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.logs.judged_log import JudgedLog
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.sign_flips import FloatArray
+    from repoeval_bench.runs.log import Retrieved
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.records import Metrics
+    from repoeval_bench.runs.view import RunView
+
+    Numbers = dict[str, float | int | None]
+
+TOP = 10
+DEEP = 50
+"""Results that a reranker usually reads."""
+LEAST_DEEP = 20
+"""A ranking that is stored less deep than this says nothing about lower ranks."""
+
+LIMITS: Mapping[str, float] = {
+    "recall-low": 0.6,
+    "recall-high": 0.8,
+    "precision-low": 0.5,
+    "repeats": 0.2,
+    "mrr-low": 0.5,
+    "truncated": 0.1,
+    "ceiling-low": 0.8,
+    "lost": 0.01,
+}
+"""Threshold -> its value, by convention; docs/logs.md says what each is compared with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The content of a run's folder that the checks read."""
+
+    scores: QueryScores
+    log: JudgedLog
+    """It may lack a row for a query of the gold."""
+    metrics: Metrics
+
+    @cached_property
+    def deep(self) -> int:
+        """The depth that counts as "retrieved at all": 50, or what was ranked."""
+        return min(DEEP, self.metrics.k)
+
+    @cached_property
+    def values(self) -> Mapping[str, FloatArray]:
+        """Score the stored ranking: recall@5, @10 and @deep, hit@deep, precision@10 and mrr, one value per query."""
+        names = ["recall@5", "recall@10", f"recall@{self.deep}", f"hit@{self.deep}", "precision@10", "mrr"]
+        return self.log.scores(self.log.ranked, names)
+
+    def mean(self, name: str) -> float:
+        """The mean over queries."""
+        return float(self.values[name].mean())
+
+    @property
+    def line_ceiling(self) -> float | None:
+        """The ceiling of line_rprec, mean over queries; None where it is not stored."""
+        return None if self.metrics.ceilings is None else self.metrics.ceilings.micro.get("line_rprec")
+
+    def recall_ceiling(self, k: int) -> float:
+        """The mean of min(k, R) / R: what recall@k can reach; 0 for a query without a relevant chunk."""
+        sizes = [len(gains) for gains in self.log.qrels.values()]
+        return float(np.mean([min(k, size) / size if size else 0.0 for size in sizes]))
+
+    def recall_share(self, k: int) -> float:
+        """Mean recall@k over its ceiling; 1 where nothing can be found."""
+        ceiling = self.recall_ceiling(k)
+        return self.mean(f"recall@{k}") / ceiling if ceiling else 1.0
+
+    @cached_property
+    def places(self) -> dict[str, Retrieved]:
+        """Return chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
+        return {entry.chunk_id: entry for row in self.log.rows.values() for entry in row.topk}
+
+    def file_recall(self) -> tuple[float | None, int]:
+        """Return the mean share of a query's gold files with a chunk in the first `deep`, and over how many queries."""
+        shares = []
+        for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
+            gold = (self.places[chunk_id].file for chunk_id in self.log.qrels[query_id] if chunk_id in self.places)
+            if files := set(named) or set(filter(None, gold)):
+                seen = {entry.file for entry in self.log.topk(query_id)[: self.deep]}
+                shares.append(len(files & seen) / len(files))
+        return (float(np.mean(shares)) if shares else None), len(shares)
+
+
+Status = Literal["finding", "fine", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The result of one check on a run."""
+
+    name: str
+    status: Status
+    says: str
+    """The result and what to try, or why there is no result."""
+    numbers: Mapping[str, float | int | None]
+    limits: Mapping[str, float]
+    """Threshold -> value, for those that the numbers were compared with."""
+
+
+class Found(NamedTuple):
+    """The result of a check's function: whether there is a problem, and the numbers that show it."""
+
+    is_problem: bool
+    numbers: Numbers
+    says: str = ""
+    """The sentence, if the check's two do not say enough."""
+
+
+Missing = str
+"""The result of a check's function on a run that does not have what it needs: the reason."""
+
+CHECKS: list[Callable[[Evidence], Check]] = []
+"""Every check, in the order of this file."""
+
+Look = Callable[[Evidence], Found | Missing]
+
+
+def check(name: str, *limits: str, finding: str = "", fine: str) -> Callable[[Look], Look]:
+    """Register a function as a check.
+
+    Its sentence is `finding` (the problem, then what to try) or `fine`. `limits` are the thresholds of `LIMITS` that
+    its numbers are compared with.
+    """
+
+    def register(look: Look) -> Look:
+        def answer(evidence: Evidence) -> Check:
+            seen = look(evidence)
+            status: Status = "unknown"
+            if isinstance(seen, str):
+                seen = Found(False, {}, seen)
+            else:
+                status = "finding" if seen.is_problem else "fine"
+            says = seen.says or (finding if seen.is_problem else fine)
+            bounds = {limit: LIMITS[limit] for limit in limits}
+            return Check(name=name, status=status, says=says, numbers=seen.numbers, limits=bounds)
+
+        CHECKS.append(answer)
+        return look
+
+    return register
+
+
+def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
+    numbers: Numbers = {}
+    for k in cuts:
+        numbers[f"recall@{k}"] = evidence.mean(f"recall@{k}")
+        numbers[f"recall@{k} / ceiling"] = evidence.recall_share(k)
+    return numbers
+
+
+def _too_shallow(evidence: Evidence) -> Missing:
+    way_out = f"import a log of {DEEP} results a query" if evidence.metrics.imported else f"rank with --k {DEEP}"
+    return f"the run ranks {evidence.metrics.k} results; lower ranks are not known, {way_out}"
+
+
+@check(
+    "depth",
+    "recall-low",
+    "recall-high",
+    finding=f"what is relevant is retrieved, but below rank 5: rerank the first {DEEP}, or pass on more results (k)",
+    fine="what is retrieved does not wait below rank 5",
+)
+def _depth(evidence: Evidence) -> Found | Missing:
+    if evidence.metrics.k < LEAST_DEEP:
+        return _too_shallow(evidence)
+    is_low = evidence.recall_share(5) < LIMITS["recall-low"]
+    is_problem = is_low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
+    return Found(is_problem, _recalls(evidence, 5, evidence.deep))
+
+
+@check("missing", "recall-high", fine="most of what is relevant is among them")
+def _missing(evidence: Evidence) -> Found | Missing:
+    if evidence.metrics.k < LEAST_DEEP:
+        return _too_shallow(evidence)
+    files, known = evidence.file_recall()
+    numbers = _recalls(evidence, evidence.deep)
+    numbers |= {f"file recall@{evidence.deep}": files, "queries whose gold file is known": known}
+    if evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]:
+        return Found(False, numbers)
+    if files is None:
+        says = "much is not retrieved at all: indexing or chunking; no file of the gold is known to say which"
+    elif files >= LIMITS["recall-high"]:
+        says = (
+            "the right file is found, but not the right chunk of it: chunking (its size, what it cuts apart, what the "
+            "model reads of it)"
+        )
+    else:
+        says = (
+            "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
+            "little"
+        )
+    return Found(True, numbers, says)
+
+
+@check(
+    "near-duplicates",
+    "recall-high",
+    "precision-low",
+    "repeats",
+    finding="what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
+    "chunks) before or after ranking",
+    fine="repeats do not keep precision low",
+)
+def _near_duplicates(evidence: Evidence) -> Found | Missing:
+    if evidence.metrics.k < TOP:
+        return f"the run ranks {evidence.metrics.k} results; near-duplicates are looked for in ten"
+    share = float(np.mean([repeats(evidence.log.topk(query_id)[:TOP]) for query_id in evidence.scores.query_ids]))
+    precision = evidence.mean("precision@10")
+    numbers = {**_recalls(evidence, TOP), "precision@10": precision, "repeats@10": share}
+    is_found = evidence.recall_share(TOP) >= LIMITS["recall-high"]
+    return Found(is_found and share >= LIMITS["repeats"] and precision < LIMITS["precision-low"], numbers)
+
+
+def repeats(entries: Sequence[Retrieved]) -> float:
+    """Return the share of a ranking that repeats higher ranks: lines shown before, or a copy (exactly the same score).
+
+    Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A score of
+    0 does not mark a copy: every chunk that shares nothing with the query has it.
+    """
+    shown: dict[str, set[int]] = defaultdict(set)
+    scores: set[float] = set()
+    total = 0.0
+    for entry in entries:
+        share = 1.0 if entry.score in scores and entry.score != 0 else 0.0
+        if entry.file is not None and entry.lines:
+            lines = set(entry.lines)
+            share = max(share, len(lines & shown[entry.file]) / len(lines))
+            shown[entry.file] |= lines
+        scores.add(entry.score)
+        total += share
+    return total / len(entries) if entries else 0.0
+
+
+@check("ranking", "mrr-low", fine="where something relevant is found, it ranks high")
+def _ranking(evidence: Evidence) -> Found | Missing:
+    is_hit = evidence.values[f"hit@{evidence.deep}"] > 0
+    if not is_hit.any():
+        return "no query has a hit: there is nothing to rank"
+    mrr = float(evidence.values["mrr"][is_hit].mean())
+    numbers: Numbers = {
+        "mrr": evidence.mean("mrr"),
+        f"hit@{evidence.deep}": float(is_hit.mean()),
+        "mrr of queries with a hit": mrr,
+    }
+    if mrr >= LIMITS["mrr-low"]:
+        return Found(False, numbers)
+    says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
+    return Found(True, numbers, says)
+
+
+@check("truncation", "truncated", fine="the model reads nearly all")
+def _truncation(evidence: Evidence) -> Found | Missing:
+    counts = evidence.metrics.counts
+    if not evidence.metrics.chunk_tokens:
+        if evidence.metrics.imported:
+            return "the log does not say what its model cut"
+        if counts.queries_truncated is None:
+            return f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
+        return Found(False, {}, "nothing was embedded, so nothing was cut")
+    numbers: Numbers = {}
+    cut = []
+    for name, total, truncated in (
+        ("queries", counts.queries, counts.queries_truncated),
+        ("chunks", counts.chunks, counts.chunks_truncated),
+    ):
+        share = (truncated or 0) / total if total else 0.0
+        numbers |= {f"{name} cut by the model": truncated, f"share of {name}": share}
+        if share > LIMITS["truncated"]:
+            cut.append(f"{share:.0%} of the {name}")
+    says = (
+        f"the model does not read the end of {' and '.join(cut)}: the embedder's options long_queries=tail and "
+        "long_chunks=tail, smaller chunks, or a model that reads more"
+    )
+    return Found(bool(cut), numbers, says if cut else "")
+
+
+@check(
+    "chunker",
+    "ceiling-low",
+    finding="even the best known order of these chunks shows little of the gold in as many characters as it has: "
+    "chunking",
+    fine="a perfect ranker could read nearly all gold lines from these chunks",
+)
+def _chunker(evidence: Evidence) -> Found | Missing:
+    ceiling = evidence.line_ceiling
+    if ceiling is None:
+        return "line ceilings are not stored for this run"
+    return Found(ceiling < LIMITS["ceiling-low"], {"ceiling of lines R-prec": ceiling})
+
+
+@check(
+    "lost",
+    "lost",
+    finding="queries always score 0, because their gold is in no chunk or they were never answered: see what was "
+    "skipped",
+    fine="every query can be answered from the index, or nearly",
+)
+def _lost(evidence: Evidence) -> Found:
+    counts = evidence.metrics.counts
+    without = sum(not gains for gains in evidence.log.qrels.values())
+    share = without / counts.queries if counts.queries else 0.0
+    lost = {
+        "files skipped": counts.files_skipped,
+        "files undecodable": counts.files_undecodable,
+        "lines uncovered": counts.lines_uncovered,
+        "queries not in log": counts.queries_not_in_log,
+    }
+    numbers: Numbers = {"queries without a relevant chunk": without, "share of queries": share}
+    numbers |= {what: number for what, number in lost.items() if number}
+    return Found(share > LIMITS["lost"] or counts.files_skipped + counts.queries_not_in_log > 0, numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLocation:
+    """A chunk and, where they are known, its file and lines (0-based, half-open)."""
+
+    chunk_id: str
+    file: str | None
+    start_line: int | None
+    end_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One result: its rank, location and score, and whether it is relevant."""
+
+    rank: int
+    place: ResultLocation
+    score: float
+    relevant: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstQuery:
+    """A query with its value, its gold, and its ten best results."""
+
+    query_id: str
+    value: float
+    query: str | None
+    """None where the log has no text."""
+    relevant: int
+    first_hit: int | None
+    """The rank of the first relevant chunk in the stored ranking."""
+    gold: tuple[ResultLocation, ...]
+    top: tuple[Ranked, ...]
+
+
+def worst_queries(evidence: Evidence, measure: str, number: int) -> list[WorstQuery]:
+    """Return the `number` queries with the lowest values, lowest first; ties by the later first hit, then by id."""
+    log, values = evidence.log, evidence.scores.by_query(measure)
+    hits = {
+        query_id: next((entry.rank for entry in log.topk(query_id) if entry.chunk_id in log.qrels[query_id]), None)
+        for query_id in values
+    }
+    lowest = sorted(values, key=lambda one: (values[one], -(hits[one] or evidence.metrics.k + 1), one))
+
+    def located(chunk_id: str) -> ResultLocation:
+        hit = evidence.places.get(chunk_id)
+        return ResultLocation(chunk_id, *((hit.file, hit.start_line, hit.end_line) if hit else (None, None, None)))
+
+    def described(query_id: str) -> WorstQuery:
+        relevant = log.qrels[query_id]
+        return WorstQuery(
+            query_id=query_id,
+            value=values[query_id],
+            query=log.rows[query_id].query if query_id in log.rows else None,
+            relevant=len(relevant),
+            first_hit=hits[query_id],
+            gold=tuple(sorted(map(located, relevant), key=lambda at: (at.file or "", at.start_line or 0, at.chunk_id))),
+            top=tuple(
+                Ranked(hit.rank, located(hit.chunk_id), hit.score, hit.chunk_id in relevant)
+                for hit in log.topk(query_id)[:TOP]
+            ),
+        )
+
+    return [described(query_id) for query_id in lowest[:number]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The checks of a run and its worst queries."""
+
+    run: str
+    retriever: str
+    measure: str
+    """The measure that the worst queries are by."""
+    n_queries: int
+    checks: tuple[Check, ...]
+    worst: tuple[WorstQuery, ...]
+
+
+def diagnose(run: RunView, *, measure: str | None = None, worst: int = 20) -> Diagnosis:
+    """Check a run for known problems, and list its `worst` queries with gold and results.
+
+    Worst queries are by `measure` (by default ndcg@10 if it was scored). UsageError: the run lacks the measure.
+    """
+    scored = run.metrics.micro
+    if not scored:
+        raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
+    usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
+    (measure,) = shared_measures([run], [measure or usual])
+    log = JudgedLog.of(run.scores, run.log_rows(), run.qrels())
+    evidence = Evidence(scores=run.scores, log=log, metrics=run.metrics)
+    return Diagnosis(
+        run=run.run_id,
+        retriever=run.metrics.retriever,
+        measure=measure,
+        n_queries=len(run.scores),
+        checks=tuple(answer(evidence) for answer in CHECKS),
+        worst=tuple(worst_queries(evidence, measure, worst)),
+    )

@@ -1,1 +1,0 @@
-"""Known problems of a retrieval run: the numbers that show each one, and what to try."""
