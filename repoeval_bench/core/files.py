@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import filecmp
 import hashlib
-import os
 import re
 import shutil
 import tempfile
@@ -127,7 +126,7 @@ def path_problem(path: str) -> str:
 
 
 def bytes_in(*folders: Path) -> int:
-    """Count the bytes of the files below folders; a file with several names counts once, one that vanishes not at all."""
+    """Count the bytes of the files below folders; a file with several names counts once, a vanished one not at all."""
     sizes = {}
     for path in chain.from_iterable(folder.rglob("*") for folder in folders):
         with suppress(OSError):
