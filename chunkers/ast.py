@@ -18,17 +18,12 @@ from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-LEAST = 50
-"""Non-whitespace characters below which a piece is packed with what follows, by default."""
 
 
 @CHUNKERS.register(parallel=True, colour=1)
@@ -44,17 +39,9 @@ class AstChunker(Sized):
     """
 
     name: ClassVar[str] = "ast"
-    min_nws: Annotated[int, Ge(0), Doc("smaller pieces are packed with what follows, where that fits")] = LEAST
+    min_nws: Annotated[int, Ge(0), Doc("smaller pieces are packed with what follows, where that fits")] = 50
     overlap: Annotated[int, Ge(0), Doc("lines of the chunk before that each chunk repeats")] = 0
     language: LanguageName = "auto"
-
-    def check(self) -> None:
-        """Refuse a given least size above the size; the default is not checked."""
-        Sized.check(self)
-        if self.min_nws != LEAST and self.max_tokens is None and self.min_nws > self.max_nws:
-            raise SpecError(
-                f"chunker ast: min_nws={self.min_nws} is above max_nws={self.max_nws}; choose a min_nws up to max_nws"
-            )
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line.
@@ -65,7 +52,7 @@ class AstChunker(Sized):
         nws = file.nws_before()
         if not nws[-1]:
             return []
-        before = self.before(file) if self.max_tokens else nws
+        before = self.before(file)
         if before[-1] <= self.limit:
             return cut_before(file, [0])
         pieces: list[int] = []

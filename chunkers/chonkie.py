@@ -17,14 +17,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
-from repoeval_bench.chunkers._tokens import DEFAULT, MaxTokens, Size, Tokenizing, check_size, tokenizer_named
+from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
-_CHARACTERS = 2048
 _KINDS = {  # the others need a model
     "code": "CodeChunker",
     "recursive": "RecursiveChunker",
@@ -48,32 +47,21 @@ class ChonkieChunker(Peer):
     kind: Annotated[Literal["code", "recursive", "sentence", "token", "fast"], Doc("which of chonkie's chunkers")] = (
         "code"
     )
-    chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = _CHARACTERS
+    chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = 2048
     language: Annotated[str, Doc("the grammar of kind=code; auto: by the file's name")] = "auto"
-    max_tokens: MaxTokens = None
-    tokenizer: Tokenizing = DEFAULT
-
-    @property
-    def unused(self) -> frozenset[str]:
-        """The options of the unit that is not in use."""
-        return frozenset({"chunk_size"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse two sizes, a missing tokenizer, tokens for a kind that counts bytes, and a grammar for text."""
-        if self.kind == "fast" and self.max_tokens:
-            raise SpecError("chunker chonkie: kind=fast counts bytes; leave max_tokens out, or take another kind")
+        """Refuse a grammar for text."""
         if self.kind != "code" and self.language != "auto":
             raise SpecError(
                 f"chunker chonkie: kind={self.kind} reads no grammar; leave language out, or take kind=code"
             )
-        check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the pieces' spans; None if a piece is not what the file holds there."""
         language = self.language_in(file)
-        size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
         try:
-            pieces = _library(self.kind, *size, language).chunk(file.text)
+            pieces = _library(self.kind, self.chunk_size, language).chunk(file.text)
         except UnicodeDecodeError:
             raise ChunkError(
                 f"{file.name}: chonkie's kind=fast cuts bytes, and cut a character in two; take a larger chunk_size, "
@@ -93,9 +81,9 @@ class ChonkieChunker(Peer):
         return cls(chunk_size=round(1.65 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
-        """Return the call that `spans` makes; None if a tokenizer of this tool counts the sizes."""
+        """Return the call that `spans` makes."""
         named = SAME_NAMES.get(language) if self.language == "auto" else self.language
-        if self.max_tokens or named is None:
+        if named is None:
             return None
         arguments = _arguments(self.kind, self.chunk_size, named).items()
         listed = ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments)
@@ -103,11 +91,8 @@ class ChonkieChunker(Peer):
 
 
 @cache
-def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
-    arguments = _arguments(kind, chunk_size, language)
-    if tokenizer:
-        arguments["tokenizer"] = tokenizer_named(tokenizer)
-    chunker = getattr(import_module("chonkie"), _KINDS[kind])(**arguments)
+def _library(kind: str, chunk_size: int, language: str) -> Any:
+    chunker = getattr(import_module("chonkie"), _KINDS[kind])(**_arguments(kind, chunk_size, language))
     if kind == "code":
         chunker.parser = library_parser(language)
     return chunker

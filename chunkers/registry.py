@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from repoeval_bench.chunkers._adapters import NamedChunker
-from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import Spec
@@ -55,8 +54,6 @@ def make_chunker(spec: str | Spec) -> Chunker:
     row = CHUNKERS.known(parsed.name)
     ours = row is not None and not row.origin
     own = {key: value for key, value in parsed.params.items() if not (ours and key == "header")}
-    if "max_tokens" in own and (twice := sorted({"max_nws", "chunk_size", "lines"} & own.keys())):
-        raise SpecError(f"chunker {parsed.name}: {twice[0]} and max_tokens are two sizes; give one")
     chunker = cast("Chunker", CHUNKERS.choose(Spec(parsed.name, parsed.target, own)).make())
     kind = parsed.params.get("header", "none") if ours else "none"
     if kind == "none":

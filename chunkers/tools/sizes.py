@@ -166,7 +166,7 @@ def is_resized(spec: str, other: str) -> bool:
 def resize(spec: str, size: int) -> str:
     """Return the chunker's spec at another size; a UsageError if it has no option for a size.
 
-    Options that its row lists as `scaled` keep their ratio to the size; a `min_nws` above the size becomes the size.
+    Options that its row lists as `scaled` keep their ratio to the size.
     """
     start = Spec.parse(make_chunker(spec).spec)
     option = size_option(start)
@@ -176,13 +176,7 @@ def resize(spec: str, size: int) -> str:
     for name in _scaled(start).get(option, ()):
         value = round(size * int(start.params[name]) / int(start.params[option]))
         params[name] = str(min(size, max(1, value)))
-    resized = str(Spec(start.name, start.target, params))
-    if option == "max_nws" and int(params.get("min_nws", 0)) > size:
-        try:
-            make_chunker(resized)
-        except SpecError:
-            return str(Spec(start.name, start.target, params | {"min_nws": str(size)}))
-    return resized
+    return str(Spec(start.name, start.target, params))
 
 
 def _scaled(spec: Spec) -> Mapping[str, tuple[str, ...]]:

@@ -74,7 +74,7 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
 def _prune(out: Path, names: Sequence[str], *, dry_run: bool, yes: bool, as_json: bool) -> None:
     folders = prunable(out, names)
     sizes = [bytes_in(folder) for folder in folders]
-    what = f"{count(len(folders), 'folder')} of {out}, {show_size(bytes_in(*folders, alone=True))}"
+    what = f"{count(len(folders), 'folder')} of {out}, {show_size(bytes_in(*folders))}"
     if folders and not dry_run:
         if not yes and not sys.stdin.isatty():
             raise UsageError("--prune needs an answer, and standard input is no terminal; give --yes, or --dry-run")

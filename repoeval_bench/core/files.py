@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import filecmp
 import hashlib
-import os
 import re
 import shutil
 import tempfile
 import zlib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from stat import S_ISREG
+from secrets import token_hex
 from typing import BinaryIO
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
@@ -26,114 +23,43 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str | bytes]) -> None:
 
     The data may come in pieces.
     """
-    with _temporary(path, _new_file) as temporary:
-        try:
-            with temporary.open("wb") as stream:
-                stream.writelines(_encoded(data))
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary(path)
+    try:
+        with temporary.open("xb") as stream:
+            stream.writelines(_encoded(data))
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
     """A new folder in which to build what is to be at `path`; rename it, or it is removed at the end."""
-    with _temporary(path, tempfile.mkdtemp) as folder:
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    folder = _temporary(path)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def work_folder(purpose: str) -> Iterator[Path]:
-    """A folder for temporary files, removed at the end; what killed processes left for the same purpose is removed too.
-
-    It is where the system has such files ($TMPDIR), among those of other programs.
-    """
-    path = Path(tempfile.gettempdir(), f"repoeval-{purpose}")
-    with _temporary(path, tempfile.mkdtemp, path.name) as folder:
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    """A folder for temporary files, removed at the end; it is where the system has such files ($TMPDIR)."""
+    with tempfile.TemporaryDirectory(prefix=f"repoeval-{purpose}.", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
-@contextmanager
-def _temporary(path: Path, make: Callable[[str, str, Path], str], of: str | None = None) -> Iterator[Path]:
-    """A new file or folder beside `path`, locked so that no other process removes it during the block.
-
-    `of`: see `_sweep`.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path.parent, of)
-    with ExitStack() as locks:
-        while True:
-            temporary = Path(make(_ENDING, f".{path.name}.", path.parent))
-            if _holds(temporary, locks):
-                break
-        yield temporary
-
-
-def _new_file(suffix: str, prefix: str, folder: Path) -> str:
-    handle, name = tempfile.mkstemp(suffix, prefix, folder)
-    os.close(handle)
-    return name
-
-
-def _holds(path: Path, locks: ExitStack) -> bool:
-    """Lock a temporary file or folder; False if another process removed it before that."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-        locks.callback(os.close, handle)
-        with suppress(OSError):  # a file system without locks, where `sweep` removes nothing either
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def sweep(folder: Path) -> None:
-    """Remove the incomplete files and folders that killed processes left in a folder, and in those directly in it.
-
-    A process locks what it still writes. A folder that does not exist, or cannot be read, is skipped.
-    """
-    _sweep(folder)
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                _sweep(Path(entry))
-
-
-def _sweep(folder: Path, of: str | None = None) -> None:
-    """Remove what no process holds; only the temporary files and folders of one name if `of` is given."""
-    left: list[Path] = []
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            shape = _TEMPORARY.fullmatch(entry.name)
-            if shape and of in {None, shape[1]} and not entry.is_symlink():
-                left.append(Path(entry))
-    for path in left:
-        with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an OSError if another process has the lock
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-            finally:
-                os.close(handle)
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{token_hex(4)}.part")
 
 
 def is_temporary(name: str, of: Collection[str]) -> bool:
     """Return whether a name is that of a temporary file or folder for one of the names in `of`."""
-    shape = _TEMPORARY.fullmatch(name)
+    shape = re.fullmatch(r"\.(.+)\.\w{8}\.part", name)
     return shape is not None and shape[1] in of
-
-
-_ENDING = ".part"
-_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")
-"""The names of temporary files and folders, which no other program uses."""
 
 
 def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: str = "another file") -> None:
@@ -160,9 +86,9 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
             raise NotADirectoryError(0, f"{here} is a file")
         if not folder and path.is_dir():
             raise IsADirectoryError(0, f"{path} is a folder")
-        probe = here / f".{path.name}.writable"
+        probe = _temporary(here / path.name)
         write_atomic(probe, "\n")  # a full disk still takes an empty file
-        probe.unlink(missing_ok=True)  # another command that checks the same path may have removed it
+        probe.unlink()
 
 
 def is_device(path: Path) -> bool:
@@ -199,46 +125,27 @@ def path_problem(path: str) -> str:
     return "leads out of the folder with '..'" if ".." in parts else ""
 
 
-def _umask() -> int:
-    """The process's umask, which mkstemp does not follow; it can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def bytes_in(*folders: Path, alone: bool = False) -> int:
-    """Count the bytes of the files below folders; a file with several names counts once, one that vanishes not at all.
-
-    With `alone` a file counts only if all its names are there: these bytes would be free without the folders.
-    """
-    names: defaultdict[tuple[int, int], list[os.stat_result]] = defaultdict(list)
+def bytes_in(*folders: Path) -> int:
+    """Count the bytes of the files below folders; a file with several names counts once, a vanished one not at all."""
+    sizes = {}
     for path in chain.from_iterable(folder.rglob("*") for folder in folders):
         with suppress(OSError):
             if path.is_file():
                 state = path.lstat()
-                names[state.st_dev, state.st_ino].append(state)
-    return sum(states[0].st_size for states in names.values() if not alone or len(states) == states[0].st_nlink)
+                sizes[state.st_dev, state.st_ino] = state.st_size
+    return sum(sizes.values())
 
 
 def share_bytes(path: Path, others: Iterable[Path]) -> None:
-    """Replace a file by a hard link to the first of the others with the same bytes, mode and owner.
-
-    Nothing is done on a file system without hard links, or with a symbolic link.
-    """
-    with suppress(OSError):  # a file system without hard links
+    """Replace a file by a hard link to the first of the others with the same bytes, where the file system has links."""
+    with suppress(OSError):
         for other in others:
-            with suppress(FileNotFoundError):  # removed in the meantime
-                if _can_share(path.lstat(), other.lstat()) and filecmp.cmp(path, other, shallow=False):
-                    with folder_beside(path.parent) as aside:
-                        link = aside / path.name
-                        link.hardlink_to(other)
-                        link.replace(path)
-                    return
-
-
-def _can_share(first: os.stat_result, second: os.stat_result) -> bool:
-    kinds = {(file.st_mode, file.st_uid, file.st_gid, file.st_size, file.st_dev) for file in (first, second)}
-    return len(kinds) == 1 and S_ISREG(first.st_mode) and first.st_ino != second.st_ino
+            if not other.is_symlink() and filecmp.cmp(path, other, shallow=False):
+                if not other.samefile(path):
+                    link = _temporary(path)
+                    link.hardlink_to(other)
+                    link.replace(path)
+                return
 
 
 def sha256_file(path: Path) -> str:

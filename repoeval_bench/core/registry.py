@@ -55,6 +55,7 @@ GONE: Mapping[tuple[str, str], str] = {
     ("chunker", "least-nested"): "ast",
     ("chunker", "early-split"): "fixed",
     ("chunker", "half-overlap"): "window",
+    ("chunker", "fixed-tokens"): "fixed:max_tokens=254",
 }
 """Kind and name of a part or command that this release removes -> the one to choose instead."""
 

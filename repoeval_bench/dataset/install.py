@@ -161,7 +161,6 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
             file.write_bytes(content)
             hashes.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
         (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")
-        temporary.chmod(0o755)
         temporary.rename(target)
 
 

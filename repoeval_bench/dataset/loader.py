@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import sweep
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
@@ -60,9 +59,7 @@ def load_benchmark(
         repoeval.check_repositories(repos or (), benchmark.files)
         benchmark = replace(benchmark, **part)
         return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
-    home_folder = data_home(home)
-    sweep(home_folder)
-    obtained = obtain(str(source), task_set, home_folder)
+    obtained = obtain(str(source), task_set, data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or obtained.notes or len(tasks) < installed.whole_size(tasks)[0]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
-from repoeval_bench.core.files import packed, sha256_text, sweep, write_atomic
+from repoeval_bench.core.files import packed, sha256_text, write_atomic
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.runs import records
@@ -143,11 +143,9 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
 def check_writable(results: Path) -> None:
     """Fail before hours of work, not after: UsageError unless files can be written to `results`.
 
-    If that is the cache of a store, StoreError unless objects can be put there. Incomplete files that killed commands
-    left are removed.
+    If that is the cache of a store, StoreError unless objects can be put there.
     """
     check_place(results, "another results folder with --out", folder=True)
-    sweep(results)
     results_at(results).check_writable()
 
 

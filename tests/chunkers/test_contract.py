@@ -18,10 +18,10 @@ from repoeval_bench.core.syntax import parse, segments
 ROWS = {row.name: row for row in CHUNKERS if not row.target}
 """Every registered chunker: those of the table, and those of leaves that are there."""
 
-OURS = [name for name, row in ROWS.items() if not row.requires or name == "fixed-tokens"]
+OURS = [name for name, row in ROWS.items() if not row.requires]
 _SMALL = [
     *("ast:max_nws=40,min_nws=0", "ast:max_nws=40,min_nws=20", "ast:max_nws=40,overlap=3"),
-    *("fixed:max_nws=40", "fixed:max_nws=40,offset=3", "fixed-tokens:max_tokens=12", "functions"),
+    *("fixed:max_nws=40", "fixed:max_nws=40,offset=3", "fixed:max_tokens=12", "functions"),
     *("file", "recursive:max_nws=25", "window:lines=4,step=3"),
     *("ck:chunk_size=60", "grepai:chunk_size=60,chunk_overlap=15", "continue:max_nws=40"),
 ]

@@ -1,12 +1,8 @@
 """The chunkers that need no grammar: windows, separators, tokens, whole files; and `functions`."""
 
-from itertools import pairwise
-
 import pytest
 
-from repoeval_bench.chunkers._tokens import counter
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.source import SourceFile
 
@@ -33,30 +29,6 @@ def numbered(count: int) -> str:
 def test_windows_step_through_the_file_until_one_reaches_the_end(n_lines: int, windows: list) -> None:
     chunks = WindowChunker(lines=4, step=2).chunk(SourceFile("r", "a.py", numbered(n_lines)))
     assert [(chunk.lines.start, chunk.lines.end) for chunk in chunks] == windows
-
-
-def test_windows_of_tokens_hold_as_many_lines_as_fit_and_lose_none() -> None:
-    """Each line but one that is too long alone fits; the next window starts `step` lines on, or where one ends."""
-    long = " ".join(f"word{i}" for i in range(60))
-    lines = [f"x{i} = call(y{i})" for i in range(30)] + [long] + [f"z{i} = 1" for i in range(9)]
-    file = SourceFile("repo", "a.py", "\n".join(lines) + "\n")
-    tokens = counter("default")
-    chunks = make_chunker("window:max_tokens=40,step=3").chunk(file)
-    spans = [(chunk.lines.start, chunk.lines.end) for chunk in chunks]
-    sizes = [sum(tokens(line) for line in lines[start:end]) for start, end in spans]
-    assert all(size <= 40 for size, span in zip(sizes, spans, strict=True) if span != (30, 31))
-    assert (30, 31) in spans
-    for (start, end), (following, _) in pairwise(spans):
-        assert following == min(start + 3, end)
-        assert end == start + 1 or sum(map(tokens, lines[start : end + 1])) > 40
-    assert spans[-1][1] == len(lines)
-
-
-def test_a_window_of_tokens_has_no_lines() -> None:
-    """Its spec names the size that counts; a spec of lines is what it was."""
-    assert make_chunker("window").spec == "window:lines=20,step=10"
-    assert make_chunker("window:max_tokens=512").spec == "window:step=10,max_tokens=512,tokenizer=default"
-    assert resize("window:max_tokens=512", 100) == "window:step=10,max_tokens=100,tokenizer=default"
 
 
 M = "    def m(self):\n        return 1\n"
@@ -106,5 +78,5 @@ def test_a_tokenizer_of_ones_own_is_read_from_its_folder(tmp_path) -> None:
     words = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     words.save(str(tmp_path / "tokenizer.json"))
-    chunker = make_chunker(f"fixed-tokens:max_tokens=3,tokenizer={tmp_path}")
+    chunker = make_chunker(f"fixed:max_tokens=3,tokenizer={tmp_path}")
     assert texts(chunker, "a b\nc\nd e f\n") == ["a b\nc\n", "d e f\n"]

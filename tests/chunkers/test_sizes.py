@@ -18,7 +18,7 @@ FILES = [
 ]
 
 
-SIZED = (*("ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed-tokens", "window", "recursive", "chonkie"),)
+SIZED = (*("ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed:max_tokens=254", "window", "recursive", "chonkie"),)
 
 
 @pytest.mark.parametrize(("spec", "target"), of_leaves(*((spec, 150) for spec in SIZED), ("ast", 600), ("window", 600)))
@@ -61,7 +61,6 @@ def test_a_windows_step_keeps_its_ratio() -> None:
 def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
     assert resize("window:lines=40,step=10", 20) == "window:lines=20,step=5"
     assert resize("window:lines=40,step=10", 1) == "window:lines=1,step=1"
-    assert resize("ast:min_nws=400", 100) == "ast:max_nws=100,min_nws=100,overlap=0,language=auto"
 
 
 @pytest.mark.parametrize("spec", ["file", "functions"])

@@ -53,8 +53,8 @@ def test_a_header_for_all_does_not_override_a_chunkers_own(own):
     assert "header=scope; leave one of them out" in sentence
     (sentence,) = problems_of(own, own.partition(":")[0], header="path")  # they are not called the same besides
     assert sentence.startswith("header path contradicts chunker ")
-    assert problems_of(own, "fixed-tokens", header="scope") == []
-    assert problems_of(own, "fixed-tokens") == []
+    assert problems_of(own, "functions", header="scope") == []
+    assert problems_of(own, "functions") == []
 
 
 def test_a_chunker_is_named_twice_where_the_header_makes_it_so():

@@ -32,7 +32,6 @@ def new_folder(target: Path) -> Iterator[Path]:
         folder_beside(target) as temporary,
     ):
         yield temporary
-        temporary.chmod(0o755)
         temporary.replace(target)
 
 

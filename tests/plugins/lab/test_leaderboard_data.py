@@ -19,7 +19,7 @@ DATA = ROOT / "data" / "leaderboard"
 FIGURE = re.compile(r"([+-]?\d+\.\d+)\s+\[([+-]?\d+\.\d+),\s+([+-]?\d+\.\d+)\]")
 SAMPLE = {"repoeval": 3, "pack-pypi-40": 2, "pack-npm-12": 1, "pack-native-8": 1}
 """Cells of each data set that are computed again."""
-GONE = {"blocks", "least-nested", "early-split", "half-overlap"}
+GONE = {"blocks", "least-nested", "early-split", "half-overlap", "fixed-tokens"}
 """Rules that the tool no longer has."""
 
 
