@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
@@ -74,13 +73,6 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
 
         return PackageIndex()
     if _is_remote(source):
-        try:
-            parts = urlsplit(source)
-            is_address = bool(parts.hostname) and parts.port != 0
-        except ValueError:  # brackets that do not close, a port that is not a number
-            is_address = False
-        if not is_address:
-            raise UsageError(f"the source {source!r} is not an address; write it as https://host/folder")
         return archived.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
         known = (*NAMED, *dict.fromkeys(name.partition("@")[0] for name in editions()))
@@ -98,10 +90,7 @@ def known_repositories(source: str, task_set: TaskSet, home: Path) -> Collection
         try:
             if pack := shipped_pack(source) or Pack.find(source):
                 return pack.repositories
-            opened = open_source(source, task_set, home)
-            # Whether an address has a custom set is known once it was fetched from.
-            installed = find_set(home, opened.folder, task_set) if _is_remote(source) else opened
-            if installed is None or not installed.facts.official:
+            if not open_source(source, task_set, home).facts.official:
                 return None
         except DatasetError:
             return None
@@ -122,10 +111,8 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
     if before is not None and before.is_complete:
         return Obtained(before)
     installed = install(home, source, task_set)
-    notes = []
-    if source.skipped:
-        notes.append(f"left out {count(len(source.skipped), 'file')} not RepoEval's: {few(source.skipped, 5)}")
-    return Obtained(installed, fetched=True, notes=tuple(notes))
+    left_out = f"left out {count(len(source.skipped), 'file')} not RepoEval's: {few(source.skipped, 5)}"
+    return Obtained(installed, fetched=True, notes=(left_out,) if source.skipped else ())
 
 
 def _edition(shipped: Pack, task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:

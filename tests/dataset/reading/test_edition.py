@@ -166,7 +166,7 @@ def test_a_package_that_is_gone_is_said_and_counted(built, kind, index, tmp_path
     # It is said again each time, and fetched when more is asked for.
     notices.clear()
     load_benchmark("small-2", home=home)
-    assert any(f"missing: {gone}" in line and f"--source {NAME} --upgrade" in line for line in notices)
+    assert any(f"missing: {gone}" in line and f"--source {NAME}`" in line for line in notices)
     index.files[page_of(kind, FIRST)] = page
     obtain("small-2", task_set_at("small-2", "function", "2k", "codex"), home, upgrade=True)
     assert load_benchmark("small-2", home=home).is_whole
