@@ -142,7 +142,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
 
     \b
-    SOURCE is  a folder, a bare repository, or a git checkout (what git ignores is left out)
+    SOURCE is  a folder, or a git checkout (what git ignores is left out)
                an archive: zip or tar
                pypi:NAME==VERSION, the pure-Python wheel or else the sdist, from pip's index
                sdist:NAME==VERSION, the sdist, which often has the tests that a wheel lacks

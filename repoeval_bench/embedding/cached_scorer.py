@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
@@ -45,7 +43,7 @@ class CachedScorer:
         prefix = key_prefix("score", self._identity, query)
         keys = {text: text_key(prefix, text) for text in texts}
         stored = zip(keys, self._cache.read(keys.values()), strict=True)
-        known = {text: self._unpack(value) for text, value in stored if value is not None}
+        known: dict[str, tuple[float, int]] = {text: ENTRY.unpack(value) for text, value in stored if value is not None}
         self.n_cached += sum(text in known for text in texts)
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, self._scorer.score(query, missing), strict=True))
@@ -55,9 +53,3 @@ class CachedScorer:
         self._read += len(texts)
         self._cut += sum(limit is not None and known[text][1] > limit for text in texts)
         return [known[text][0] for text in texts]
-
-    def _unpack(self, value: bytes) -> tuple[float, int]:
-        score, tokens = ENTRY.unpack(value) if len(value) == ENTRY.size else (math.nan, 0)
-        if not math.isfinite(score):
-            raise CacheError(f"the vector cache {self._cache.folder} holds a score that is not a finite number; {MEND}")
-        return score, tokens

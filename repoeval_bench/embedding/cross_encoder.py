@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,44 +16,6 @@ from repoeval_bench.embedding.models import ModelFiles, locate, read_json
 
 BATCH_TOKENS = 2048
 """Tokens in one batch: four pairs of 512."""
-
-_SLACK = 64
-"""Tokens by which the longer text of a cut pair stays the longer one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tokenized:
-    """A text and the character at which each of its tokens begins, special ones left out."""
-
-    text: str
-    starts: Sequence[int]
-
-
-def beginnings(query: Tokenized, text: Tokenized, room: int) -> tuple[str, str]:
-    """Return beginnings of both that give the same input as the whole texts, if `room` tokens are read.
-
-    The tokenizer cuts the longer text first, so the longer one stays longer here. Without this, it lists all tokens
-    that it drops, which takes far longer than reading what it keeps.
-    """
-    query_longer = len(query.starts) > len(text.starts)
-    ends = _end(query, room + _SLACK * query_longer), _end(text, room + _SLACK * (not query_longer))
-    # A cut text may have a token more or less; a text as long as the other one stays whole.
-    if (ends[0] > ends[1]) != query_longer or abs(ends[0] - ends[1]) < 2:
-        return query.text, text.text
-    return _until(query, ends[0]), _until(text, ends[1])
-
-
-def _until(tokenized: Tokenized, end: int) -> str:
-    return tokenized.text[: tokenized.starts[end]] if end < len(tokenized.starts) else tokenized.text
-
-
-def _end(tokenized: Tokenized, least: int) -> int:
-    """The first token from `least` on that begins a word, so that the text before it is read as before."""
-    text, starts = tokenized.text, tokenized.starts
-    return next(
-        (i for i in range(least, len(starts)) if text[starts[i]].isspace() or text[starts[i] - 1].isspace()),
-        len(starts),
-    )
 
 
 def find_cross_encoder(spec: str) -> CrossEncoderScorer:
@@ -104,16 +65,12 @@ class CrossEncoderScorer:
         """
         if not texts:
             return []
-        limit = self.max_tokens
-        special = self._model.tokenizer.num_special_tokens_to_add(pair=True)
-        first, *seconds = self._tokenized([query, *texts])
-        lengths = [len(first.starts) + len(second.starts) + special for second in seconds]
-        pairs = [
-            (first.text, second.text)
-            if limit is None or length <= limit
-            else beginnings(first, second, limit - special)
-            for second, length in zip(seconds, lengths, strict=True)
-        ]
+        model, whole = self._model, [readable(text) for text in (query, *texts)]
+        encodings = model.tokenizer(whole, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        first, *seconds = map(len, encodings)
+        special = model.tokenizer.num_special_tokens_to_add(pair=True)
+        lengths = [first + second + special for second in seconds]
+        pairs = [(whole[0], text) for text in whole[1:]]
         scores = np.zeros(len(pairs))
         for (positions, _), logits in side_by_side(
             lambda item: self._forward(item[1]),
@@ -128,16 +85,6 @@ class CrossEncoderScorer:
                 f"{self._files.model_id} gave a score that is not finite for {text[:60]!r}; use another model"
             )
         return [(float(score), length) for score, length in zip(scores, lengths, strict=True)]
-
-    def _tokenized(self, texts: Sequence[str]) -> list[Tokenized]:
-        whole = [readable(text) for text in texts]
-        encodings = self._model.tokenizer(
-            whole, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
-        )
-        return [
-            Tokenized(text, [start for start, _ in offsets])
-            for text, offsets in zip(whole, encodings["offset_mapping"], strict=True)
-        ]
 
     def _inputs(
         self, pairs: Sequence[tuple[str, str]], lengths: Sequence[int]

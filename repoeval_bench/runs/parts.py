@@ -209,7 +209,7 @@ def chunker_under(protocol: Protocol, chunker: str | Chunker | None) -> Chunker:
     from repoeval_bench.chunkers.registry import make_chunker
 
     if protocol.documents == "windows":
-        from repoeval_bench.protocols.windows import CoderagWindows
+        from repoeval_bench.protocols.registry import CoderagWindows
 
         if chunker is None or isinstance(chunker, CoderagWindows):
             return CoderagWindows()

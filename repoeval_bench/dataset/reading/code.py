@@ -32,8 +32,7 @@ MEAN_LINE = 110
 """Mean characters of a line above which a script is minified, as GitHub's Linguist draws the line."""
 
 RULES = {
-    "ignored by git": "what git ignores in a checkout, its submodules, and more worktrees of one repository",
-    "not here": "files of a bare repository whose content a partial clone lacks",
+    "ignored by git": "what git ignores in a checkout, and its submodules",
     "link": "symbolic and hard links, wherever they lead",
     "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",

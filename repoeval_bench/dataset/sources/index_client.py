@@ -69,23 +69,13 @@ class Index:
             raise SourceError(
                 f"the package index has no {name} in version {version}; the newest are {', '.join(known)}"
             )
-        named = [candidate for candidate in matching if candidate.link.filename == file]
-        if file and not named:
-            raise SourceError(f"the package index has no file {file}")
-        wheels = [
-            candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl") and not sdist
-        ]
-        sdists = [candidate for candidate in matching if not candidate.link.is_wheel]
-        if sdist and not sdists:
-            raise SourceError(
-                f"{name} {version} has no sdist on the package index; name pypi:{name}=={version}, or a folder"
-            )
-        if not wheels and not sdists:
-            raise SourceError(
-                f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index; name a folder or "
-                "an archive of its sources"
-            )
-        return (named or wheels or sdists)[0]
+        wheels = [] if sdist else [one for one in matching if one.link.filename.endswith("-none-any.whl")]
+        sdists = [one for one in matching if not one.link.is_wheel]
+        fitting = [one for one in matching if one.link.filename == file] if file else wheels or sdists
+        if not fitting:
+            sought = file or ("sdist" if sdist else "pure-Python wheel or sdist")
+            raise SourceError(f"the package index has no {sought} of {name} {version}; name a folder or an archive")
+        return fitting[0]
 
     def _fetch(self, package: Package, work: Path) -> tuple[Path, dict[str, str]]:
         import httpx2

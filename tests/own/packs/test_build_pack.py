@@ -231,27 +231,15 @@ def test_one_language_only(code, tmp_path):
     assert pack.content.sources[0].left_out["other language"] > 0
 
 
-def test_what_git_ignores_is_left_out_and_changes_are_counted(tmp_path):
+def test_what_git_ignores_is_left_out(tmp_path):
     folder = write_code(tmp_path / "checkout", aside=False)
     (folder / ".gitignore").write_text("ignored/\n")
     head = commit(folder)
     (folder / "ignored").mkdir()
     (folder / "ignored" / "x.py").write_text("x = 1\n")
     clean = build(tmp_path / "clean", folder).content.sources[0].model_dump()
-    assert (clean["kind"], clean["commit"], clean["changed_files"]) == ("git", head, 0)
+    assert (clean["kind"], clean["commit"]) == ("git", head)
     assert clean["left_out"]["ignored by git"] == 1
-    (folder / "ledger" / "ledger.py").write_text("x = 1\n")
-    (folder / "new.py").write_text("x = 1\n")
-    (folder / "maps" / "Grid.java").unlink()
-    assert build(tmp_path / "dirty", folder).content.sources[0].model_dump()["changed_files"] == 3
-
-
-def test_files_of_a_checkout_with_other_line_ends_are_unchanged(tmp_path):
-    folder = write_code(tmp_path / "checkout", aside=False)
-    commit(folder)
-    path = folder / "ledger" / "ledger.py"
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert build(tmp_path / "pack", folder).content.sources[0].model_dump()["changed_files"] == 0
 
 
 def test_folders_in_too_many_others_are_not_entered(tmp_path):
