@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.extras import install_command
-from repoeval_bench.core.languages import Language
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.edition import task_set_of_pack
@@ -420,19 +419,6 @@ def test_options_that_a_pack_does_not_have(pack, tmp_path):
         load_benchmark(pack.root, tokenizer="codegen", home=tmp_path)
     with pytest.raises(UsageError, match="no task of level class"):
         load_benchmark(pack.root, level="class", home=tmp_path)
-
-
-def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch, notices):
-    """An installation that lacks one still reads the rest; what is left has the command that mends it."""
-    monkeypatch.setattr(Language, "installed", property(lambda language: language.name not in {"go", "typescript"}))
-    (source,) = build(tmp_path / "pack", write_code(tmp_path / "mixed")).content.sources
-    assert source.files == {"java": 1, "python": 1}
-    assert source.left_out == LEFT_OUT | {"no grammar": 2}
-    assert all(f"1 {item}" in notices[0] for item in ("go", "typescript"))
-    assert install_command() in notices[0]
-    go = write_files(tmp_path / "go", {"a.go": "package a\n\nfunc A() int {\n\treturn 1\n}\n"})
-    with pytest.raises(NoDataError, match=re.escape(install_command())):
-        build(tmp_path / "other", go)
 
 
 def test_a_pack_names_the_code_that_is_not_read(tmp_path):
