@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count, few
-from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
@@ -80,21 +79,11 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
     return archived.MirrorFolder(Path(source))
 
 
-def known_repositories(source: str, task_set: TaskSet, home: Path) -> Collection[str] | None:
-    """The repositories of a source, if they are known before anything is fetched; else None.
-
-    Those of the published function level are known. A UsageError if the source does not exist or cannot hold the
-    task set; other mistakes are reported when it is read.
-    """
-    if source not in {"", "auto"}:
-        try:
-            if pack := shipped_pack(source) or Pack.find(source):
-                return pack.repositories
-            if not open_source(source, task_set, home).facts.official:
-                return None
-        except DatasetError:
-            return None
-    return index.repositories() if task_set.level == FUNCTION.name else None
+def check_source(source: str, task_set: TaskSet, home: Path) -> None:
+    """Raise a UsageError if a source does not exist or cannot hold the task set; nothing is fetched or read."""
+    if source not in {"", "auto"} and not (shipped_pack(source) or Pack.find(source)):
+        with suppress(DatasetError):  # reported when the source is read
+            open_source(source, task_set, home)
 
 
 def _is_remote(source: str) -> bool:

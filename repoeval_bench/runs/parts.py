@@ -192,8 +192,7 @@ def make_retriever(spec: str, *, home: Path | None = None) -> ResolvedRetriever:
     retriever = choose_retriever(spec)
     if not retriever.model:
         return retriever
-    from repoeval_bench.embedding.cached_scorer import CachedScorer
-    from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+    from repoeval_bench.embedding.cross_encoder import CachedScorer, find_cross_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
     scorer = find_cross_encoder(retriever.model)

@@ -5,8 +5,7 @@ import pytest
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.embedding.cached_scorer import CachedScorer
-from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+from repoeval_bench.embedding.cross_encoder import CachedScorer, find_cross_encoder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
