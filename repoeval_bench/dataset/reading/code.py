@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 """Most bytes of a file: larger ones are almost always data or generated. A syntax tree takes 45 times its text."""
 
-MAX_DEPTH = 200
-"""Most folders around a file: Python makes and lists folders in each other by recursion."""
-
 MAX_LINE = 10_000
 """Most characters of a line that a person wrote."""
 
@@ -37,7 +34,7 @@ RULES = {
     "hidden": "hidden files and folders, and `__pycache__`",
     "vendored": "folders of other people's code: `node_modules`, `vendor`, `third_party`, `site-packages` …",
     "pack": "folders with a pack.yaml: packs that were built before",
-    "unusable name": "names that are not UTF-8, or with a control character or a backslash; files in over 200 folders",
+    "unusable name": "names that are not UTF-8, or with a control character or a backslash",
     "too large": "files above 1 MiB",
     "not text": "files that are not UTF-8, or with a NUL",
     "generated": "what a tool wrote, by the file's name, its first lines, or a declaration or source map beside it",
@@ -96,9 +93,7 @@ def name_reason(path: str, present: Collection[str] = ()) -> str | None:
 
     `present` are the paths of the whole source, by which a declaration or source map beside a script is noticed.
     """
-    if path.count("/") > MAX_DEPTH or any(
-        ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path
-    ):
+    if any(ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path):
         return "unusable name"
     *folders, name = path.split("/")
     if any(part.startswith(".") or part == "__pycache__" for part in (*folders, name)):

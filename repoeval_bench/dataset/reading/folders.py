@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError, os_errors_as
@@ -16,7 +17,7 @@ from repoeval_bench.dataset.reading.checkout import (
     is_repository,
     read_checkout,
 )
-from repoeval_bench.dataset.reading.code import MAX_DEPTH, name_reason
+from repoeval_bench.dataset.reading.code import name_reason
 from repoeval_bench.dataset.reading.origin import Origin, repository_name
 from repoeval_bench.dataset.trees import refuse_folder
 
@@ -85,20 +86,14 @@ def _known_in(root: Path, repositories: Collection[str], paths: Collection[str],
 
 def _entries(root: Path, paths: list[str]) -> Iterator[ArchiveEntry]:
     for path in paths:
-        yield ArchiveEntry(path, _size(root / path), _reader(root / path))
+        with _readable(root / path):
+            size = (root / path).stat().st_size
+        yield ArchiveEntry(path, size, partial(_read, root / path))
 
 
-def _size(file: Path) -> int:
+def _read(file: Path) -> bytes:
     with _readable(file):
-        return file.stat().st_size
-
-
-def _reader(file: Path) -> Callable[[], bytes]:
-    def read() -> bytes:
-        with _readable(file):
-            return file.read_bytes()
-
-    return read
+        return file.read_bytes()
 
 
 def _readable(file: Path) -> AbstractContextManager[None]:
@@ -114,30 +109,21 @@ def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
     skipped: Counter[str] = Counter()
     repositories: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=refuse_folder):  # links to folders are not entered
-        where = os.path.relpath(folder, root)
-        prefix = "" if where == os.curdir else f"{where}/".replace(os.sep, "/")
-        own = ".git" in (*subfolders, *names) and bool(prefix) and not prefix.startswith(tuple(repositories))
-        if own and is_repository(Path(folder)):
-            repositories.append(prefix)
+        where = Path(folder).relative_to(root).as_posix()
+        prefix = "" if where == "." else f"{where}/"
         if PACK in names and prefix:
             skipped["pack"] += 1
             subfolders.clear()
             continue
-        if prefix.count("/") > MAX_DEPTH:  # so that no walk goes any deeper
-            skipped["unusable name"] += 1
-            subfolders.clear()
-            continue
-        links = [subfolder for subfolder in subfolders if os.path.islink(os.path.join(folder, subfolder))]  # noqa: PTH114, PTH118  # 4x faster in large trees
-        skipped["link"] += len(links)
-        subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder not in {*links, ".git"})
-        for name in names:
-            if name == ".git":  # of a linked worktree or a submodule
-                continue
-            path = os.path.join(folder, name)  # noqa: PTH118  # as above
-            if os.path.islink(path):  # noqa: PTH114  # as above
+        if prefix and not prefix.startswith(tuple(repositories)) and is_repository(Path(folder)):
+            repositories.append(prefix)
+        for name in {*subfolders, *names} - {".git"}:
+            path = os.path.join(folder, name)  # noqa: PTH118  # with the calls below 4x faster in large trees
+            if os.path.islink(path):  # noqa: PTH114
                 skipped["link"] += 1
-            elif os.path.isfile(path):  # noqa: PTH113  # as above
+            elif os.path.isfile(path):  # noqa: PTH113
                 paths.append(prefix + name)
-            else:
+            elif not os.path.isdir(path):  # noqa: PTH112
                 skipped["special file"] += 1
+        subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder != ".git")
     return sorted(paths), skipped, repositories

@@ -241,17 +241,6 @@ def test_what_git_ignores_is_left_out(tmp_path):
     assert clean["left_out"]["ignored by git"] == 1
 
 
-def test_folders_in_too_many_others_are_not_entered(tmp_path):
-    folder = write_code(tmp_path / "deep", aside=False)
-    inner = folder / ("a/" * 300)
-    os.makedirs(inner)  # noqa: PTH103 - `Path.mkdir` takes two calls a folder, by recursion
-    (inner / "more.py").write_text("x = 1\n")
-    (folder / ("a/" * 200) / "b.py").write_text("x = 1\n")
-    pack = build(tmp_path / "pack", folder)
-    assert pack.content.sources[0].left_out == {"unusable name": 1}
-    assert (pack.root / "repositories" / "deep" / ("a/" * 200) / "b.py").is_file()
-
-
 def test_links_and_odd_names(tmp_path):
     folder = write_code(tmp_path / "odd", aside=False)
     (tmp_path / "secret.py").write_text("password = 1\n")
