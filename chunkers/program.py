@@ -35,7 +35,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from repoeval_bench.chunkers._adapters import char_offsets
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError, os_reason
-from repoeval_bench.core.json_reader import MOST_OF_A_LINE, JsonFaultError, parse_loose
+from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.validation import STRICT, mistakes
@@ -192,6 +192,9 @@ class ProgramChunker:
 
 _GRACE = 2.0
 """Seconds that a program has to end by itself after its input ends."""
+
+MOST_OF_A_LINE = 64 * 1024 * 1024
+"""Bytes of an answer; a program that writes without a line end would fill the memory."""
 
 _LAST_WORDS = 300
 """Characters of standard error that are shown."""

@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
-from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.reading.npm import Npm, ask_npm
-from repoeval_bench.dataset.reading.origin import MAX_UNPACKED
+from repoeval_bench.dataset.reading.npm import Npm, ask_npm, stated_licence
 from repoeval_bench.dataset.reading.pypi import PyPI, metadata
 from repoeval_bench.dataset.sources import SourceError
 
@@ -87,7 +84,7 @@ def _time(stated: object) -> datetime | None:
 
 def licence(registry: Npm | PyPI, path: Path) -> str:
     """Return the stated licence of a fetched package, as an SPDX expression if possible; "" if none is stated."""
-    return _licence_of_npm(path) if isinstance(registry, Npm) else _licence_of_index(path)
+    return stated_licence(path) if isinstance(registry, Npm) else _licence_of_index(path)
 
 
 def _licence_of_index(path: Path) -> str:
@@ -101,16 +98,3 @@ def _licence_of_index(path: Path) -> str:
         if "License ::" in classifier
     ]
     return " AND ".join(_SPDX.get(classifier, classifier) for classifier in classifiers)
-
-
-def _licence_of_npm(path: Path) -> str:
-    """Return the `license` of the package.json."""
-    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
-        if member.path.partition("/")[2] == "package.json":
-            try:
-                stated = parse_loose(member.read().decode("utf-8", "replace"))
-            except JsonFaultError:
-                return ""
-            named = stated.get("license") if isinstance(stated, dict) else None
-            return named if isinstance(named, str) else ""
-    return ""

@@ -34,7 +34,7 @@ from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.reading.files import new_folder, new_target
-from repoeval_bench.dataset.reading.registries import open_registry
+from repoeval_bench.dataset.reading.opening import open_registry
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 from repoeval_bench.own.questions.documented import documented
 

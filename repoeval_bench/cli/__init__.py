@@ -55,7 +55,7 @@ COMMANDS = {
     ),
     "cache": (
         "repoeval_bench.cli.cache:cache_group",
-        "Describe and verify the cache of vectors, or remove a model from it.",
+        "Describe and verify the cache of vectors.",
     ),
     "chunker": ("repoeval_bench.cli.more:chunker", "See how a chunker cuts, without a model."),
     "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
@@ -108,7 +108,6 @@ data fetch --source FOLDER --json
 data build . pypi:click==8.1.7 -o packs/mine
 cache info
 cache verify --delete
-cache delete minilm
 list chunkers
 list measures --json
 list chunkers ast

@@ -1,4 +1,4 @@
-"""`repoeval-bench cache`: what the vector cache holds, whether it is sound, and the way to remove a model from it."""
+"""`repoeval-bench cache`: what the vector cache holds, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_size(size: int) -> str:
 
 @click.group("cache")
 def cache_group() -> None:
-    """Describe and verify the cache of vectors, or remove a model from it."""
+    """Describe and verify the cache of vectors."""
 
 
 def _command(function: Callable[..., None]) -> click.Command:
@@ -73,38 +73,16 @@ def info(*, home: Path | None, as_json: bool) -> None:
 @_command
 @click.option("--delete", is_flag=True, help="Remove broken entries; they are computed again when needed.")
 def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
-    """Check each entry; exit 1 if a broken one is left.
-
-    The checks are the checksum, the length, and the norm of a vector.
-    """
+    """Check each entry's checksum; exit 1 if a broken one is left."""
     from repoeval_bench.embedding.housekeeping import verify as check
 
     result = check(vectors_folder(home), delete=delete)
     if as_json:
         print_json(asdict(result) | {"passed": result.passed})
     else:
-        for reason in dict.fromkeys(result.broken):
-            echo(f"{result.broken.count(reason):,} x {reason}")
         read = f"{count(result.entries, 'entry')} read"
-        echo(f"{result.folder}: {read}, {len(result.broken):,} broken, {result.removed:,} removed")
+        echo(f"{result.folder}: {read}, {result.broken:,} broken, {result.removed:,} removed")
         if not result.passed:
             echo("remove them with repoeval-bench cache verify --delete")
     if not result.passed:
         click.get_current_context().exit(1)
-
-
-@_command
-@click.argument("model")
-def delete(*, model: str, home: Path | None, as_json: bool) -> None:
-    """Remove all that the cache holds of a model.
-
-    MODEL is a name that `cache info` shows, or that name without the precision.
-    """
-    from repoeval_bench.embedding.housekeeping import delete as remove
-
-    folder = vectors_folder(home)
-    removed = remove(folder, model)
-    if as_json:
-        print_json({"folder": str(folder), "removed": removed})
-    else:
-        echo(f"{folder}: {count(removed, 'entry')} of {model} removed")

@@ -30,14 +30,13 @@ def data_group() -> None:
 
 @data_group.command(short_help="Fetch the data that is missing, and show it.")
 @set_options
-@click.option("--upgrade", is_flag=True, help="Try to get more if only a part of the data is present.")
 @json_option
-def fetch(*, upgrade: bool, as_json: bool, **options: Any) -> None:
-    """Fetch missing data; show tasks, files and licence of each repository, the fingerprint and what is missing."""
+def fetch(*, as_json: bool, **options: Any) -> None:
+    """Fetch missing data, or more of a part; show tasks, files and licences, the fingerprint and what is missing."""
     from repoeval_bench.dataset.loader import describe, load_set
     from repoeval_bench.dataset.summary import summarize
 
-    obtained = _obtain(**options, upgrade=upgrade)
+    obtained = _obtain(**options, upgrade=True)
     benchmark = load_set(obtained.installed)
     rows = summarize(benchmark, obtained.installed)
     if as_json:
@@ -143,7 +142,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
 
     \b
-    SOURCE is  a folder, a bare repository, or a git checkout (what git ignores is left out)
+    SOURCE is  a folder, or a git checkout (what git ignores is left out)
                an archive: zip or tar
                pypi:NAME==VERSION, the pure-Python wheel or else the sdist, from pip's index
                sdist:NAME==VERSION, the sdist, which often has the tests that a wheel lacks

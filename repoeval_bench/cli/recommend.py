@@ -95,8 +95,8 @@ def recommend_command(
 
     Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
     budgets of text. A chunker with a size of its own is tried as written. The answer is one chunker with its size, its
-    expected loss, what it costs, and lines to paste for chonkie, LangChain and LlamaIndex. In a git checkout or bare
-    repository the subjects of its commits ask for the lines that they changed. For small code bases the answer leans
+    expected loss, what it costs, and lines to paste for chonkie, LangChain and LlamaIndex. In a git checkout
+    the subjects of its commits ask for the lines that they changed. For small code bases the answer leans
     on the results of other repositories. BM25's answer comes before the embedding model begins. The same command
     resumes an interrupted one.
     """

@@ -172,12 +172,9 @@ def sha256_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def git_blob_id(stream: BinaryIO, size: int, algorithm: str = "sha1") -> str:
-    """Git's id of a blob, without git: SHA-1 over `blob <size>`, a zero byte, the content.
-
-    `algorithm` is sha256 for a repository of git's newer object format.
-    """
-    digest = hashlib.new(algorithm, b"blob %d\0" % size, usedforsecurity=False)
+def git_blob_id(stream: BinaryIO, size: int) -> str:
+    """Git's id of a blob, without git: SHA-1 over `blob <size>`, a zero byte, the content."""
+    digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     while block := stream.read(1 << 20):
         digest.update(block)
     return digest.hexdigest()

@@ -21,9 +21,6 @@ from repoeval_bench.core.validation import mistakes, without_line
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-MOST_OF_A_LINE = 64 * 1024 * 1024
-"""The most bytes of a line: four times a source file of 16 MiB, as each of its characters may be escaped."""
-
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 16
 
@@ -74,32 +71,21 @@ def parse_loose(text: bytes | str) -> Any:
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, bytes) of every line that is not blank; lines end in LF or CRLF, and a BOM is left out.
-
-    JsonFaultError at a line of more than `MOST_OF_A_LINE` bytes, of which only one byte more is read.
-    """
-    number = 0
+    """Yield (number from 1, bytes) of every line that is not blank; lines end in LF or CRLF, and a BOM is left out."""
     # Split at LF alone: a JSON string may contain U+2028 and similar characters.
-    while line := stream.readline(MOST_OF_A_LINE + 1):
-        number += 1
-        if len(line) > MOST_OF_A_LINE:
-            raise JsonFaultError(f"the line has more than {MOST_OF_A_LINE:,} bytes", line=number)
-        if number == 1:
-            line = line.removeprefix(_BOM)
-        if not line.isspace() and line:
-            yield number, line
+    for number, line in enumerate(stream, start=1):
+        text = line.removeprefix(_BOM) if number == 1 else line
+        if text and not text.isspace():
+            yield number, text
 
 
 def parse_rows(raw: bytes, model: type[_Model]) -> Iterator[tuple[int, _Model | JsonFaultError]]:
     """Yield (line number, row or its fault) of every line that is not blank."""
-    try:
-        for number, line in lines(io.BytesIO(raw)):
-            try:
-                yield number, parse(line, model, "row")
-            except JsonFaultError as fault:
-                yield number, fault
-    except JsonFaultError as fault:  # a line that is too long; the lines after it are not read
-        yield fault.line, fault
+    for number, line in lines(io.BytesIO(raw)):
+        try:
+            yield number, parse(line, model, "row")
+        except JsonFaultError as fault:
+            yield number, fault
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:

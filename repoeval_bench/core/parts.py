@@ -43,16 +43,6 @@ class Snippet(NamedTuple):
     use: str = ""
 
 
-class Embedded(NamedTuple):
-    """The cost of vectors: texts that were encoded, and what the model's server counted for them.
-
-    usage: name -> count, such as the tokens to pay for; empty if nothing is counted.
-    """
-
-    texts: int
-    usage: Mapping[str, int]
-
-
 class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
@@ -80,8 +70,8 @@ class Embedder(Protocol):
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """The distinct parts that `ensure` would encode; a part that two roles share is under one of them."""
 
-    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
-        """Make the vectors of all texts available, encoding the missing ones in one pass; return the cost."""
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> int:
+        """Make the vectors of all texts available in one pass; return how many were encoded, as they were missing."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""

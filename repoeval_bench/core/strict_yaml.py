@@ -67,10 +67,6 @@ class Document:
         return []
 
 
-MOST = 256 * 1024
-"""The most bytes of a file; those that people write have a hundredth of it."""
-
-
 def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
     """Read a YAML file; an error of class `kind` if it cannot be read (`way_out` says what to do then) or is not YAML.
 
@@ -78,16 +74,13 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
 
     Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error.
     """
-    return parse_yaml(path, read_limited(path, way_out, kind), way_out, kind)
+    return parse_yaml(path, read_bytes(path, way_out, kind), way_out, kind)
 
 
-def read_limited(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> bytes:
+def read_bytes(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> bytes:
     """Read the bytes of a YAML file; see `read_yaml`."""
-    with os_errors_as(kind, f"{path} cannot be read", way_out), path.open("rb") as stream:
-        raw = stream.read(MOST + 1)
-    if len(raw) > MOST:
-        raise kind(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
-    return raw
+    with os_errors_as(kind, f"{path} cannot be read", way_out):
+        return path.read_bytes()
 
 
 def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = UsageError) -> Document:

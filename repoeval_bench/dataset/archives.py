@@ -35,23 +35,19 @@ def read_zip(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (posix name, content) of each requested file, in the archive's order.
 
-    A DatasetError if the archive is truncated or corrupt, or unpacks to more than `max_unpacked` bytes. Another is
-    raised for any entry, requested or not, with an absolute path, `..`, a link, or a repeated name.
+    A DatasetError if the archive is broken, unpacks to more than `max_unpacked` bytes, or has an entry, requested or
+    not, with an absolute path or `..`. Links have no content.
     """
-    with _errors_of(path), zipfile.ZipFile(path) as archive:
-        entries = _checked(path, _zip_entries(archive), max_unpacked)
-        if link := next((entry.path for entry in entries if entry.is_link), None):
-            raise _refused(path, link, "is a link")
-        for entry in entries:
-            if is_included(entry.path) and not entry.path.startswith("__MACOSX/"):  # not a file of the author
-                yield entry.path, entry.read()
+    for entry in read_archive(path, max_unpacked=max_unpacked):
+        # macOS adds that folder, which is not the author's.
+        if is_included(entry.path) and not entry.is_link and not entry.path.startswith("__MACOSX/"):
+            yield entry.path, entry.read()
 
 
 def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[ArchiveEntry]:
     """The files and links of a zip or tar archive, in its order, to be read while they come.
 
-    A link is listed and not followed. Errors are those of `read_zip`; a file that is neither a zip nor a tar archive is
-    a DatasetError too.
+    A link is listed and not followed. Errors are those of `read_zip`; another file is a DatasetError too.
     """
     with _errors_of(path):
         if zipfile.is_zipfile(path):
@@ -62,22 +58,18 @@ def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Ar
                 yield from _checked(path, _tar_entries(tar), max_unpacked)
 
 
-def _zip_entries(archive: zipfile.ZipFile) -> Iterator[tuple[str, ArchiveEntry]]:
-    """Yield (kind, entry): `file`, `folder`, `link` or `device`."""
+def _zip_entries(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
     for info in archive.infolist():
-        mode = stat.S_IFMT(info.external_attr >> 16)
-        kind = "folder" if info.filename.endswith(("/", "\\")) else "file"
-        if mode not in {0, stat.S_IFREG, stat.S_IFDIR}:
-            kind = "link" if mode == stat.S_IFLNK else "device"
-        # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
-        yield kind, ArchiveEntry(info.filename, info.file_size, partial(archive.read, info), kind == "link")
+        if not info.filename.endswith("/"):
+            # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
+            is_link = stat.S_ISLNK(info.external_attr >> 16)
+            yield ArchiveEntry(info.filename, info.file_size, partial(archive.read, info), is_link)
 
 
-def _tar_entries(tar: tarfile.TarFile) -> Iterator[tuple[str, ArchiveEntry]]:
+def _tar_entries(tar: tarfile.TarFile) -> Iterator[ArchiveEntry]:
     for info in tar:
-        is_link = info.issym() or info.islnk()
-        kind = "link" if is_link else "file" if info.isreg() else "folder" if info.isdir() else "device"
-        yield kind, ArchiveEntry(info.name, info.size, partial(_read_member, tar, info), is_link)
+        if not info.isdir():
+            yield ArchiveEntry(info.name, info.size, partial(_read_member, tar, info), not info.isreg())
 
 
 def _read_member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
@@ -85,22 +77,14 @@ def _read_member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
     return stream.read() if stream else b""
 
 
-def _checked(path: Path, entries: Iterator[tuple[str, ArchiveEntry]], max_unpacked: int) -> list[ArchiveEntry]:
-    """Return the files and links by clean name, without folders."""
+def _checked(path: Path, entries: Iterator[ArchiveEntry], max_unpacked: int) -> list[ArchiveEntry]:
+    """Return the files and links by clean name."""
     files: dict[str, ArchiveEntry] = {}
     unpacked = 0
-    for kind, entry in entries:
-        name = entry.path.replace("\\", "/")
-        if kind == "folder" and not PurePosixPath(name).parts:  # `tar -C folder .` begins with the folder itself
-            continue
-        if problem := "is a device" if kind == "device" else path_problem(name):
-            raise _refused(path, entry.path, problem)
-        if kind == "folder":
-            continue
-        # Empty parts and `.` say nothing: two names that differ in them alone are one file.
-        name = PurePosixPath(name).as_posix()
-        if name in files:
-            raise _refused(path, entry.path, "appears twice")
+    for entry in entries:
+        name = PurePosixPath(entry.path.replace("\\", "/")).as_posix()
+        if problem := path_problem(entry.path.replace("\\", "/")):
+            raise DatasetError(f"the archive {path} is refused: its entry {entry.path!r} {problem}")
         unpacked += entry.size
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
@@ -113,17 +97,11 @@ def _read(path: Path, entry: ArchiveEntry) -> bytes:
         return entry.read()
 
 
-def _refused(path: Path, name: str, problem: str) -> DatasetError:
-    return DatasetError(f"the archive {path} is refused: its entry {name!r} {problem}")
-
-
 @contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
     """Raise what the libraries of archives raise in the block as a DatasetError."""
     try:
         yield
-    except FileNotFoundError as error:
-        raise DatasetError(f"the archive {path} does not exist") from error
     except (
         zipfile.BadZipFile,
         tarfile.TarError,
@@ -137,6 +115,4 @@ def _errors_of(path: Path) -> Iterator[None]:
     ) as error:
         # tarfile says on lines of their own what each of its ways to open it gave.
         reason = str(error).partition("\n")[0].rstrip(":")
-        raise DatasetError(
-            f"the archive {path} is truncated or corrupt ({reason}); fetch it again or use another source"
-        ) from error
+        raise DatasetError(f"the archive {path} cannot be read ({reason}); fetch it again") from error

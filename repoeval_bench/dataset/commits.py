@@ -21,6 +21,9 @@ LEVEL = "commits"
 TABLE = "commits.jsonl"
 """The name of the table, in a pack's folder of tasks."""
 
+_FACTS = {"commit", "date", "subject", "author", "file", "age_days", "lines_changed", "is_insertion"}
+"""Fields that a row and a task's `AskedCommit` share."""
+
 _Ends = tuple[Line, Line]
 
 
@@ -58,14 +61,7 @@ class _Row(BaseModel):
             level=LEVEL,
             places=gold,
             change=AskedCommit(
-                commit=self.commit,
-                date=self.date,
-                subject=self.subject,
-                author=self.author,
-                file=self.file,
-                age_days=self.age_days,
-                lines_changed=self.lines_changed,
-                is_insertion=self.is_insertion,
+                **self.model_dump(include=_FACTS),
                 exact=self._gold(self.exact),
                 definitions=self._gold(self.definitions),
             ),
@@ -89,14 +85,7 @@ def dump_commits(tasks: Iterable[Task]) -> bytes:
             lines=_ends(task.places),
             exact=_ends(change.exact),
             definitions=_ends(change.definitions),
-            commit=change.commit,
-            date=change.date,
-            subject=change.subject,
-            author=change.author,
-            file=change.file,
-            age_days=change.age_days,
-            lines_changed=change.lines_changed,
-            is_insertion=change.is_insertion,
+            **{name: getattr(change, name) for name in _FACTS},
         )
         rows.append(json.dumps(row.model_dump()) + "\n")
     return "".join(rows).encode()

@@ -126,8 +126,6 @@ def install(home: Path, source: Source, task_set: TaskSet) -> InstalledSet:
         if done is None:
             done = InstalledSet(root, source.facts, task_set)
             write_atomic(root / "set.json", source.facts.model_dump_json(indent=2) + "\n")
-        elif done.facts != source.facts:
-            raise DatasetError(f"the set of {source.facts.name} has changed at its source; delete {root}")
         if not done.task_file.is_file():
             for name, content in source.task_files():
                 write_atomic(root / "tasks" / name, content)

@@ -142,7 +142,7 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
     if len(tasks) < whole_tasks:
         missing = installed.missing or sorted(set(index.repositories()) - present)
         whence = f" --source {installed.root.name}" if installed.missing else ""
-        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch{whence} --upgrade` tries for more"
+        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch{whence}` tries for more"
     return "; ".join([line, *obtained.notes])
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count, few
-from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
@@ -74,13 +72,6 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
 
         return PackageIndex()
     if _is_remote(source):
-        try:
-            parts = urlsplit(source)
-            is_address = bool(parts.hostname) and parts.port != 0
-        except ValueError:  # brackets that do not close, a port that is not a number
-            is_address = False
-        if not is_address:
-            raise UsageError(f"the source {source!r} is not an address; write it as https://host/folder")
         return archived.MirrorUrl(source, home)
     if "/" not in source and "\\" not in source and not Path(source).exists():
         known = (*NAMED, *dict.fromkeys(name.partition("@")[0] for name in editions()))
@@ -88,24 +79,11 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
     return archived.MirrorFolder(Path(source))
 
 
-def known_repositories(source: str, task_set: TaskSet, home: Path) -> Collection[str] | None:
-    """The repositories of a source, if they are known before anything is fetched; else None.
-
-    Those of the published function level are known. A UsageError if the source does not exist or cannot hold the
-    task set; other mistakes are reported when it is read.
-    """
-    if source not in {"", "auto"}:
-        try:
-            if pack := shipped_pack(source) or Pack.find(source):
-                return pack.repositories
-            opened = open_source(source, task_set, home)
-            # Whether an address has a custom set is known once it was fetched from.
-            installed = find_set(home, opened.folder, task_set) if _is_remote(source) else opened
-            if installed is None or not installed.facts.official:
-                return None
-        except DatasetError:
-            return None
-    return index.repositories() if task_set.level == FUNCTION.name else None
+def check_source(source: str, task_set: TaskSet, home: Path) -> None:
+    """Raise a UsageError if a source does not exist or cannot hold the task set; nothing is fetched or read."""
+    if source not in {"", "auto"} and not (shipped_pack(source) or Pack.find(source)):
+        with suppress(DatasetError):  # reported when the source is read
+            open_source(source, task_set, home)
 
 
 def _is_remote(source: str) -> bool:
@@ -122,10 +100,8 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
     if before is not None and before.is_complete:
         return Obtained(before)
     installed = install(home, source, task_set)
-    notes = []
-    if source.skipped:
-        notes.append(f"left out {count(len(source.skipped), 'file')} not RepoEval's: {few(source.skipped, 5)}")
-    return Obtained(installed, fetched=True, notes=tuple(notes))
+    left_out = f"left out {count(len(source.skipped), 'file')} not RepoEval's: {few(source.skipped, 5)}"
+    return Obtained(installed, fetched=True, notes=(left_out,) if source.skipped else ())
 
 
 def _edition(shipped: Pack, task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.languages import ENDINGS
-from repoeval_bench.core.strict_yaml import parse_yaml, read_limited
+from repoeval_bench.core.strict_yaml import parse_yaml, read_bytes
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.install import InstalledSet
 from repoeval_bench.dataset.repoeval import DEFAULT, TaskSet
@@ -128,7 +128,7 @@ class Pack:
         path = root / MANIFEST
         if not path.is_file():
             return None
-        return cls(root, _parsed(path, read_limited(path, _AGAIN, DatasetError)))
+        return cls(root, _parsed(path, read_bytes(path, _AGAIN, DatasetError)))
 
     @property
     def unread(self) -> Mapping[str, int]:

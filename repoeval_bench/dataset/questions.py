@@ -22,7 +22,7 @@ from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.places import Place, join
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line
 from repoeval_bench.core.words import count
@@ -67,11 +67,7 @@ class _Place(BaseModel):
         quote = (self.quote or "").replace("\r\n", "\n").strip()
         if quote in file.line_text(lines):
             return ""
-        problem = f"the quote is not in lines {lines.start + 1} to {lines.end} of {self.file}"
-        start = file.text.find(quote)
-        if start < 0:
-            return problem
-        return f"{problem}; it begins at line {file.lines_of(CharSpan(start, start + 1)).start + 1}"
+        return f"the quote is not in lines {lines.start + 1} to {lines.end} of {self.file}"
 
 
 class Question(BaseModel):

@@ -32,7 +32,7 @@ def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTE
 def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> Tree:
     """Every source file of a repository outside hidden folders and `__pycache__`, sorted by posix path.
 
-    A link is followed only to a file within `root`. A file that is not UTF-8, or whose name is not, is named in
+    No link is followed. A file that is not UTF-8, or whose name is not, is named in
     `undecodable`. A folder or file that cannot be read is a DatasetError.
     """
     if not root.is_dir():
@@ -46,7 +46,7 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
         if not is_source_path(path, endings):
             continue
         file = root / path
-        if file.is_symlink() and not _within(file, root):
+        if file.is_symlink():
             continue
         if path != readable(path):  # no id, log or table could hold its name
             undecodable.append(readable(path))
@@ -106,10 +106,3 @@ def _visible_paths(root: Path) -> list[str]:
         prefix = "" if where == "." else f"{where}/"
         paths.extend(prefix + name for name in names)
     return sorted(paths)
-
-
-def _within(file: Path, root: Path) -> bool:
-    try:
-        return file.resolve(strict=True).is_relative_to(root.resolve())
-    except OSError:  # a link to nothing or in a circle leads nowhere within the tree
-        return False

@@ -13,7 +13,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import files_of, is_misplaced, place_problem
 from repoeval_bench.dataset.install import InstalledSet, read_hashes
 from repoeval_bench.dataset.repoeval import FUNCTION
-from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees, text_hash
+from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class DataVerification:
 def verify(installed: InstalledSet) -> DataVerification:
     """Check that each task's ground truth is at its lines, and hash every file again.
 
-    Files are checked against the hashes taken when they were installed and, where the index ships them, against
-    upstream's. A set that cannot be read at all is a DatasetError.
+    Files are checked against the hashes taken when they were installed, and of the published benchmark verified. A set
+    that cannot be read at all is a DatasetError.
     """
     tasks = installed.read_tasks()
     trees = read_trees(
@@ -78,15 +78,12 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
 
 def _file_problems(installed: InstalledSet, recorded: Mapping[str, str]) -> Iterator[str]:
     root = installed.tree
-    upstream = index.file_hashes(root.name) if installed.facts.official else {}
     for name, digest in sorted(recorded.items()):
         path = root / name
         if not path.is_file():
             yield f"{name}: it is missing"
         elif sha256_file(path) != digest:
             yield f"{name}: it has changed since it was installed"
-        elif name in upstream and text_hash(path.read_bytes()) != upstream[name]:
-            yield f"{name}: its text is not upstream's"
     names = (path.relative_to(root).as_posix() for path in root.rglob("*"))
     for name in sorted(names):
         if name not in recorded and is_source_path(name, installed.endings):

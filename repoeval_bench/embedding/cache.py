@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import CacheError, ending_with
-from repoeval_bench.core.parts import Embedded, Role
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, LongText, cut
-from repoeval_bench.embedding.storage import MEND, Kind, VectorCache, key_prefix, text_key
+from repoeval_bench.embedding.storage import DELETE, Kind, VectorCache, key_prefix, text_key
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -112,13 +112,8 @@ class CachedEmbedder:
         return count is None or limit is None or count([part], role)[0] <= limit
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
-        """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them.
-
-        An error where a text cannot be read as its policy says, also if it is cached.
-        """
-        distinct = self._distinct(texts)
-        self._encoder.check(distinct)
-        return {role: self._missing(parts, role) for role, parts in distinct.items()}
+        """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them."""
+        return {role: self._missing(parts, role) for role, parts in self._distinct(texts).items()}
 
     def _distinct(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         roles: dict[str, Role] = {}
@@ -134,21 +129,19 @@ class CachedEmbedder:
         present = self._cache.present(keys.values())
         return [text for text, key in keys.items() if key not in present]
 
-    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
-        """Encode and cache each part that is not cached yet; return what that took."""
+    def ensure(self, texts: Mapping[Role, Iterable[str]]) -> int:
+        """Encode and cache each part that is not cached yet; return how many there were."""
         with ending_with(self._cache.flush):
             distinct = self._distinct(texts)
             missing = {role: self._missing(parts, role) for role, parts in distinct.items()}
             return self._encode_missing(missing, sum(map(len, distinct.values())))
 
-    def _encode_missing(self, missing: Mapping[Role, Sequence[str]], of: int) -> Embedded:
+    def _encode_missing(self, missing: Mapping[Role, Sequence[str]], of: int) -> int:
         """Encode missing parts, out of so many, under one progress bar, roles with the same prompt in one pass."""
-        before = self._encoder.usage
         counts = {role: self.count_tokens(of_role, role) for role, of_role in missing.items() if of_role}
         n_texts = sum(len(missing[role]) for role in counts)
         if not n_texts:
-            return Embedded(0, {})
-        self._encoder.check({role: missing[role] for role in counts})
+            return 0
         # The bar counts tokens, as texts differ a hundredfold in length.
         limit = self.max_tokens
         tokens = {role: [1] * len(missing[role]) if known is None else known for role, known in counts.items()}
@@ -159,7 +152,7 @@ class CachedEmbedder:
         with progress(desc=f"embed {named}", unit=unit, total=total, unit_scale=True) as bar:
             for role, of_role in tokens.items():
                 self._encode(missing[role], role, of_role, read[role], bar)
-        return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
+        return n_texts
 
     def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
         for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
@@ -181,21 +174,17 @@ class CachedEmbedder:
         return unit
 
     def _vectors(self, parts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """Return float32 (n, dim), in the order of `parts`; each vector is checked again when it is read."""
+        """Return float32 (n, dim), in the order of `parts`."""
         values = self._stored(parts, role)
         if not values:
             return np.zeros((0, 0), dtype=np.float32)
         self._lengths.update(map(len, values))
-        if len(self._lengths) != 1 or not all(size and size % 4 == 0 for size in self._lengths):
-            raise self._broken("vectors of different lengths for one model")
+        if len(self._lengths) != 1:
+            raise CacheError(
+                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; {DELETE}"
+            )
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
-        norms = np.einsum("ij,ij->i", vectors, vectors)
-        if not np.all(np.abs(norms - 1) < 1e-4):
-            raise self._broken("a vector that is not of unit length")
         return vectors.astype(np.float32, copy=False)
-
-    def _broken(self, what: str) -> CacheError:
-        return CacheError(f"the vector cache {self._cache.folder} holds {what}; {MEND}")
 
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""

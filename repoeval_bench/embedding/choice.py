@@ -28,8 +28,7 @@ def parse_embedder(text: str) -> Spec:
     resolved = EMBEDDERS.choose(spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
-    # What is read of long texts is known to `long_text`.
-    values = {name: value for name, value in resolved.options.items() if name not in long_text.OPTIONS.values()}
+    values = dict(resolved.options)
     if spec.name == "openai":
         from repoeval_bench.core.api_server import server_address
 

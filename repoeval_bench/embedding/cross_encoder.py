@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,47 +15,10 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.embedding.batches import batches, features, side_by_side
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import ModelFiles, locate, read_json
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 BATCH_TOKENS = 2048
 """Tokens in one batch: four pairs of 512."""
-
-_SLACK = 64
-"""Tokens by which the longer text of a cut pair stays the longer one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tokenized:
-    """A text and the character at which each of its tokens begins, special ones left out."""
-
-    text: str
-    starts: Sequence[int]
-
-
-def beginnings(query: Tokenized, text: Tokenized, room: int) -> tuple[str, str]:
-    """Return beginnings of both that give the same input as the whole texts, if `room` tokens are read.
-
-    The tokenizer cuts the longer text first, so the longer one stays longer here. Without this, it lists all tokens
-    that it drops, which takes far longer than reading what it keeps.
-    """
-    query_longer = len(query.starts) > len(text.starts)
-    ends = _end(query, room + _SLACK * query_longer), _end(text, room + _SLACK * (not query_longer))
-    # A cut text may have a token more or less; a text as long as the other one stays whole.
-    if (ends[0] > ends[1]) != query_longer or abs(ends[0] - ends[1]) < 2:
-        return query.text, text.text
-    return _until(query, ends[0]), _until(text, ends[1])
-
-
-def _until(tokenized: Tokenized, end: int) -> str:
-    return tokenized.text[: tokenized.starts[end]] if end < len(tokenized.starts) else tokenized.text
-
-
-def _end(tokenized: Tokenized, least: int) -> int:
-    """The first token from `least` on that begins a word, so that the text before it is read as before."""
-    text, starts = tokenized.text, tokenized.starts
-    return next(
-        (i for i in range(least, len(starts)) if text[starts[i]].isspace() or text[starts[i] - 1].isspace()),
-        len(starts),
-    )
 
 
 def find_cross_encoder(spec: str) -> CrossEncoderScorer:
@@ -104,16 +68,12 @@ class CrossEncoderScorer:
         """
         if not texts:
             return []
-        limit = self.max_tokens
-        special = self._model.tokenizer.num_special_tokens_to_add(pair=True)
-        first, *seconds = self._tokenized([query, *texts])
-        lengths = [len(first.starts) + len(second.starts) + special for second in seconds]
-        pairs = [
-            (first.text, second.text)
-            if limit is None or length <= limit
-            else beginnings(first, second, limit - special)
-            for second, length in zip(seconds, lengths, strict=True)
-        ]
+        model, whole = self._model, [readable(text) for text in (query, *texts)]
+        encodings = model.tokenizer(whole, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        first, *seconds = map(len, encodings)
+        special = model.tokenizer.num_special_tokens_to_add(pair=True)
+        lengths = [first + second + special for second in seconds]
+        pairs = [(whole[0], text) for text in whole[1:]]
         scores = np.zeros(len(pairs))
         for (positions, _), logits in side_by_side(
             lambda item: self._forward(item[1]),
@@ -128,16 +88,6 @@ class CrossEncoderScorer:
                 f"{self._files.model_id} gave a score that is not finite for {text[:60]!r}; use another model"
             )
         return [(float(score), length) for score, length in zip(scores, lengths, strict=True)]
-
-    def _tokenized(self, texts: Sequence[str]) -> list[Tokenized]:
-        whole = [readable(text) for text in texts]
-        encodings = self._model.tokenizer(
-            whole, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
-        )
-        return [
-            Tokenized(text, [start for start, _ in offsets])
-            for text, offsets in zip(whole, encodings["offset_mapping"], strict=True)
-        ]
 
     def _inputs(
         self, pairs: Sequence[tuple[str, str]], lengths: Sequence[int]
@@ -162,3 +112,46 @@ class CrossEncoderScorer:
                 "name a cross-encoder for ranking"
             )
         return model
+
+
+ENTRY = struct.Struct("<fI")
+"""A pair's score, which the model gives in float32, and its tokens before truncation."""
+
+
+class CachedScorer:
+    """A `PairScorer` that scores each distinct pair only once.
+
+    Scores are cached query by query, so an interrupted run goes on where it stopped.
+    """
+
+    def __init__(self, scorer: CrossEncoderScorer, cache: VectorCache) -> None:
+        self._scorer, self._cache = scorer, cache
+        self._identity = json.dumps(scorer.identity, sort_keys=True)
+        self._read = self._cut = 0
+        self.n_cached = 0
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All that decides a score beside the two texts."""
+        return self._scorer.identity
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """Return (pairs scored so far, how many of them are longer than the model reads)."""
+        return self._read, self._cut
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One logit for each text."""
+        prefix = key_prefix("score", self._identity, query)
+        keys = {text: text_key(prefix, text) for text in texts}
+        stored = zip(keys, self._cache.read(keys.values()), strict=True)
+        known: dict[str, tuple[float, int]] = {text: ENTRY.unpack(value) for text, value in stored if value is not None}
+        self.n_cached += sum(text in known for text in texts)
+        if missing := [text for text in keys if text not in known]:
+            known.update(zip(missing, self._scorer.score(query, missing), strict=True))
+            values = {keys[text]: ENTRY.pack(*known[text]) for text in missing}
+            self._cache.write(values, "score", self._identity)
+        limit = self._scorer.max_tokens
+        self._read += len(texts)
+        self._cut += sum(limit is not None and known[text][1] > limit for text in texts)
+        return [known[text][0] for text in texts]

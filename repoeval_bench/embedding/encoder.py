@@ -6,22 +6,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge
 
+from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Role
+from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
-from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
+from repoeval_bench.embedding.batches import batches, features, side_by_side
 from repoeval_bench.embedding.device import DEFAULT, DeviceName
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.precision import AUTO, MEANINGS
 from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
-from repoeval_bench.embedding.tokens import Tokens, load_tokenizer
+from repoeval_bench.embedding.text_encoder import Limit, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,10 +72,37 @@ def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
     return SentenceTransformerEncoder(models.locate(spec))
 
 
-class SentenceTransformerEncoder(Unchecked):
-    """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
+class Tokens:
+    """The tokens of a tokenizer in a file, special ones included where they are counted."""
 
-    usage = NO_USAGE
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises the bare class
+            raise EmbeddingError(f"{path} is not a tokenizer ({error}); restore it") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special ones included."""
+        # One encoding holds far more than its length, so a long list is counted in parts.
+        counts: list[int] = []
+        starts = range(0, len(texts), 256)
+        # A single part is counted between steps that have a bar of their own.
+        for start in progress(starts, desc="count tokens", unit="x 256 texts") if len(starts) > 1 else starts:
+            part = list(map(readable, texts[start : start + 256]))
+            counts.extend(len(encoding) for encoding in self._tokenizer.encode_batch_fast(part))
+        return counts
+
+    def starts(self, text: str) -> list[int]:
+        """Character at which each token of the text begins, special ones left out, nothing truncated."""
+        return [start for start, _ in self._tokenizer.encode(text, add_special_tokens=False).offsets]
+
+
+class SentenceTransformerEncoder:
+    """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
     def __init__(self, files: ModelFiles) -> None:
         self.files, self.spec = files, files.spec
@@ -115,9 +144,7 @@ class SentenceTransformerEncoder(Unchecked):
     ) -> Iterator[tuple[list[int], dict[str, Any]]]:
         """Positions of a batch's texts, and the model's input for them and for the rows that fill the batch up."""
         for batch in batches(tokens, limit=self.files.max_tokens, tokens=self.batch_tokens):
-            # A text of few tokens has no beginning that holds more of them.
-            enough = batch.width + BUCKET_TOKENS
-            read = [self._beginning(texts[i], batch) if tokens[i] > enough else texts[i] for i in batch.positions]
+            read = [texts[i] for i in batch.positions]
             prompt = self.prompt(role) or None
             yield batch.positions, features(self.model, read, batch, truncation=True, prompt=prompt)
 
@@ -129,17 +156,6 @@ class SentenceTransformerEncoder(Unchecked):
         transformer = getattr(self.model[0], "auto_model", None)
         # Looking vectors up in a table takes none of the memory that layers take.
         return BATCH_TOKENS if transformer is None else cuda_batch(transformer.config.hidden_size, self.files.precision)
-
-    def _beginning(self, text: str, batch: Batch) -> str:
-        """Return the part of a very long text that its row's tokens come from; the rest need not be tokenized."""
-        end = 64 * batch.width
-        while end < len(text):
-            head = text[:end].rsplit(None, 1)
-            # Tokens end with words at the latest, so what follows the cut does not change those well before it.
-            if head and self.tokens.count(head[:1])[0] > batch.width + BUCKET_TOKENS:
-                return head[0]
-            end *= 4
-        return text
 
     def _forward(self, inputs: dict[str, Any]) -> NDArray[np.float32]:
         """The model as its library runs it, the transformer in the precision of the spec, all behind it in fp32."""
@@ -161,7 +177,7 @@ class SentenceTransformerEncoder(Unchecked):
     @cached_property
     def tokens(self) -> Tokens:
         """The model's tokenizer, without its limit."""
-        return Tokens(load_tokenizer(self.files.tokenizer), self.files.tokenizer_hash)
+        return Tokens(self.files.tokenizer)
 
     @cached_property
     def model(self) -> Any:

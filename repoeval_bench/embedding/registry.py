@@ -10,7 +10,7 @@ from repoeval_bench.embedding.long_text import LongText
 
 
 def _checked(inner: Any, resolved: ResolvedSpec) -> object:
-    from repoeval_bench.embedding.plug_in import PlugInEncoder  # imports numpy
+    from repoeval_bench.embedding.text_encoder import PlugInEncoder  # imports numpy
 
     return PlugInEncoder(inner, resolved)
 
@@ -25,5 +25,5 @@ EMBEDDERS = Kind(
     wrapper=_checked,
 )
 
-LongQueries = Annotated[LongText, Doc("what is read of queries longer than the model reads: head, tail, mean or max")]
-LongChunks = Annotated[LongText, Doc("what is read of chunks longer than the model reads: head, tail, mean or max")]
+LongQueries = Annotated[LongText, Doc("what is read of queries longer than the model reads: head, tail or mean")]
+LongChunks = Annotated[LongText, Doc("what is read of chunks longer than the model reads: head, tail or mean")]

@@ -74,6 +74,14 @@ def seal(key: bytes, value: bytes) -> bytes:
     return hashlib.blake2b(value, digest_size=SEAL_BYTES, key=key).digest()
 
 
+def unsealed(key: bytes, value: bytes) -> bytes | None:
+    """Return the value without its seal; None where the seal is not that of this key and value."""
+    if len(key) > 64:
+        return None
+    content = value[:-SEAL_BYTES]
+    return content if len(value) > SEAL_BYTES and seal(key, content) == value[-SEAL_BYTES:] else None
+
+
 def tag(kind: Kind, identity: str) -> bytes:
     """Eight bytes that say what an entry holds and for which model: the kind's letter and the start of a digest."""
     return kind[0].encode() + hashlib.sha256(identity.encode()).digest()[:7]
@@ -123,8 +131,8 @@ class VectorCache:
     def _unsealed(self, key: bytes, sealed: bytes | None) -> bytes | None:
         if sealed is None:
             return None
-        value = sealed[:-SEAL_BYTES]
-        if seal(key, value) != sealed[-SEAL_BYTES:]:
+        value = unsealed(key, sealed)
+        if value is None:
             raise CacheError(
                 f"the vector cache {self.folder} holds an entry that has changed since it was written "
                 f"(its checksum is wrong); {MEND}"

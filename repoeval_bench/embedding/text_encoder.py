@@ -5,17 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.errors import EmbeddingError, plug_in_errors_as
 from repoeval_bench.core.parts import Role
 
-NO_USAGE: Mapping[str, int] = MappingProxyType({})
-"""Of a model that runs here."""
+if TYPE_CHECKING:
+    from repoeval_bench.core.registry import ResolvedSpec
 
 AT_ONCE = 256
 """Texts that an encoder without a model of its own turns into vectors at a time."""
@@ -51,15 +50,8 @@ class TextEncoder(Protocol):
     def count_tokens(self) -> Callable[[Sequence[str], Role], list[int]] | None:
         """Gives the tokens of each text before truncation, prompt and special ones included; None if not known."""
 
-    @property
-    def usage(self) -> Mapping[str, int]:
-        """The counts of the model's server so far, such as tokens to be paid; empty where nothing is counted."""
-
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role, and what else decides how it is read; often empty."""
-
-    def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
-        """Raise a BenchError if a text cannot be read as its policy says; called before the first is encoded."""
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]
@@ -67,18 +59,10 @@ class TextEncoder(Protocol):
         """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch."""
 
 
-class Unchecked:
-    """An encoder that can read every text."""
-
-    def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
-        """Nothing is refused."""
-
-
-class PlainEncoder(Unchecked, ABC):
-    """An encoder without a limit, without prompts, and without a server that counts."""
+class PlainEncoder(ABC):
+    """An encoder without a limit and without prompts."""
 
     limit = None
-    usage = NO_USAGE
 
     def prompt(self, role: Role) -> str:  # noqa: ARG002 - the same for both
         """No text."""
@@ -111,3 +95,23 @@ def unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.
         )
     unit: NDArray[np.float32] = (vectors / norms[:, np.newaxis]).astype(np.float32)
     return unit
+
+
+class PlugInEncoder(PlainEncoder):
+    """Reads texts whole, without prompts; what `encode` gives is brought to unit length."""
+
+    count_tokens = None
+
+    def __init__(self, inner: Any, resolved: ResolvedSpec) -> None:
+        self._inner, self.spec = inner, resolved.spec
+        self.identity: Mapping[str, Any] = {"plug_in": resolved.row.where, **dict(inner.identity)}
+
+    def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Return the embedder's vector of each text, of unit length."""
+        with plug_in_errors_as(EmbeddingError, self.spec, "repair the embedder"):
+            rows = np.asarray(self._inner.encode(texts, role), dtype=np.float32)
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise EmbeddingError(
+                f"{self.spec} gave an array of shape {rows.shape} for {len(texts)} texts; encode gives one row for each"
+            )
+        return unit_rows(rows, texts)

@@ -56,8 +56,6 @@ class MeasureDefinition:
 
     def __post_init__(self) -> None:
         if self.lower_is_better:
-            if self.ceiling not in ("relevant", None):
-                raise ValueError(f"measure {self.name}: less is better, so leave ceiling={self.ceiling!r} out")
             object.__setattr__(self, "ceiling", None)
 
     @property

@@ -7,7 +7,6 @@ depend on the relevant chunks, not on the depth of the ranking.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
-from repoeval_bench.core.run import in_float32, trec_order
+from repoeval_bench.core.run import trec_order
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 from repoeval_bench.metrics.given import (
     NumberedRanking,
@@ -263,7 +262,8 @@ def _ranks(
     # Millions of rankings pass here, and only the few relevant chunks are looked up: sort and number no more.
     if isinstance(ranking, Mapping):
         check_entries(query_id, "score", ranking, ranking.values())
-        return _ranks_by_score(ranking, [chunk_id for chunk_id in relevant if chunk_id in ranking])
+        ranks = _positions(ranked_ids(ranking))
+        return {chunk_id: ranks[chunk_id] for chunk_id in relevant if chunk_id in ranks}
     if isinstance(ranking, NumberedRanking):
         return {chunk_id: ranking.ranks[chunk_id] for chunk_id in relevant if chunk_id in ranking.ranks}
     ids, known = _checked_ids(query_id, ranking)
@@ -289,23 +289,6 @@ def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[t
 
 def _positions(ids: Sequence[str]) -> dict[str, int]:
     return dict(zip(ids, range(1, len(ids) + 1), strict=True))
-
-
-def _ranks_by_score(scores: Mapping[str, float], chunk_ids: Sequence[str]) -> dict[str, int]:
-    """Ranks under `trec_order`, by counting the chunks above."""
-    ranks: dict[str, int] = {}
-    if not chunk_ids:
-        return ranks
-    singles = in_float32(scores.values())
-    ascending = sorted(singles)
-    for chunk_id, score in zip(chunk_ids, in_float32([scores[chunk_id] for chunk_id in chunk_ids]), strict=True):
-        end = bisect_right(ascending, score)
-        ranks[chunk_id] = len(ascending) - end + 1
-        if end > 1 and ascending[end - 2] == score:
-            ranks[chunk_id] += sum(
-                value == score and other > chunk_id for other, value in zip(scores, singles, strict=True)
-            )
-    return ranks
 
 
 def _ints(values: list[int]) -> IntArray:

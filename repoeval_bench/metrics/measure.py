@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
@@ -117,17 +117,8 @@ def lower_is_better(name: str) -> bool:
 
 def parse_measures(measures: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Measures in the order given, each once; one text is one measure. One UsageError names all unknown ones."""
-    several = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
-    return tuple(dict.fromkeys(of_each(_measure, several)))
-
-
-def _measure(given: Any) -> Measure:
-    """Return a measure that is given as one, as a text, or as an object of ir_measures, whose names ours are too."""
-    if isinstance(given, Measure):
-        return given
-    if not isinstance(given, str) and not type(given).__module__.startswith("ir_measures"):
-        raise UsageError(f"a measure is given as {type(given).__name__}; write one as ndcg@10")
-    return Measure.parse(str(given))
+    several = [measures] if isinstance(measures, str | Measure) else measures
+    return tuple(dict.fromkeys(of_each(lambda given: Measure.parse(str(given)), several)))
 
 
 def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
@@ -155,21 +146,7 @@ def _canonical(text: str) -> str:
         return text
     if text in {name.partition("@")[0] for name in UNREGISTERED}:
         raise SpecError(f"{text} is scored for logs that `repoeval-bench logs import` reads; choose another measure")
-    if meant := with_cutoff(text):
-        raise SpecError(f"unknown measure {text!r}; did you mean {meant!r}?")
-    return MEASURES.find(_plain_name(text)).name
-
-
-def with_cutoff(text: str) -> str | None:
-    """Return `line_recall@1500` for `lines1500`, which lacks the sign before its cutoff; None for other texts."""
-    name = _plain_name(text)
-    pieces = None if MEASURES.known(name) else re.fullmatch(r"(.*[a-z])(\d+)", name)
-    row = MEASURES.known(pieces[1]) if pieces else None
-    return f"{row.name}@{pieces[2]}" if row and pieces else None
-
-
-def _plain_name(text: str) -> str:
-    return re.sub("[ -]", "_", text.lower())
+    return MEASURES.find(re.sub("[ -]", "_", text.lower())).name
 
 
 @lru_cache(maxsize=256)
@@ -186,13 +163,9 @@ def _cutoff(text: str, name: str, definition: MeasureDefinition, cutoff: str | N
         return None
     if definition.cutoff == "none":
         raise UsageError(f"{text!r} has a cutoff, but {name} takes none; write {name}")
-    if not re.fullmatch("[+-]?[0-9]{1,12}", cutoff := cutoff.strip()):
-        problem = f"the cutoff {cutoff!r} is not a whole number of at most 12 digits"
-        raise UsageError(f"{text!r}: {problem}; write it as {example}")
-    k = int(cutoff)
-    if k < 1:
-        raise UsageError(f"{text!r}: the cutoff is {k}, but must be at least 1; write it as {example}")
-    return k
+    if not re.fullmatch("[1-9][0-9]{0,11}", cutoff):
+        raise UsageError(f"{text!r}: the cutoff {cutoff!r} is not a whole number from 1; write it as {example}")
+    return int(cutoff)
 
 
 def _options(name: str, definition: MeasureDefinition, given: str) -> tuple[tuple[str, Value], ...]:

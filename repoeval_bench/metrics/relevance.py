@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
-from repoeval_bench.metrics.given import check_entries, kind_of
+from repoeval_bench.metrics.given import check_entries
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 from repoeval_bench.metrics.scoring import RunScores, score_run
 
@@ -163,7 +163,6 @@ def score_items(
     what was retrieved alone. A query that `retrieved` lacks scores 0. Two items of one id are a MetricError.
     """
     judgements: dict[str, ItemJudgement] = {}
-    _check_shapes(items := list(items) if isinstance(items, Iterable) else items, retrieved)
     for item in items:
         if item.query_id in judgements:
             raise MetricError(f"two items have the id {item.query_id!r}; ids are unique")
@@ -185,17 +184,6 @@ def score_items(
     )
 
 
-def _check_shapes(items: Any, retrieved: Any) -> None:
-    if not isinstance(items, list) or not all(isinstance(item, Item) for item in items):
-        other = next((item for item in items if not isinstance(item, Item)), None) if isinstance(items, list) else items
-        raise MetricError(f"items are a list of Item(query_id, expected, metadata); got {kind_of(other)}")
-    if not isinstance(retrieved, Mapping):
-        raise MetricError(f"what was retrieved is {kind_of(retrieved)}; give query_id -> passages, best first")
-    for query_id, passages in retrieved.items():
-        if not isinstance(passages, list | tuple) or not all(isinstance(passage, Passage) for passage in passages):
-            raise MetricError(f"query {query_id!r}: passages are a list of Passage(chunk_id, text), best first")
-
-
 def _gains(item: Item, key: str) -> dict[str, float] | None:
     relevant = item.metadata.get(key)
     if relevant is None:
@@ -204,6 +192,6 @@ def _gains(item: Item, key: str) -> dict[str, float] | None:
         gains = {str(name): gain for name, gain in relevant.items()}
         check_entries(item.query_id, "gain", gains, gains.values())
         return {name: float(gain) for name, gain in gains.items()}
-    if isinstance(relevant, list | tuple | set | frozenset):
-        return {str(name): 1.0 for name in relevant}
-    raise MetricError(f"{item.query_id!r}: {key} is {relevant!r}; give a list of ids, or a mapping id -> gain")
+    if isinstance(relevant, str):
+        raise MetricError(f"{item.query_id!r}: {key} is {relevant!r}; give a list of ids, or a mapping id -> gain")
+    return {str(name): 1.0 for name in relevant}

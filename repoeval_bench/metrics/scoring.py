@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run, Score
-from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, judge
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
+    from repoeval_bench.metrics.context import Context
     from repoeval_bench.metrics.given import Judgements, Rankings
 
 
@@ -91,13 +91,10 @@ def score_run(
 
     `run` is a `Run` or query_id -> ranking: pairs (chunk_id, score) in rank order, or a mapping chunk_id -> score,
     which is ranked by trec_eval's rule. `qrels` is query_id -> chunk_id -> gain. Both may also be the path of a TREC
-    file, or a data frame, or records such as those of ir_measures: with query_id, doc_id (or chunk_id), and score or
-    relevance (or gain). There a grade below 0 is not relevant. `context` holds what measures need beside ranks. Any
-    other shape, ids that are not text, duplicate ids, scores that are no numbers, negative gains and a missing input
-    are a MetricError.
+    file, or a data frame with query_id, doc_id (or chunk_id), and score or relevance (or gain). There a grade below 0
+    is not relevant. `context` holds what measures need beside ranks. Ids that are not text, duplicate ids, scores that
+    are no numbers, negative gains and a missing input are a MetricError.
     """
-    if not isinstance(context, Context | None):
-        raise MetricError(f"the context is of type {type(context).__name__}; give a Context, or leave it out")
     return score_judged(judge(run, qrels, context), measures)
 
 

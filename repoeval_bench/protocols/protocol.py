@@ -33,6 +33,9 @@ Documents = Literal["chunks", "windows"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
 
+COMPLETION_GOLDS = ("prompt", "context", "body", "uses", "uses:resolved", "uses:imported")
+"""The golds of completion tasks."""
+
 COMMIT_GOLDS = ("lines", "exact", "definitions")
 """The golds of protocol `commits`, the deciding one first."""
 
@@ -149,23 +152,19 @@ class Protocol:
 
     def check(self) -> None:
         """Raise a UsageError if all gold is excluded, or a choice is made twice."""
-        questions = {"commits": COMMIT_GOLDS}.get(self.tasks, ("places",))
-        if (self.gold in questions) == (self.tasks == "completion") or (self.gold in COMMIT_GOLDS) != (
-            self.tasks == "commits"
-        ):
+        name = self.name.partition("+")[0]
+        golds = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS}.get(self.tasks, ("places",))
+        if self.gold not in golds:
+            raise UsageError(f"gold={self.gold} is not what protocol {name} asks for; its gold is {' or '.join(golds)}")
+        wrong = (
+            self.query == NAMED
+            if self.tasks == "completion"
+            else self.exclusion != "none" or self.query not in ("full", *([NAMED] if self.tasks == "tests" else []))
+        )
+        if wrong:
             raise UsageError(
-                f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: commits have gold "
-                f"{', '.join(COMMIT_GOLDS)}, other questions places, and completion tasks another"
-            )
-        if self.query == NAMED and self.tasks != "tests":
-            raise UsageError(
-                f"query={NAMED} leaves the names in what tests ask; protocol {self.name.partition('+')[0]} asks "
-                "something else, so choose query=full, or protocol tests"
-            )
-        if self.tasks != "completion" and (self.exclusion != "none" or self.query not in ("full", NAMED)):
-            raise UsageError(
-                f"protocol {self.name.partition('+')[0]} asks questions, which have no prompt to be cut and no lines "
-                "to be written; leave out query= and exclusion="
+                f"query={self.query} and exclusion={self.exclusion} do not fit what protocol {name} asks; leave out "
+                "query= and exclusion="
             )
         unseen_gold = {
             "none": (),

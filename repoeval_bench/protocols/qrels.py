@@ -15,7 +15,6 @@ from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.queries import LINES
 from repoeval_bench.protocols.uses import definitions_of
 
 if TYPE_CHECKING:
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 
 RULES = {
     "overlap": "shares at least one line with the gold",
-    "lines:N": "shares at least N lines with the gold",
     "iou:T": "shared lines over the lines of the union reach T (0 < T <= 1)",
-    "chunk-share:T": "T of the chunk's non-blank lines are gold (0 < T <= 1)",
-    "gold-share:T": "T of the gold's non-blank lines are the chunk's (0 < T <= 1)",
     "graded:iou": "gain = IoU of the lines",
     "definitions": "gain = number of gold definitions the chunk touches; a gold of lines counts as one",
     "graded:levels": "gain 2 where half of the chunk or of the gold is shared (non-blank lines), else 1 for a line",
@@ -53,14 +49,9 @@ class Overlap:
         return self.lines / self.union if self.union else 0.0
 
     @property
-    def of_chunk(self) -> float:
-        """Return the share of the chunk's non-blank lines that are gold; 0 if it has none."""
-        return self.nonblank / self.chunk_nonblank if self.chunk_nonblank else 0.0
-
-    @property
-    def of_gold(self) -> float:
-        """Return the share of the gold's non-blank lines that are in the chunk; 0 if it has none."""
-        return self.nonblank / self.gold_nonblank if self.gold_nonblank else 0.0
+    def level(self) -> float:
+        """Return 2 where half of the chunk's or of the gold's non-blank lines are shared, else 1."""
+        return 2.0 if self.nonblank and 2 * self.nonblank >= min(self.chunk_nonblank, self.gold_nonblank) else 1.0
 
 
 def relevance_rule(text: str) -> Callable[[Overlap], float]:
@@ -73,21 +64,10 @@ def relevance_rule(text: str) -> Callable[[Overlap], float]:
     if text == "graded:iou":
         return lambda shared: shared.iou
     if text == "graded:levels":
-        return lambda shared: 0.0 if not shared.lines else 2.0 if max(shared.of_chunk, shared.of_gold) >= 0.5 else 1.0
-    if kind == "lines" and LINES.fullmatch(value):
-        return lambda shared: float(shared.lines >= int(value))
-    if kind in _SHARES and (threshold := _threshold(value)) is not None:
-        share = _SHARES[kind]
-        return lambda shared: float(share(shared) >= threshold)
-    values = "N is a whole number from 1, T above 0 and at most 1"
-    raise UsageError(f"unknown relevance {text!r}; choose from {', '.join(RULES)}; {values}")
-
-
-_SHARES: Mapping[str, Callable[[Overlap], float]] = {
-    "iou": lambda shared: shared.iou,
-    "chunk-share": lambda shared: shared.of_chunk,
-    "gold-share": lambda shared: shared.of_gold,
-}
+        return lambda shared: shared.level if shared.lines else 0.0
+    if kind == "iou" and (threshold := _threshold(value)) is not None:
+        return lambda shared: float(shared.iou >= threshold)
+    raise UsageError(f"unknown relevance {text!r}; choose from {', '.join(RULES)}; T is above 0 and at most 1")
 
 
 def _threshold(text: str) -> float | None:

@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterable
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
 
-LINES = re.compile("[1-9][0-9]{0,8}")
-"""A number of lines in a spec."""
-
 NAMED = "named"
 """The policy of tests that leaves the names of the gold in the question."""
 
@@ -20,7 +17,7 @@ def query_policy(policy: str) -> Callable[[str], str]:
     if policy in ("full", NAMED):
         return lambda prompt: prompt
     kind, _, count = policy.partition(":")
-    if kind == "tail" and LINES.fullmatch(count):
+    if kind == "tail" and re.fullmatch("[1-9][0-9]{0,8}", count):
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
     raise UsageError(f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or for tests {NAMED}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import Query
@@ -26,21 +27,11 @@ class PlugInRetriever:
         """Return the k best chunks of each query; MetricError where the plug-in fails or breaks the contract."""
         with plug_in_errors_as(MetricError, self._spec, "repair the retriever"):
             run = self._inner.search(queries, k, excluded)
-        if not isinstance(run, Run):
-            raise MetricError(f"{self._spec} returned a {type(run).__name__}; search returns a Run of core.run")
-        return Run(
-            tag=run.tag,
-            rankings={query.query_id: self._checked(query, run, k, excluded or {}) for query in queries},
-            latency_ms=run.latency_ms,
-            rerank_ms=run.rerank_ms,
-            pairs=run.pairs,
-        )
+            rankings = {query.query_id: run.rankings[query.query_id] for query in queries}
+        checked = {name: self._checked(name, ranking, k, excluded or {}) for name, ranking in rankings.items()}
+        return replace(run, rankings=checked)
 
-    def _checked(self, query: Query, run: Run, k: int, excluded: Excluded) -> Ranking:
-        name = query.query_id
-        if name not in run.rankings:
-            raise MetricError(f"{self._spec} returned no ranking for query {name!r}; an empty one is ()")
-        ranking = run.rankings[name]
+    def _checked(self, name: str, ranking: Ranking, k: int, excluded: Excluded) -> Ranking:
         ids = [chunk_id for chunk_id, _ in ranking]
         hidden = excluded.get(name, frozenset()).intersection(ids)
         if hidden:

@@ -192,8 +192,7 @@ def make_retriever(spec: str, *, home: Path | None = None) -> ResolvedRetriever:
     retriever = choose_retriever(spec)
     if not retriever.model:
         return retriever
-    from repoeval_bench.embedding.cached_scorer import CachedScorer
-    from repoeval_bench.embedding.cross_encoder import find_cross_encoder
+    from repoeval_bench.embedding.cross_encoder import CachedScorer, find_cross_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
     scorer = find_cross_encoder(retriever.model)
@@ -209,7 +208,7 @@ def chunker_under(protocol: Protocol, chunker: str | Chunker | None) -> Chunker:
     from repoeval_bench.chunkers.registry import make_chunker
 
     if protocol.documents == "windows":
-        from repoeval_bench.protocols.windows import CoderagWindows
+        from repoeval_bench.protocols.registry import CoderagWindows
 
         if chunker is None or isinstance(chunker, CoderagWindows):
             return CoderagWindows()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 class Plan:
     """The texts that a run will embed, known without a model, so that they can be shown first.
 
-    `corpus` are the chunks. `encoded` counts the texts that were embedded for this plan and those made with it; `usage`
-    is the cost (tokens, as a server counts them), empty if not known.
+    `corpus` are the chunks. `encoded` counts the texts that were embedded for this plan and those made with it.
     """
 
     benchmark: Benchmark
@@ -47,7 +46,6 @@ class Plan:
     queries: tuple[Query, ...]
     seconds: dict[str, float]
     encoded: int = 0
-    usage: Mapping[str, int] = field(default_factory=dict)
 
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""

@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.dataset.repoeval import check_repositories, repository_name
+from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
@@ -84,18 +84,13 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
-    from repoeval_bench.dataset.obtain import known_repositories, task_set_at
+    from repoeval_bench.dataset.obtain import check_source, task_set_at
     from repoeval_bench.dataset.reading.plain import is_code_folder, without_tasks
 
-    known = None
     with problems.about("level"):
         task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
         with problems.about("source"):
-            known = known_repositories(request.source, task_set, data_home(home))
-    named = request.repos or ()
-    for name in named if known is not None else ():
-        with problems.about("repos", name):
-            check_repositories([name], known or ())
+            check_source(request.source, task_set, data_home(home))
     with problems.about("questions"):
         if request.questions and not Path(request.questions).is_file():
             lacks = "is not a file" if Path(request.questions).exists() else "does not exist"
@@ -108,7 +103,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
         with problems.about("protocol", text):
             check_questions(protocol, questions=bool(request.questions))
         with problems.about("protocol", text):
-            check_scored(protocol, map(repository_name, named), request.level)
+            check_scored(protocol, map(repository_name, request.repos or ()), request.level)
 
 
 def _check_protocol(request: RunRequest, problems: Problems) -> Protocol | None:

@@ -407,13 +407,14 @@ class QueryRow(Record):
 class TimeRow(Record):
     """A row of timings.jsonl: the seconds of a step, or the milliseconds of each step of a query.
 
-    For the step `embed`, `encoded` counts the texts that were not cached, and `usage` is the cost that a server counts.
+    For the step `embed`, `encoded` counts the texts that were not cached.
     """
 
     step: str | None = None
     seconds: Annotated[float, Field(ge=0)] | None = None
     encoded: Count | None = None
     usage: dict[str, Count] = Field(default_factory=dict)
+    """Of runs that earlier versions stored; it is not written."""
     query_id: str | None = None
     latency_ms: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
 

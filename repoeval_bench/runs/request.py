@@ -142,10 +142,7 @@ def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> st
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
-_RELEVANCE = (
-    "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou, graded:levels or "
-    "definitions."
-)
+_RELEVANCE = "Override the relevance: overlap, iou:T, graded:iou, graded:levels or definitions."
 
 EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"

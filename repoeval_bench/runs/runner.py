@@ -26,7 +26,6 @@ from repoeval_bench.core.errors import (
 )
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
@@ -234,16 +233,12 @@ def _plans(work: Work) -> Iterator[Plan | ChunkError]:
 def _embed(waiting: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[Plan]:
     """Embed each distinct text that has no vector once; return the plans with what it took."""
     allowed = all(run.allow_sparse_qrels for run, _ in waiting)
-    plans = embed(
+    return embed(
         [plan for _, plan in waiting],
         embedder,
         texts_of(run.texts(plan) for run, plan in waiting),
         allow_sparse_qrels=allowed,
     )
-    if plans and plans[0].usage:
-        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in plans[0].usage.items())
-        NOTICES.info(f"{count(plans[0].encoded, 'text')} embedded: {counts}, as the server counts them")
-    return plans
 
 
 def _store(run: PlannedRun, inputs: Inputs, plan: Plan, results: Results) -> str:

@@ -39,9 +39,9 @@ def embed(
         for planned in plans:
             judgements = judge_corpus(planned.benchmark, planned.corpus, planned.protocol, ())
             check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
-    encoded, usage = embedder.ensure(texts)
+    encoded = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
-    return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
+    return [replace(planned, seconds=planned.seconds | spent, encoded=encoded) for planned in plans]
 
 
 class _Clock:

@@ -281,7 +281,7 @@ def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
     for step, seconds in outcome.seconds.items():
         # `encoded` shows whether vectors were cached, so that the seconds say nothing about the model's speed.
         if step == records.EMBED_STEP:
-            yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded, usage=dict(planned.usage))
+            yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded)
         else:
             yield TimeRow(step=step, seconds=round(seconds, 4))
     steps = {"retrieve": run.latency_ms, "rerank": run.rerank_ms}

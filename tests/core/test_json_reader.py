@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.json_reader import (
-    MOST_OF_A_LINE,
     JsonFaultError,
     UnreadableError,
     faults_as,
@@ -35,26 +34,6 @@ def test_lines_are_numbered_without_a_bom_and_blank_ones():
     raw = b'\xef\xbb\xbf{"a": 1}\r\n\n  \n{"a": "\xe2\x80\xa8"}'
     result = [(number, line.strip()) for number, line in lines(io.BytesIO(raw))]
     assert result == [(1, b'{"a": 1}'), (4, '{"a": "\u2028"}'.encode())]
-
-
-def test_a_line_without_an_end_is_not_read_to_its_end():
-    """The part of it that is read is one byte more than is allowed, however much would come."""
-
-    class Endless(io.RawIOBase):
-        given = 0
-
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            self.given += len(buffer)
-            buffer[:] = b" " * len(buffer)
-            return len(buffer)
-
-    stream = Endless()
-    with pytest.raises(JsonFaultError, match=r"the line has more than 67,108,864 bytes"):
-        list(lines(io.BufferedReader(stream, 1 << 20)))
-    assert stream.given < MOST_OF_A_LINE + (4 << 20)
 
 
 def test_a_mistake_is_named_with_what_is_there(tmp_path):

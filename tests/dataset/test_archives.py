@@ -29,27 +29,29 @@ def test_wanted_files_come_in_order_and_directories_do_not(tmp_path):
     assert list(read_zip(path, lambda name: name.endswith(".py"))) == [("b/x.py", b"1")]
 
 
+def test_a_link_is_not_followed(tmp_path):
+    assert list(everything(with_entry(tmp_path / "a.zip", "link.py", attributes=(stat.S_IFLNK | 0o777) << 16))) == [
+        "fine.py"
+    ]
+
+
 def test_windows_separators_are_read_as_folders(tmp_path):
     assert "b/x.py" in everything(with_entry(tmp_path / "a.zip", "b\\x.py"))
 
 
 @pytest.mark.parametrize(
-    ("name", "attributes", "complaint"),
+    ("name", "complaint"),
     [
-        ("../evil.py", 0, "leads out of the folder"),
-        ("a\\..\\..\\evil.py", 0, "leads out of the folder"),
-        ("/etc/evil.py", 0, "absolute path"),
-        ("C:\\evil.py", 0, "absolute path"),
-        ("link.py", (stat.S_IFLNK | 0o777) << 16, "is a link"),
-        ("pipe.py", (stat.S_IFIFO | 0o666) << 16, "is a device"),
-        ("fine.py", 0, "appears twice"),
-        ("a/C:\\evil.py", 0, "absolute path"),
-        ("ev\x1b[2Jil.py", 0, "a character that no path may hold"),
+        ("../evil.py", "leads out of the folder"),
+        ("a\\..\\..\\evil.py", "leads out of the folder"),
+        ("/etc/evil.py", "absolute path"),
+        ("C:\\evil.py", "absolute path"),
+        ("a/C:\\evil.py", "absolute path"),
+        ("ev\x1b[2Jil.py", "a character that no path may hold"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_harmful_entry_refuses_the_whole_archive_before_anything_is_read(tmp_path, name, attributes, complaint):
-    path = with_entry(tmp_path / "a.zip", name, attributes=attributes)
+def test_a_harmful_entry_refuses_the_whole_archive_before_anything_is_read(tmp_path, name, complaint):
+    path = with_entry(tmp_path / "a.zip", name)
     with pytest.raises(DatasetError, match=complaint):
         next(read_zip(path, lambda name: name == "fine.py"))
 
@@ -74,17 +76,17 @@ def test_a_truncated_flipped_or_lying_archive_is_one_clear_error(tmp_path, damag
     """An entry gives no more than it declares; its checksum is seen as it is read, after it was listed."""
     path = minirepo.write_zip(tmp_path / "a.zip", {"a.py": bytes(100_000), "b.py": bytes(range(256))})
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(DatasetError, match="truncated or corrupt"):
+    with pytest.raises(DatasetError, match="cannot be read"):
         everything(path)
-    with pytest.raises(DatasetError, match="truncated or corrupt"):
+    with pytest.raises(DatasetError, match="cannot be read"):
         [entry.read() for entry in read_archive(path)]
 
 
 def test_an_absent_archive_is_an_error(tmp_path):
-    with pytest.raises(DatasetError, match="does not exist"):
+    with pytest.raises(DatasetError, match="cannot be read .*No such file"):
         everything(tmp_path / "none.zip")
 
 
 def test_an_entry_without_a_name_is_refused(tmp_path):
-    with pytest.raises(DatasetError, match=r"has no name|truncated or corrupt"):
+    with pytest.raises(DatasetError, match=r"has no name|cannot be read"):
         everything(with_entry(tmp_path / "a.zip", ""))

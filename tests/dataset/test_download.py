@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.download import ATTEMPTS, LARGEST, AbsentError, download
+from repoeval_bench.dataset.sources.download import ATTEMPTS, LARGEST, download
 from support.server import Site, serve
 
 CONTENT = bytes(range(256)) * 2000
@@ -19,18 +19,18 @@ def site(monkeypatch):
 
 
 def get(site, tmp_path, most=LARGEST):
-    return download(f"{site.url}/a.zip", tmp_path / "d" / "a.zip", most)
+    target = tmp_path / "d" / "a.zip"
+    download(f"{site.url}/a.zip", target, most)
+    return target
 
 
 def left(tmp_path):
     return sorted(path.name for path in tmp_path.glob("d/*"))
 
 
-def test_a_file_arrives_whole_and_is_not_asked_for_again(site, tmp_path):
+def test_a_file_arrives_whole(site, tmp_path):
     assert get(site, tmp_path).read_bytes() == CONTENT
     assert left(tmp_path) == ["a.zip"]
-    get(site, tmp_path)
-    assert site.requests == ["/a.zip"]
 
 
 @pytest.mark.parametrize("fault", ["breaks", "stalls"])
@@ -43,23 +43,20 @@ def test_a_break_or_silence_in_the_middle_is_tried_again(site, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("fault", "error", "message"),
+    ("fault", "message"),
     [
-        ({"breaks": [1000] * ATTEMPTS}, SourceError, "broke off 4 times .* try again"),
-        ({"status": 403}, SourceError, "the server answers 403 for http://.*/a.zip"),
-        ({"status": 500}, SourceError, "the server answers 500 for http://.*/a.zip"),
-        ({"status": 404}, AbsentError, "the server answers 404 for http://.*/a.zip"),
-        ({"files": {}}, AbsentError, "the server answers 404 for http://.*/a.zip"),
-        ({"files": {"a.zip": CONTENT[:1001]}}, SourceError, "is refused: it has more than 1,000 bytes"),
+        ({"breaks": [1000] * ATTEMPTS}, "a.zip cannot be fetched .* try again"),
+        ({"status": 500}, "the server answers 500 for http://.*/a.zip"),
+        ({"files": {}}, "the server answers 404 for http://.*/a.zip"),
+        ({"files": {"a.zip": CONTENT[:1001]}}, "is refused: it has more than 1,000 bytes"),
     ],
 )
-def test_a_refusal_is_named_and_nothing_is_left(site, tmp_path, fault, error, message):
-    """An absent file is told from other refusals; a flood is stopped."""
+def test_a_refusal_is_named_and_nothing_is_left(site, tmp_path, fault, message):
+    """A flood is stopped."""
     for name, value in fault.items():
         setattr(site, name, value)
-    with pytest.raises(SourceError, match=message) as caught:
+    with pytest.raises(SourceError, match=message):
         get(site, tmp_path, 1000 if "bytes" in message else LARGEST)
-    assert type(caught.value) is error
     assert left(tmp_path) == []
 
 
@@ -67,7 +64,7 @@ def test_a_closed_port_is_reported(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(SourceError, match=r"127\.0\.0\.1 cannot be reached"):
+    with pytest.raises(SourceError, match=r"127\.0\.0\.1:\d+/a.zip cannot be fetched"):
         download(f"http://127.0.0.1:{port}/a.zip", tmp_path / "a.zip")
 
 
@@ -85,5 +82,5 @@ def test_no_password_is_shown(site, tmp_path):
 )
 def test_settings_of_the_environment_that_cannot_be_used_are_named(site, tmp_path, monkeypatch, name, value):
     monkeypatch.setenv(name, value)
-    with pytest.raises(SourceError, match=r"settings cannot be used|cannot be reached"):
+    with pytest.raises(SourceError, match="cannot be fetched"):
         get(site, tmp_path)

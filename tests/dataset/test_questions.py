@@ -66,7 +66,6 @@ def test_all_mistakes_are_said_at_once_with_file_and_line(code, tmp_path):
     for part in (
         "did you mean 'ledger/ledger.py'",
         f"ends at line {len(CODE['ledger/ledger.py'].splitlines())}, before line 9999",
-        "it begins at line 32",
         "the quote is not in lines 1 to 2",
         "either file, start_line and end_line were expected, or places",
         "the id 'query-1' is that of line 1 already",

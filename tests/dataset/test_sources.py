@@ -1,9 +1,7 @@
 """Mirrors and upstream: what is verified, what is refused, what an interrupted fetch leaves behind."""
 
 import dataclasses
-import hashlib
 import io
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -69,7 +67,6 @@ def test_a_custom_set_is_named_so_and_never_passes_for_repoeval(tmp_path, home):
     assert benchmark.is_whole
     (result,) = installed_sets(home, FUNCTION)
     assert not result.facts.official
-    assert result.facts.licences == {"acme_inventory": "MIT"}
 
 
 def test_without_a_manifest_files_that_are_not_repoevals_are_refused(home, official):
@@ -86,7 +83,7 @@ def test_an_official_mirror_is_verified_file_by_file(home, official):
 
 
 @pytest.mark.usefixtures("published")
-@pytest.mark.parametrize("wrapper", ["function_level", "x/function_level", "repositories"])
+@pytest.mark.parametrize("wrapper", ["function_level", "x/function_level"])
 def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp_path, home, wrapper):
     files = {f"{wrapper}/{name}": raw.replace(b"\r\n", b"\n") for name, raw in minirepo.tree_files().items()}
     files["__MACOSX/acme_inventory/._x.py"] = b"\xff"
@@ -94,7 +91,7 @@ def test_a_wrapper_folder_other_line_ends_and_files_of_others_change_nothing(tmp
     mirror = minirepo.build_mirror(tmp_path / "m", manifest=False, files=files)
     source = MirrorFolder(mirror)
     result = install(home, source, FUNCTION)
-    assert source.skipped == ["acme_inventory/build/new.py"]
+    assert source.skipped == ("acme_inventory/build/new.py",)
     assert (result.tree / "acme_inventory" / "inventory" / "stock.py").is_file()
     assert not list(result.root.rglob("new.py"))
 
@@ -119,27 +116,6 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
     assert not list(result.root.rglob("*.py"))
 
 
-def test_a_manifest_of_any_size_is_bounded(home):
-    """A server's is not read into memory whole."""
-    with (
-        serve(Site(files={"repoeval.json": bytes(2 * 1024**2)})) as site,
-        pytest.raises(DatasetError, match=r"repoeval.json is refused: it has more than 1,048,576 bytes"),
-    ):
-        install(home, MirrorUrl(site.url, home), FUNCTION)
-
-
-def test_two_task_files_of_one_name_are_refused(home, mirror):
-    """Found at any depth, both would be kept under one name, the second over the first."""
-    raw = minirepo.jsonl(minirepo.rows("function"))
-    name = FUNCTION.task_file
-    archive = minirepo.write_zip(mirror / "datasets.zip", {name: raw, f"old/{name}": raw.upper()})
-    manifest = json.loads((mirror / "repoeval.json").read_text())
-    manifest["sha256"]["datasets.zip"] = hashlib.sha256(archive.read_bytes()).hexdigest()
-    (mirror / "repoeval.json").write_text(json.dumps(manifest))
-    with pytest.raises(DatasetError, match=rf"datasets\.zip is refused: it holds two task files named {name}"):
-        install(home, MirrorFolder(mirror), FUNCTION)
-
-
 def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home, monkeypatch):
     mirror = minirepo.build_mirror(tmp_path / "m", "line", manifest=False)
     raw = minirepo.jsonl(minirepo.rows("line"))
@@ -154,22 +130,14 @@ def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home,
 @pytest.mark.parametrize(
     ("manifest", "complaint"),
     [
-        ("{", "is not a manifest of a data set"),
-        ('{"name": "../x", "sha256": {}}', "name: a text of the form"),
-        ('{"name": "x", "sha256": {"datasets.zip": "12"}}', r"sha256\.datasets\.zip"),
-        ('{"name": "x", "sha256": {}, "extra": 1}', "extra: this field does not exist"),
-        ('{"name": "x", "sha256": {}}', "does not pin datasets.zip"),
+        ("{", "is broken .*not valid JSON"),
+        ('{"name": "../x"}', "name: a text of the form"),
+        ('{"name": "x", "extra": 1}', "extra: this field does not exist"),
     ],
 )
-def test_a_manifest_that_pins_nothing_or_is_broken_is_refused(home, manifest, complaint, mirror):
+def test_a_broken_manifest_is_refused(home, manifest, complaint, mirror):
     (mirror / "repoeval.json").write_text(manifest)
     with pytest.raises(DatasetError, match=complaint):
-        load_benchmark(str(mirror), home=home)
-
-
-def test_an_archive_that_is_not_the_pinned_one_is_refused(home, mirror):
-    minirepo.write_zip(mirror / "function_level.zip", {"acme_inventory/a.py": b"x = 1\n"})
-    with pytest.raises(DatasetError, match=r"does not have the SHA-256 that repoeval.json of 'mini' pins"):
         load_benchmark(str(mirror), home=home)
 
 
@@ -186,8 +154,7 @@ def test_an_edited_custom_set_is_installed_beside_the_old_one(home, mirror):
 def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(home, name, mirror):
     path = mirror / name
     path.write_bytes(path.read_bytes()[:-40])
-    minirepo.write_manifest(mirror)
-    with pytest.raises(DatasetError, match="truncated or corrupt"):
+    with pytest.raises(DatasetError, match="cannot be read"):
         load_benchmark(str(mirror), home=home)
     path.unlink()
     with pytest.raises(DatasetError, match=f"holds no {name}"):
@@ -195,22 +162,21 @@ def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(home, name, m
 
 
 def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
-    with pytest.raises(DatasetError, match="does not exist; name another with --source FOLDER"):
-        load_benchmark(str(tmp_path / "none"), home=home)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DatasetError, match=r"holds no archive; datasets.zip and function_level.zip are expected"):
-        load_benchmark(str(tmp_path / "empty"), home=home)
+    for name in ("none", "empty"):
+        with pytest.raises(DatasetError, match=r"is no folder with archives; datasets.zip and function_level.zip are"):
+            load_benchmark(str(tmp_path / name), home=home)
 
 
-def test_an_address_serves_a_custom_set_and_is_asked_once(home, mirror):
-    with serve(served(mirror)) as site:
+@pytest.mark.usefixtures("published")
+def test_an_address_is_asked_once(home, official):
+    with serve(served(official)) as site:
         benchmark = load_benchmark(f"{site.url}/", home=home)
         before = len(site.requests)
         again = load_benchmark(site.url, home=home)
         assert len(site.requests) == before
-    assert benchmark.name == "custom-mini-function-2k-codex"
     assert again == benchmark
-    assert benchmark.fingerprint == load_benchmark(str(mirror), home=home).fingerprint
+    assert benchmark.fingerprint == load_benchmark(str(official), home=home).fingerprint
     assert not list(home.rglob("*.zip"))
 
 
@@ -239,19 +205,6 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(home, mon
         site.requests.clear()
         assert install(home, MirrorUrl(site.url, home), FUNCTION).is_complete
         assert all("datasets.zip" not in path for path in site.requests)
-
-
-def test_a_custom_set_that_changed_at_its_address_is_not_mixed(home, mirror):
-    site = served(mirror)
-    with serve(site):
-        del site.files["function_level.zip"]
-        with pytest.raises(DatasetError, match="answers 404"):
-            load_benchmark(site.url, home=home)
-        site.files["repoeval.json"] = json.dumps(
-            {"name": "mini", "sha256": {"function_level.zip": hashlib.sha256(b"").hexdigest()}}
-        ).encode()
-        with pytest.raises(DatasetError, match="has changed at its source; delete"):
-            load_benchmark(site.url, home=home)
 
 
 @pytest.fixture
@@ -319,15 +272,9 @@ def test_a_home_that_is_broken_or_cannot_be_written_is_named(home, folder, compl
         load_benchmark(str(mirror), home=home)
 
 
-def test_a_set_of_one_repository_keeps_its_folder(tmp_path, home):
-    files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
-    rows = [row for row in minirepo.rows() if row["metadata"]["fpath_tuple"][0] == "acme_inventory"]
-    mirror = minirepo.build_mirror(tmp_path / "m", task_rows=rows, files=files)
-    assert list(load_benchmark(str(mirror), home=home).files) == ["acme_inventory"]
-
-
-def test_of_two_that_fetch_at_the_same_time_one_does_the_work(home, mirror):
-    with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
+@pytest.mark.usefixtures("published")
+def test_of_two_that_fetch_at_the_same_time_one_does_the_work(home, official):
+    with serve(served(official)) as site, ThreadPoolExecutor(4) as pool:
         result = list(pool.map(lambda _: load_benchmark(site.url, home=home), range(4)))
         archives = [path for path in site.requests if path.endswith(".zip")]
     assert sorted(archives) == ["/datasets.zip", "/function_level.zip"]

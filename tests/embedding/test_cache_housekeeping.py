@@ -1,13 +1,12 @@
 """Describing and verifying the cache."""
 
-import numpy as np
 import pytest
 
 from repoeval_bench.cli.cache import show_size
-from repoeval_bench.core.errors import CacheError, UsageError
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.housekeeping import delete, info, verify
-from repoeval_bench.embedding.storage import VectorCache, seal
+from repoeval_bench.embedding.housekeeping import info, verify
+from repoeval_bench.embedding.storage import VectorCache
 from support.damage import change, planted, select
 from support.encoders import CountingEncoder
 
@@ -52,32 +51,16 @@ def test_entries_of_no_known_model_are_shown_so(folder):
 def test_a_sound_cache_passes(folder):
     """Every entry is read, identities included, and none is broken."""
     result = verify(folder)
-    assert (result.entries, result.broken, result.passed) == (46, (), True)
+    assert (result.entries, result.broken, result.passed) == (46, 0, True)
 
 
-def broken(key, value):
-    """Ways to break a vector -> what is said of it."""
-    short, nan, zero = value[:4], np.full(3, np.nan, "<f4").tobytes(), bytes(12)
-    unit = np.array([0.6, 0.8], "<f4").tobytes()
-    return {
-        "changed since": bytes([value[0] ^ 1]) + value[1:],
-        "without its seal": b"",
-        "not of unit length": nan + seal(key, nan),
-        "not of unit length ": zero + seal(key, zero),
-        "not a row of float32": short[:3] + seal(key, short[:3]),
-        "another length than the model's latest": unit + seal(key, unit),
-    }
-
-
-@pytest.mark.parametrize("message", list(broken(bytes(32), bytes(20))))
-def test_what_is_broken_is_named_and_removed(folder, message):
-    """verify says what is wrong; --delete removes that entry and no other, and the next run computes it again."""
-    (row, key, value), *_ = select(folder, "SELECT rowid, key, value FROM Cache WHERE length(value) = 20")
-    change(folder, "UPDATE Cache SET value = ? WHERE rowid = ?", broken(key, value)[message], row)
+@pytest.mark.parametrize("broken", [lambda value: bytes([value[0] ^ 1]) + value[1:], lambda _: b""])
+def test_what_is_broken_is_counted_and_removed(folder, broken):
+    """--delete removes that entry and no other, and the next run computes it again."""
+    (row, value), *_ = select(folder, "SELECT rowid, value FROM Cache WHERE length(value) = 20")
+    change(folder, "UPDATE Cache SET value = ? WHERE rowid = ?", broken(value), row)
     result = verify(folder)
-    assert len(result.broken) == 1
-    assert message.strip() in result.broken[0]
-    assert not result.passed
+    assert (result.broken, result.passed) == (1, False)
     result = verify(folder, delete=True)
     assert (result.removed, result.passed) == (1, True)
     assert verify(folder).entries == 45
@@ -86,24 +69,6 @@ def test_what_is_broken_is_named_and_removed(folder, message):
     CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     assert encoder.encoded == [TEXTS[0]]
     cache.close()
-
-
-def test_what_an_older_model_made_is_broken_not_what_is_new(folder):
-    """Even where the older vectors are more."""
-    cache = VectorCache(folder)
-    unit = np.array([0.6, 0.8], "<f4").tobytes()
-    cache.write({b"new" * 8: unit}, "vector", '{"model": "fake", "precision": "fp32"}')
-    cache.close()
-    assert verify(folder, delete=True).removed == 20
-    assert [(model.name, model.vectors) for model in info(folder).models] == [("fake fp32", 1), ("fake bf16", 3)]
-
-
-@pytest.mark.parametrize(("name", "left"), [("fake", []), ("fake bf16", ["fake fp32"])])
-def test_a_model_is_removed_by_its_name(folder, name, left):
-    delete(folder, name)
-    assert [model.name for model in info(folder).models] == left
-    with pytest.raises(UsageError, match="holds nothing of 'no fake'"):
-        delete(folder, "no fake")
 
 
 @pytest.mark.parametrize("columns", ["mode = 4, value = ?", "raw = 0, key = ?"])

@@ -9,15 +9,15 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import split_spec
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
+from repoeval_bench.embedding.text_encoder import Limit
 
 LIMIT = 6  # two of them special
 
 
-class Words(Unchecked):
+class Words:
     """Reads four words; a vector is the direction of the counts of a, b, c among them."""
 
-    spec, identity, usage = "toy", {"model": "toy"}, NO_USAGE
+    spec, identity = "toy", {"model": "toy"}
 
     def __init__(self):
         self.limit = Limit(LIMIT, self.token_starts)

@@ -145,17 +145,6 @@ def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("damage", [b"", b"123", b"\0" * 12, b"\xff" * 12, b"\0\0\x80\x7f" * 3])
-def test_a_damaged_vector_is_never_used(cache, damage):
-    """A sealed value of the wrong length, or one that is zero, NaN or infinite, is a CacheError all the same."""
-    embedder = CachedEmbedder(CountingEncoder(), cache)
-    embedder.encode(["a"], "document")
-    ((key,),) = rows(cache, "key")
-    change(cache.folder, "UPDATE Cache SET value = ? WHERE key = ?", damage + seal(key, damage), key)
-    with pytest.raises(CacheError, match="cache verify --delete"):
-        embedder.encode(["a"], "document")
-
-
 def test_a_folder_that_cannot_hold_a_cache_is_one_sentence(tmp_path):
     """A file where the folder should be is a CacheError that names it."""
     (tmp_path / "vectors").write_text("in the way")

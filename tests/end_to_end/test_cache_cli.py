@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.storage import VectorCache
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, json_of, succeed
 
 
 @pytest.fixture
@@ -44,14 +44,8 @@ def test_verify_and_delete(home):
         database.execute("UPDATE Cache SET value = ? WHERE rowid = 3", (bytes(24),))
     done = bench("cache", "verify", home=home)
     assert done.code == 1
-    assert "1 x an entry without its seal, or changed since it was written" in done.out
+    assert "1 broken" in done.out
     assert "cache verify --delete" in done.out
     result = json_of("cache", "verify", "--delete", home=home)
     assert (result["entries"], result["removed"], result["passed"]) == (1001, 1, True)
     assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
-
-
-def test_a_model_is_deleted_by_the_name_that_info_shows(home):
-    assert "1,001 entries of somebody/model removed" in succeed("cache", "delete", "somebody/model", home=home).out
-    assert "0 entries" in succeed("cache", "info", home=home).out
-    assert "holds nothing of 'somebody/model'" in one_sentence(bench("cache", "delete", "somebody/model", home=home), 2)

@@ -22,15 +22,16 @@ def without_key(*places, printed=()):
         assert not any(piece in text.encode() for piece in pieces)
 
 
-def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, mirror, tmp_path):
+def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, mirror, tmp_path, monkeypatch):
     """Vectors over the wire give the local model's means; faults on the way and the key leave no trace."""
+    monkeypatch.setattr("repoeval_bench.embedding.openai.AT_ONCE", 1)
     server.seen()  # what other tests asked is not counted
     part = ("-c", AST, "--repos", "northwind_textkit")
     here = evaluated(*part, "--embedder", "minilm:precision=fp32")
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
     arguments = ("eval", *part, "--source", mirror, "--out", results)
-    arguments += ("--embedder", f"{spec},batch=16,concurrency=1")
+    arguments += ("--embedder", f"{spec},batch=16")
     stopped = {"status": 400}
     server.fail({"status": 429, "headers": {"Retry-After": "0"}}, {}, stopped)
     failed = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
@@ -46,14 +47,9 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, 
     (folder,) = (path.parent for path in results.glob("*/manifest.json"))
     embedded = RunView(folder).timings.step("embed")
     assert embedded.encoded == sum(len(request["input"]) for request in server.seen()[3:])
-    used = embedded.usage
-    assert used["total_tokens"] == used["prompt_tokens"] > 10 * embedded.encoded
-    said = f"{embedded.encoded} texts embedded: {used['prompt_tokens']:,} prompt tokens, "
-    assert f"{said}{used['total_tokens']:,} total tokens, as the server counts them" in done.err
     table = bench(*arguments, "--details", home=home, OPENAI_API_KEY=KEY)
     assert server.seen() == []
     assert "does not count tokens" in table.out
-    assert "as the server counts them" not in table.err
     without_key(home, results, printed=[failed.out, failed.err, done.out, done.err, table.out, table.err])
 
 

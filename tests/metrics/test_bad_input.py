@@ -37,11 +37,10 @@ def sentence(error, call, *args, **kwargs):
     ("text", "pieces"),
     [
         ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'"]),
-        ("nDCG10", ["unknown measure 'nDCG10'; did you mean 'ndcg@10'?"]),
         ("bpref", ["bpref is scored for logs that"]),
         ("xyzzy", ["unknown measure 'xyzzy'; see repoeval-bench list measures for all"]),
-        ("ndcg@0", ["'ndcg@0'", "is 0", "at least 1", "ndcg@10"]),
-        ("line_recall@0", ["at least 1", "line_recall@1500"]),
+        ("ndcg@0", ["'ndcg@0'", "whole number from 1", "ndcg@10"]),
+        ("line_recall@0", ["from 1", "line_recall@1500"]),
         ("mrr@ten", ["'ten'", "whole number"]),
         ("precision", ["no cutoff", "precision@10"]),
         ("rprec@5", ["takes none", "write rprec"]),

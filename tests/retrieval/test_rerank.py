@@ -1,21 +1,15 @@
 """Reranking: by shared tokens, and by a tiny cross-encoder whose weights are random."""
 
-import random
-import struct
-
 import numpy as np
 import pytest
 
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.errors import CacheError, EmbeddingError
-from repoeval_bench.embedding.cached_scorer import CachedScorer
-from repoeval_bench.embedding.cross_encoder import Tokenized, beginnings, find_cross_encoder
-from repoeval_bench.embedding.housekeeping import verify
+from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.embedding.cross_encoder import CachedScorer, find_cross_encoder
 from repoeval_bench.embedding.models import locate
-from repoeval_bench.embedding.storage import VectorCache, seal
+from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.rerank import OverlapScorer, RerankRetriever
-from support.damage import change, select
 from support.models import tiny_cross_encoder
 from support.written import corpus
 
@@ -84,35 +78,6 @@ def test_scores_are_the_librarys_logits(folder):
     assert [count > scorer.max_tokens for count in tokens] == [False, False, False, True, False, False]
 
 
-@pytest.mark.parametrize("words", [True, False])
-def test_a_cut_pair_is_read_as_the_whole_one(folder, words):
-    """Whatever is cut beforehand: the tokenizer reads the same tokens, in pairs of all lengths and for any limit."""
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder if words else locate("minilm").folder)
-    draw, shortened = random.Random(0), 0
-
-    def tokenized(length):
-        text = "".join(
-            draw.choice(["x ", "return", " self.port", "\n\n", "(line)", "naïve_name ", "  "]) for _ in range(length)
-        )
-        read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        return Tokenized(text, [start for start, _ in read["offset_mapping"]])
-
-    for limit in (16, 33, 64):
-        room = limit - tokenizer.num_special_tokens_to_add(pair=True)
-        for _ in range(15):
-            whole = [tokenized(draw.choice([0, 3, 20, 90, 91, 400])) for _ in range(2)]
-            cut = beginnings(*whole, room)
-            read = [
-                tokenizer(*pair, truncation="longest_first", max_length=limit, verbose=False)["input_ids"]
-                for pair in ([entry.text for entry in whole], cut)
-            ]
-            assert read[0] == read[1]
-            shortened += sum(map(len, cut)) < sum(len(item.text) for item in whole)
-    assert shortened > 15
-
-
 def test_a_pairs_score_depends_on_the_pair_alone(folder):
     """Alone, among others or in another order a pair has the same score, bit for bit; surrogates are read."""
     scorer = find_cross_encoder(f"st:{folder}")
@@ -165,20 +130,6 @@ def test_query_text_and_identity_are_in_the_key(cache):
         for query, text in (("ab", "c"), ("a", "bc"), ("c", "ab"), ("\ud800", "\udfff")):
             scorer.score(query, [text])
         assert len(inner.scored) == 4
-
-
-@pytest.mark.parametrize(
-    "value", [b"", b"123", b"\0" * 12, struct.pack("<fI", np.nan, 3), struct.pack("<fI", np.inf, 3)]
-)
-def test_what_is_not_a_score_is_never_used(cache, value):
-    """A sealed value of another length, or one that is not finite, is a CacheError all the same."""
-    CachedScorer(Counting(), cache).score("q", ["a"])
-    cache.close()
-    ((key,),) = select(cache.folder, "SELECT key FROM Cache WHERE length(value) = 16")
-    change(cache.folder, "UPDATE Cache SET value = ? WHERE key = ?", value + seal(key, value), key)
-    with pytest.raises(CacheError, match="cache verify --delete"):
-        CachedScorer(Counting(), cache).score("q", ["a"])
-    assert len(verify(cache.folder).broken) == 1
 
 
 def test_a_query_whose_scores_were_at_hand_has_no_time(cache):

@@ -10,7 +10,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
 from repoeval_bench.runs.request import RecommendRequest, RunRequest
-from support.minirepo import build_mirror
 
 BROKEN = """\
 pack: repoeval
@@ -34,11 +33,6 @@ baseline: ast
 
 UNRUNNABLE = """\
 chunkers: ast
-repositories:
-  - maxhumber/redframes
-  - google--lightweight_mmm
-  - nonsuch
-  - maxhumber_redframe
 embedder: [minilm, 'hash:long_chunks=mean']
 k: 100
 measures: ndgc@10
@@ -118,21 +112,11 @@ def test_files_that_describe_no_benchmark(tmp_path, text, message):
 
 
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
-    """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
+    """Where no embedder can do what is asked, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [
-        ":5: unknown repository 'nonsuch'; choose from CarperAI_trlx, amazon-science_patchcore-inspection, "
-        "deepmind_tracr, facebookresearch_omnivore, google_lightweight_mmm, leopard-ai_betty, "
-        "lucidrains_imagen-pytorch, maxhumber_redframes",
-        ":6: unknown repository 'maxhumber_redframe'; did you mean 'maxhumber_redframes'?",
-        ":7: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
-        ":9: unknown measure 'ndgc'; did you mean 'ndcg'?",
+        ":2: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
+        ":4: unknown measure 'ndgc'; did you mean 'ndcg'?",
     ]
-
-
-def test_repositories_of_another_set_are_known_once_it_is_read(tmp_path):
-    """A set of one's own, an address that was not fetched from, a level without an index: any name may be right."""
-    for source in (f"source: {build_mirror(tmp_path / 'mirror')}", "source: https://127.0.0.1:9/x", "level: line"):
-        assert read(tmp_path, f"chunkers: ast\n{source}\nrepositories: acme_inventory\n").requests
 
 
 def test_a_misspelt_benchmark_that_ships_is_suggested():

@@ -12,7 +12,7 @@ OTHERS = {
     "protocol": "body",
     "query": "tail:3",
     "gold": "prompt",
-    "relevance": "lines:2",
+    "relevance": "iou:0.2",
     "repositories": "six",
     "exclusion": "repocoder",
     "scope": "pooled",

@@ -111,13 +111,8 @@ def gain(chunk, gold, nws, rule):
         return 2.0 if of_chunk >= 0.5 or of_gold >= 0.5 else 1.0
     if kind == "overlap":
         return 1.0
-    reached = {
-        "lines": len(shared),
-        "iou": len(shared) / len(held | target),
-        "chunk-share": of_chunk,
-        "gold-share": of_gold,
-    }[kind]
-    return float(reached >= float(value))
+    assert kind == "iou"
+    return float(len(shared) / len(held | target) >= float(value))
 
 
 def line_recall(chunks, gold, nws, budget):

@@ -5,21 +5,20 @@ from types import MappingProxyType
 
 import numpy as np
 
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
+from repoeval_bench.embedding.text_encoder import Limit
 
 
 def _interrupt():
     raise KeyboardInterrupt
 
 
-class CountingEncoder(Unchecked):
+class CountingEncoder:
     """A real function of the text (its characters' sums), counting what it is asked for, by itself and by pass.
 
     It reads so many words; no vector of it is ever scored. At `fail_after` texts it is interrupted, or calls `fail`.
     """
 
     spec = "fake"
-    usage = NO_USAGE
 
     def __init__(
         self,

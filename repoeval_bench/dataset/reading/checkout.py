@@ -1,4 +1,4 @@
-"""Read a git checkout: the commit, its files, the tracked paths, and which other paths git ignores.
+"""Read a git checkout: the commit, the tracked paths, and which other paths git ignores.
 
 Nothing that a checkout configures can run or be fetched. git is not started, and the configuration, which can name
 programs, is not opened. The single files of `.git` are read by dulwich. Its `Repo` is not used: it reads the
@@ -7,22 +7,17 @@ configuration, and its reader of reftables writes.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-from repoeval_bench.core.files import git_blob_id
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dulwich.object_format import ObjectFormat
     from dulwich.object_store import DiskObjectStore
-    from dulwich.objects import ObjectID
 
 MAX_OBJECT = 64 << 20
 """Bytes that a tree or commit may unpack to."""
@@ -34,24 +29,12 @@ class UnreadableCheckoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Facts of a checkout's folder: its commit, and which files are committed.
-
-    `commit`: its id, "" before the first. `committed`: path in the folder -> blob id, regular files only. `known`: the
-    requested paths that are tracked or not ignored. `shared`: the folder that all worktrees of the repository share.
-    """
+    """Facts of a checkout's folder."""
 
     commit: str
-    shared: Path
-    committed: Mapping[str, str]
+    """Id of the commit that is checked out, "" before the first."""
     known: frozenset[str]
-
-    def is_committed(self, path: str, raw: bytes) -> bool:
-        """Return whether the commit has the file with this content, line ends apart."""
-        algorithm = "sha256" if len(self.commit) == 64 else "sha1"
-        contents = (raw, raw.replace(b"\r\n", b"\n"))
-        return self.committed.get(path) in {
-            git_blob_id(io.BytesIO(content), len(content), algorithm) for content in contents
-        }
+    """The requested paths that are tracked or not ignored."""
 
 
 def is_repository(folder: Path) -> bool:
@@ -63,44 +46,6 @@ def is_repository(folder: Path) -> bool:
 def is_bare(folder: Path) -> bool:
     """Return whether a folder is a bare repository, or the `.git` of a checkout."""
     return (folder / "HEAD").is_file() and all((folder / name).is_dir() for name in ("objects", "refs"))
-
-
-class CommittedFiles(NamedTuple):
-    """The commit of a bare repository's HEAD, "" before the first, and the regular files in it.
-
-    `blobs` maps paths to blob ids, and `missing` counts the files whose content a partial clone lacks. `read` yields
-    (path, content) of files that are here.
-    """
-
-    commit: str
-    blobs: Mapping[str, str]
-    missing: int
-    read: Callable[[], Iterator[tuple[str, bytes]]]
-
-
-def read_bare(root: Path) -> CommittedFiles:
-    """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
-    from dulwich.objects import ObjectID
-
-    try:
-        control, common = control_folders(root)
-        commit = head_commit(control, common)
-        blobs = dict(sorted(_committed(common, commit, "")))
-        with closing(open_objects(common, commit)) as store:
-            here = {path: blob for path, blob in blobs.items() if ObjectID(blob.encode()) in store}
-    except UnreadableCheckoutError:
-        raise
-    except OSError as error:
-        raise UnreadableCheckoutError(error.strerror or "a file of it") from error
-    except Exception as error:  # a broken file can fail anywhere in the library
-        raise UnreadableCheckoutError("its objects are broken or incomplete") from error
-
-    def read() -> Iterator[tuple[str, bytes]]:
-        with closing(open_objects(common, commit)) as store:
-            for path, blob in here.items():
-                yield path, store.get_raw(ObjectID(blob.encode()))[1]
-
-    return CommittedFiles(commit, here, len(blobs) - len(here), read)
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
@@ -117,8 +62,8 @@ def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
         raise
     except OSError as error:
         raise UnreadableCheckoutError(f"{error.strerror or 'a file'} in .git") from error
-    except Exception as error:  # a broken file can fail anywhere in the library
-        raise UnreadableCheckoutError("its .git is broken or incomplete") from error
+    except Exception as error:  # a broken file, a split or a sparse index can fail anywhere in the library
+        raise UnreadableCheckoutError("its .git is broken, or its index is split or sparse") from error
 
 
 def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
@@ -127,10 +72,7 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     control, common = control_folders(top)
     commit = head_commit(control, common)
-    try:
-        index = Index(control / "index", object_format=_object_format(commit))
-    except Exception as error:  # as in `read_checkout`
-        raise UnreadableCheckoutError(_fault_of_index(control / "index")) from error
+    index = Index(control / "index", object_format=_object_format(commit))
     tracked: set[str] = set()
     submodules: set[str] = set()
     for raw, entry in index.items():
@@ -142,18 +84,7 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     rules = _IgnoreRules(top, common / "info" / "exclude", submodules)
     if prefix and not tracked and rules.skip_folder(prefix.rstrip("/")):
         return None
-    known = frozenset(path for path in paths if path in tracked or not rules.skip_file(prefix + path))
-    return Checkout(commit, common.resolve(), dict(_committed(common, commit, prefix)), known)
-
-
-def _fault_of_index(index: Path) -> str:
-    """Return why the library cannot read an index; it knows neither split nor sparse ones."""
-    raw = index.read_bytes()
-    if any(bytes.fromhex(file.suffix[1:]) in raw for file in index.parent.glob("sharedindex.*")):
-        return "its index is split; `git update-index --no-split-index` joins it"
-    if b"sdir\0\0\0\0" in raw:
-        return "its index is sparse; `git sparse-checkout reapply --no-sparse-index` fills it"
-    return "its index is broken"
+    return Checkout(commit, frozenset(path for path in paths if path in tracked or not rules.skip_file(prefix + path)))
 
 
 _GITLINK = 0o160000
@@ -204,49 +135,6 @@ def open_objects(common: Path, commit: str) -> DiskObjectStore:
     from dulwich.object_store import DiskObjectStore
 
     return DiskObjectStore(common / "objects", object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT)
-
-
-def _committed(common: Path, commit: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield path and blob id of each regular file of a commit below a prefix."""
-    from dulwich.objects import Commit, ObjectID, Tree
-
-    if not commit:
-        return
-    store = open_objects(common, commit)
-    try:
-        head = store[ObjectID(commit.encode())]
-        if not isinstance(head, Commit):
-            raise UnreadableCheckoutError("its HEAD names no commit")
-        tree = head.tree
-        for part in filter(None, prefix.split("/")):
-            here = store[tree]
-            if not isinstance(here, Tree) or os.fsencode(part) not in here:
-                return
-            mode, tree = here[os.fsencode(part)]
-            if not stat.S_ISDIR(mode):
-                return
-        yield from _files(store, tree)
-    finally:
-        store.close()
-
-
-def _files(store: DiskObjectStore, tree: ObjectID) -> Iterator[tuple[str, str]]:
-    """Yield path and blob id of each regular file below a tree."""
-    from dulwich.objects import Tree
-
-    folders = [(b"", tree)]
-    while folders:
-        prefix, tree = folders.pop()
-        rows = store[tree]
-        assert isinstance(rows, Tree)
-        for row in rows.iteritems():
-            assert row.path is not None
-            assert row.mode is not None
-            assert row.sha is not None
-            if stat.S_ISDIR(row.mode):
-                folders.append((prefix + row.path + b"/", row.sha))
-            elif stat.S_ISREG(row.mode):
-                yield os.fsdecode(prefix + row.path), row.sha.decode()
 
 
 class _IgnoreRules:

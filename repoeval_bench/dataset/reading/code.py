@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 """Most bytes of a file: larger ones are almost always data or generated. A syntax tree takes 45 times its text."""
 
-MAX_DEPTH = 200
-"""Most folders around a file: Python makes and lists folders in each other by recursion."""
-
 MAX_LINE = 10_000
 """Most characters of a line that a person wrote."""
 
@@ -32,23 +28,21 @@ MEAN_LINE = 110
 """Mean characters of a line above which a script is minified, as GitHub's Linguist draws the line."""
 
 RULES = {
-    "ignored by git": "what git ignores in a checkout, its submodules, and more worktrees of one repository",
-    "not here": "files of a bare repository whose content a partial clone lacks",
+    "ignored by git": "what git ignores in a checkout, and its submodules",
     "link": "symbolic and hard links, wherever they lead",
     "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",
     "vendored": "folders of other people's code: `node_modules`, `vendor`, `third_party`, `site-packages` …",
     "pack": "folders with a pack.yaml: packs that were built before",
-    "unusable name": "names that are not UTF-8, or with a control character or a backslash; files in over 200 folders",
+    "unusable name": "names that are not UTF-8, or with a control character or a backslash",
     "too large": "files above 1 MiB",
     "not text": "files that are not UTF-8, or with a NUL",
     "generated": "what a tool wrote, by the file's name, its first lines, or a declaration or source map beside it",
     "minified": "a line above 10,000 characters, or in a script lines of more than 110 characters in the mean",
     "other language": "files of no requested language",
-    "no grammar": "files of a language whose grammar is not installed; every whole installation has all of them",
     "unknown language": "files of none of the languages that are known",
 }
-"""Reason -> the files that it leaves out. The first reason that holds is counted; the last three are not code."""
+"""Reason -> the files that it leaves out. The first reason that holds is counted; the last two are not code."""
 
 _VENDORED = frozenset(
     {
@@ -61,22 +55,8 @@ NOTEBOOK = ".ipynb"
 _UNREAD = frozenset(
     {
         *(NOTEBOOK, ".rmd", ".qmd", ".r", ".jl", ".m", ".mm", ".rb", ".php", ".pl", ".pm", ".lua", ".sql", ".sh"),
-        *(
-            ".ps1",
-            ".kt",
-            ".kts",
-            ".swift",
-            ".scala",
-            ".dart",
-            ".groovy",
-            ".vb",
-            ".fs",
-            ".clj",
-            ".ex",
-            ".exs",
-            ".erl",
-            ".hs",
-        ),
+        *(".ps1", ".kt", ".kts", ".swift", ".scala", ".dart", ".groovy", ".vb", ".fs", ".clj", ".ex", ".exs"),
+        *(".erl", ".hs"),
         *(".ml", ".zig", ".nim", ".sol", ".f90", ".f", ".pas", ".cu", ".vue", ".svelte", ".astro"),
     }
 )
@@ -113,9 +93,7 @@ def name_reason(path: str, present: Collection[str] = ()) -> str | None:
 
     `present` are the paths of the whole source, by which a declaration or source map beside a script is noticed.
     """
-    if path.count("/") > MAX_DEPTH or any(
-        ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path
-    ):
+    if any(ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path):
         return "unusable name"
     *folders, name = path.split("/")
     if any(part.startswith(".") or part == "__pycache__" for part in (*folders, name)):
@@ -169,15 +147,13 @@ class CodeFile:
 class Gathered:
     """Counts of a source so far: files of code and lines by language, and what was left out by reason.
 
-    `endings` counts the files of no known language by the endings of their names, `unread` those of each language
-    without a grammar.
+    `endings` counts the files of no known language by the endings of their names.
     """
 
     files: Counter[str] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
-    unread: Counter[Language] = field(default_factory=Counter)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -189,30 +165,16 @@ class Gathered:
         """Return what was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         counts = self.counts.items()
-        skipped = ", ".join(f"{number} {reason}{self._seen(reason)}" for reason, number in counts) or "nothing"
+        skipped = ", ".join(f"{number} {reason}" for reason, number in counts) or "nothing"
         unit = "file" if self.files.total() == 1 else "files"
-        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{self.way_out}"
+        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}"
 
     @property
     def not_read(self) -> dict[str, int]:
         """Kinds of code that cannot be read (`notebook`, `.kt file`) -> number of files, the most first."""
         unread = Counter({f"{ending} file": self.endings[ending] for ending in _UNREAD - {NOTEBOOK}})
         unread["notebook"] = self.endings[NOTEBOOK]
-        unread.update({f"{language.name} file": number for language, number in self.unread.items()})
         return {kind: number for kind, number in sorted(unread.items(), key=lambda one: (-one[1], one[0])) if number}
-
-    def _seen(self, reason: str) -> str:
-        """The two commonest endings of files of no known language: ` (.po, .md …)`."""
-        if reason != "unknown language":
-            return ""
-        endings = [ending or "without an ending" for ending, _ in self.endings.most_common(2)]
-        return f" ({', '.join(endings)}{' …' if len(self.endings) > len(endings) else ''})"
-
-    @property
-    def way_out(self) -> str:
-        """The end of a sentence that says how to install missing grammars; empty where none is missing."""
-        missing = ", ".join(f"{number} {language.name}" for language, number in self.unread.items())
-        return f" ({missing}; to read them run {install_command()})" if missing else ""
 
 
 def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
@@ -224,7 +186,7 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
         if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
-        taken = _read(entry, origin.name, languages, gathered) if reason is None else reason
+        taken = _read(entry, origin.name, languages) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
             if taken.language and taken.file:
@@ -259,11 +221,11 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
         seen += f"; to read notebooks, make code of them: {READ_NOTEBOOKS}"
     if gathered.counts.get("generated"):
         seen += "; if these are built files, name a checkout of their sources"
-    return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
+    return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}"
 
 
-def _read(entry: ArchiveEntry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:
-    """A file of code, or why it is left out; its language is counted where its grammar is missing."""
+def _read(entry: ArchiveEntry, repo: str, languages: Collection[str]) -> CodeFile | str:
+    """A file of code, or why it is left out."""
     if entry.size > MAX_BYTES:
         return "too large"
     raw = entry.read()
@@ -278,7 +240,4 @@ def _read(entry: ArchiveEntry, repo: str, languages: Collection[str], gathered: 
         return "other language"
     if reason := text_reason(language, text):
         return reason
-    if not language.installed:
-        gathered.unread[language] += 1
-        return "no grammar"
     return CodeFile(entry.path, raw, SourceFile(repo, entry.path, text), language)

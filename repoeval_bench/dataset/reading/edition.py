@@ -25,8 +25,8 @@ from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
 from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, write_plain
+from repoeval_bench.dataset.reading.opening import open_registry
 from repoeval_bench.dataset.reading.prompts import make_task
-from repoeval_bench.dataset.reading.registries import open_registry
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.shipped import (
     FILES,

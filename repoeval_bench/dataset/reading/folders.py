@@ -1,10 +1,10 @@
-"""A source that is a folder, with its commit and ignored files if it is in a git checkout, or a bare repository."""
+"""A source that is a folder, with its commit and without ignored files if it is in a git checkout."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -12,15 +12,13 @@ from pathlib import Path
 from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.reading.checkout import (
-    Checkout,
     UnreadableCheckoutError,
     is_bare,
     is_repository,
-    read_bare,
     read_checkout,
 )
-from repoeval_bench.dataset.reading.code import MAX_DEPTH, name_reason
-from repoeval_bench.dataset.reading.origin import Origin, name_of_repository, repository_name
+from repoeval_bench.dataset.reading.code import name_reason
+from repoeval_bench.dataset.reading.origin import Origin, repository_name
 from repoeval_bench.dataset.trees import refuse_folder
 
 PACK = "pack.yaml"
@@ -29,19 +27,16 @@ PACK = "pack.yaml"
 def open_folder(path: Path) -> Origin:
     """A folder with everything that is in it, without what git ignores in a checkout that it is in or that is in it.
 
-    A bare repository has the files of its HEAD. A checkout that cannot be read is a plain folder with a note.
-    DatasetError: the folder or bare repository cannot be read.
+    A checkout that cannot be read is a plain folder with a note. DatasetError: the folder cannot be read.
     """
     root = path.resolve()
     if is_bare(root):
-        return _open_bare(path, root)
-    name = repository_name(root.name)
+        raise DatasetError(f"{path} is a bare repository, which has no files; clone it, and name the checkout")
     if (root / PACK).is_file():
         raise DatasetError(f"{path} is a pack already; name it with --source, or build a pack of its sources")
     paths, skipped, repositories = _walk(root)
     facts: dict[str, object] = {"kind": "folder"}
     notes: list[str] = []
-    checkout: Checkout | None = None
     known: frozenset[str] | None = None
     try:
         checkout = read_checkout(root, paths)
@@ -49,38 +44,19 @@ def open_folder(path: Path) -> Origin:
         facts["checkout"] = "not read"
         notes.append(_not_read(path, error))
     else:
+        if checkout:
+            facts = {"kind": "git", "commit": checkout.commit}
         known = checkout.known if checkout else _known_in(root, repositories, paths, notes)
     if known is not None:
-        skipped["ignored by git"] = sum(map(_is_code, set(paths) - known))
+        skipped["ignored by git"] = sum(name_reason(path) is None for path in set(paths) - known)
         paths = [known_path for known_path in paths if known_path in known]
-    if checkout is not None:
-        facts = {"kind": "git", "commit": checkout.commit, "changed_files": _changed(checkout, root, paths)}
     return Origin(
-        name=name,
+        name=repository_name(root.name),
         facts=facts,
         paths=frozenset(paths),
         entries=lambda: _entries(root, paths),
         skipped=+skipped,
         notes=tuple(notes),
-    )
-
-
-def _open_bare(path: Path, root: Path) -> Origin:
-    try:
-        committed = read_bare(root)
-    except UnreadableCheckoutError as error:
-        raise DatasetError(f"the repository {path} cannot be read: {error}; clone it again") from error
-
-    def entries() -> Iterator[ArchiveEntry]:
-        for file, raw in committed.read():
-            yield ArchiveEntry(file, len(raw), partial(bytes, raw))
-
-    return Origin(
-        name=name_of_repository(root),
-        facts={"kind": "git", "commit": committed.commit, "changed_files": 0},
-        paths=committed.blobs.keys(),
-        entries=entries,
-        skipped={"not here": committed.missing} if committed.missing else {},
     )
 
 
@@ -94,41 +70,30 @@ def _not_read(path: Path, error: UnreadableCheckoutError) -> str:
 def _known_in(root: Path, repositories: Collection[str], paths: Collection[str], notes: list[str]) -> frozenset[str]:
     """Return the paths of a plain folder that the checkouts in it do not ignore, each read by its own rules.
 
-    Of a repository with several worktrees one is read. Notes name the others, and what cannot be read.
+    Notes name those that cannot be read.
     """
     known = set(paths)
-    first: dict[Path, str] = {}
-    for prefix in sorted(repositories, key=lambda prefix: ((root / prefix / ".git").is_file(), prefix)):
+    for prefix in repositories:
         inside = {path.removeprefix(prefix) for path in known if path.startswith(prefix)}
         try:
             checkout = read_checkout(root / prefix, inside)
         except UnreadableCheckoutError as error:
             notes.append(_not_read(root / prefix, error))
             continue
-        kept = checkout.known if checkout else inside
-        if checkout and (other := first.setdefault(checkout.shared, prefix)) != prefix:
-            notes.append(f"{root / prefix} is a worktree of the repository in {root / other}; it is not read")
-            kept = frozenset()
-        known -= {f"{prefix}{path}" for path in inside - kept}
+        known -= {f"{prefix}{path}" for path in inside - (checkout.known if checkout else inside)}
     return frozenset(known)
 
 
 def _entries(root: Path, paths: list[str]) -> Iterator[ArchiveEntry]:
     for path in paths:
-        yield ArchiveEntry(path, _size(root / path), _reader(root / path))
+        with _readable(root / path):
+            size = (root / path).stat().st_size
+        yield ArchiveEntry(path, size, partial(_read, root / path))
 
 
-def _size(file: Path) -> int:
+def _read(file: Path) -> bytes:
     with _readable(file):
-        return file.stat().st_size
-
-
-def _reader(file: Path) -> Callable[[], bytes]:
-    def read() -> bytes:
-        with _readable(file):
-            return file.read_bytes()
-
-    return read
+        return file.read_bytes()
 
 
 def _readable(file: Path) -> AbstractContextManager[None]:
@@ -144,41 +109,21 @@ def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
     skipped: Counter[str] = Counter()
     repositories: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=refuse_folder):  # links to folders are not entered
-        where = os.path.relpath(folder, root)
-        prefix = "" if where == os.curdir else f"{where}/".replace(os.sep, "/")
-        own = ".git" in (*subfolders, *names) and bool(prefix) and not prefix.startswith(tuple(repositories))
-        if own and is_repository(Path(folder)):
-            repositories.append(prefix)
+        where = Path(folder).relative_to(root).as_posix()
+        prefix = "" if where == "." else f"{where}/"
         if PACK in names and prefix:
             skipped["pack"] += 1
             subfolders.clear()
             continue
-        if prefix.count("/") > MAX_DEPTH:  # so that no walk goes any deeper
-            skipped["unusable name"] += 1
-            subfolders.clear()
-            continue
-        links = [subfolder for subfolder in subfolders if os.path.islink(os.path.join(folder, subfolder))]  # noqa: PTH114, PTH118  # 4x faster in large trees
-        skipped["link"] += len(links)
-        subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder not in {*links, ".git"})
-        for name in names:
-            if name == ".git":  # of a linked worktree or a submodule
-                continue
-            path = os.path.join(folder, name)  # noqa: PTH118  # as above
-            if os.path.islink(path):  # noqa: PTH114  # as above
+        if prefix and not prefix.startswith(tuple(repositories)) and is_repository(Path(folder)):
+            repositories.append(prefix)
+        for name in {*subfolders, *names} - {".git"}:
+            path = os.path.join(folder, name)  # noqa: PTH118  # with the calls below 4x faster in large trees
+            if os.path.islink(path):  # noqa: PTH114
                 skipped["link"] += 1
-            elif os.path.isfile(path):  # noqa: PTH113  # as above
+            elif os.path.isfile(path):  # noqa: PTH113
                 paths.append(prefix + name)
-            else:
+            elif not os.path.isdir(path):  # noqa: PTH112
                 skipped["special file"] += 1
+        subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder != ".git")
     return sorted(paths), skipped, repositories
-
-
-def _changed(checkout: Checkout, root: Path, paths: Collection[str]) -> int:
-    """Count the files of code that are not those of the commit, line ends apart; new and deleted ones too."""
-    here = set(paths)
-    gone = sum(map(_is_code, checkout.committed.keys() - here))
-    return gone + sum(not checkout.is_committed(path, _reader(root / path)()) for path in filter(_is_code, here))
-
-
-def _is_code(path: str) -> bool:
-    return name_reason(path) is None

@@ -1,13 +1,11 @@
 """A source that is a package of npm: its published tarball, through npm, so that its registry, proxy and keys are used.
 
-`npm pack` of a published version fetches and does not run anything; the tarball is checked against the integrity that
+`npm pack` of a published version fetches and does not run anything. npm checks the tarball against the integrity that
 the registry states.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 import subprocess
 from collections import Counter
@@ -17,18 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
-from repoeval_bench.dataset.reading.origin import Origin, checked_hash, of_archive, repository_name
+from repoeval_bench.dataset.archives import read_archive
+from repoeval_bench.dataset.reading.origin import MAX_UNPACKED, Origin, checked_hash, of_archive, repository_name
 from repoeval_bench.dataset.sources import SourceError
 from repoeval_bench.dataset.sources.index_client import TamperedError
-
-LONGEST = 1800.0
-"""The most seconds to fetch a package."""
 
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
 
 
 class Npm:
-    """The registry of npm's settings; see `registries`."""
+    """The registry of npm's settings; see `opening`."""
 
     form, example = "npm:NAME@VERSION", "npm:zod@3.23.8"
     spec = re.compile(
@@ -36,21 +32,10 @@ class Npm:
     )
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
-        """The tarball of a version; one that is not pinned is checked against the integrity the registry states."""
-        text = f"{name}@{version}"
-        dist: dict[str, Any] = {}
-        licence = None
-        if not pinned:
-            stated = ask_npm("view", text, "name", "version", "license", "dist", of=text)
-            dist, licence = stated.get("dist") or {}, stated.get("license")
-            if not isinstance(dist, dict) or not dist:
-                raise SourceError(f"the npm registry states nothing of {text} that could be fetched")
+        """The tarball of a version, whose hash npm checks against the registry's."""
         before = set(work.iterdir())
-        ask_npm("pack", text, f"--pack-destination={work}", of=text)
+        packed = ask_npm("pack", f"{name}@{version}", f"--pack-destination={work}", of=f"{name}@{version}")
         (path,) = set(work.iterdir()) - before
-        integrity = str(dist.get("integrity") or "")
-        if not pinned:
-            _verify(path, text, integrity, str(dist.get("shasum") or ""))
         origin = of_archive(
             path,
             repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
@@ -59,11 +44,24 @@ class Npm:
                 "package": name,
                 "version": version,
                 "sha256": checked_hash(path, pinned),
-                "integrity": integrity,
+                "integrity": str(packed.get("integrity", "")),
             },
-            licence if isinstance(licence, str) else "",
+            stated_licence(path),
         )
         return origin if pinned else _without_declarations(origin)
+
+
+def stated_licence(path: Path) -> str:
+    """Return the `license` of the package.json in a tarball; "" where none is stated, or not as a text."""
+    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
+        if member.path.partition("/")[2] == "package.json":
+            try:
+                stated = parse_loose(member.read())
+            except JsonFaultError:
+                return ""
+            named = stated.get("license") if isinstance(stated, dict) else None
+            return named if isinstance(named, str) else ""
+    return ""
 
 
 def _without_declarations(origin: Origin) -> Origin:
@@ -82,53 +80,23 @@ def _without_declarations(origin: Origin) -> Origin:
     )
 
 
-def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
-    """A TamperedError unless the tarball has the strongest hash that the registry states."""
-    raw = path.read_bytes()
-    stated = dict(hash_.partition("-")[::2] for hash_ in integrity.split())
-    for algorithm in ("sha512", "sha384", "sha256", "sha1"):
-        if algorithm in stated:
-            digest = base64.b64encode(hashlib.new(algorithm, raw, usedforsecurity=False).digest()).decode()
-            right = digest == stated[algorithm].partition("?")[0]
-            break
-    else:
-        right = hashlib.sha1(raw, usedforsecurity=False).hexdigest() == shasum
-    if not right:
-        raise TamperedError(f"the tarball of {package} does not have the hash that the npm registry states; try again")
-
-
 def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
     """Return what npm answers of a package as JSON; a SourceError where it fails."""
+    command = ["npm", *arguments, *_OPTIONS]
     try:
-        done = subprocess.run(
-            ["npm", *arguments, *_OPTIONS],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except FileNotFoundError as error:
         raise SourceError(
             f"npm is not installed, so {of} cannot be fetched; install it, or name the tarball that you have downloaded"
         ) from error
     try:
-        answer = parse_loose(done.stdout or "{}")
+        answers = parse_loose(done.stdout or b"{}")
     except JsonFaultError:
-        answer = {}
-    if isinstance(answer, list):  # several versions, or several tarballs
-        answer = answer[-1] if answer else {}
-    answer = answer if isinstance(answer, dict) else {}
-    problem = answer.get("error")
-    problem = problem if isinstance(problem, dict | None) else {"summary": str(problem)}
-    if done.returncode != 0 or problem or not answer:
-        code = (problem or {}).get("code", "")
-        if code in {"E404", "ETARGET"} or (done.returncode == 0 and not answer):
-            name, _, version = of.rpartition("@")
-            package = f"{name} in version {version}" if name else of
-            raise SourceError(f"the npm registry has no package {package}")
-        if code == "EINTEGRITY":
-            raise TamperedError(f"the tarball of {of} does not have the hash that the npm registry states; try again")
-        reason = (problem or {}).get("summary") or next(iter(done.stderr.splitlines()), "it gave no reason")
-        raise SourceError(f"npm could not fetch {of} ({reason.strip().splitlines()[0].rstrip('.')})")
-    return answer
+        answers = {}
+    answer = answers[-1] if isinstance(answers, list) and answers else answers  # several versions or tarballs
+    if not answer or "error" in answer:
+        problem = dict((answer or {}).get("error", {}))
+        kind = TamperedError if problem.get("code") == "EINTEGRITY" else SourceError
+        reason = problem.get("summary") or done.stderr.decode("utf-8", "replace") or "the registry has no such version"
+        raise kind(f"npm could not fetch {of} ({reason.strip().splitlines()[0].rstrip('.')})")
+    return dict(answer)

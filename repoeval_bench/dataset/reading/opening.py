@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
-from repoeval_bench.dataset.reading import folders, registries
+from repoeval_bench.dataset.reading.folders import open_folder
+from repoeval_bench.dataset.reading.npm import Npm
 from repoeval_bench.dataset.reading.origin import Origin, of_archive, repository_name
+from repoeval_bench.dataset.reading.pypi import PyPI, Sdist
+from repoeval_bench.dataset.sources.index_client import open_index
+
+KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdist}
+"""Kind of registry -> its class: how a source is written, and the registry itself."""
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".crate", ".gem")
 """Endings of the names of archives."""
@@ -21,18 +29,25 @@ def open_origin(source: str, work: Path) -> Origin:
     read.
     """
     kind, colon, rest = source.partition(":")
-    if colon and kind in registries.KINDS:
-        return registries.open_package(kind, rest, work)
+    if colon and kind in KINDS:
+        written = KINDS[kind]
+        match = written.spec.fullmatch(rest.strip())
+        if match is None:
+            raise UsageError(f"the source {source!r} is not of the form {written.form}, such as {written.example}")
+        with open_registry(kind) as registry:
+            return registry.open_release(match["name"], match["version"], work)
     refuse_address(source)
     path = Path(source).expanduser()
     if path.is_dir():
-        return folders.open_folder(path)
+        return open_folder(path)
     if path.is_file():
         if not path.name.lower().endswith(ARCHIVES):
             raise UsageError(
                 f"the source {source!r} is neither a folder nor an archive; archives end in {', '.join(ARCHIVES)}"
             )
-        return open_archive(path)
+        stem = path.name[: -max(len(ending) for ending in ARCHIVES if path.name.lower().endswith(ending))]
+        facts = {"kind": "archive", "file": path.name, "sha256": sha256_file(path)}
+        return of_archive(path, repository_name(stem), facts)
     raise UsageError(
         f"the source {source!r} does not exist; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION"
     )
@@ -52,9 +67,11 @@ def refuse_address(source: str) -> None:
         )
 
 
-def open_archive(path: Path) -> Origin:
-    """A zip or tar archive, by its content; a DatasetError where it is broken or one of its names leads out of it."""
-    lowered = path.name.lower()
-    stem = path.name[: -max(len(ending) for ending in ARCHIVES if lowered.endswith(ending))]
-    facts = {"kind": "archive", "file": path.name, "sha256": sha256_file(path)}
-    return of_archive(path, repository_name(stem), facts)
+@contextmanager
+def open_registry(kind: str) -> Iterator[Npm | PyPI]:
+    """The registry of a kind, `pypi`, `sdist` or `npm`, as the user's own settings name it."""
+    if kind == "npm":
+        yield Npm()
+        return
+    with open_index() as index:
+        yield Sdist(index) if kind == "sdist" else PyPI(index)

@@ -18,7 +18,7 @@ _UNSTATED = frozenset({"UNKNOWN", "None", ""})
 
 
 class PyPI:
-    """The package index of pip's settings as a registry; see `registries`."""
+    """The package index of pip's settings as a registry; see `opening`."""
 
     form, example = "pypi:NAME==VERSION", "pypi:click==8.1.7"
     sdist = False

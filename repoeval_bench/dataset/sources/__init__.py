@@ -19,16 +19,12 @@ class SourceError(DatasetError):
 
 
 class SetFacts(BaseModel):
-    """Facts of a set: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set.
-
-    `pins` is the SHA-256 of a custom set's manifest, "" for the published benchmark.
-    """
+    """Facts of a set: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     source: str
-    pins: str = ""
     licences: dict[str, str] = {}
 
     @property
@@ -38,20 +34,14 @@ class SetFacts(BaseModel):
 
 
 class Source(ABC):
-    """A source of data; `folder` is the name of the folder that its set is installed in.
-
-    `skipped` names the files that were found while yielding and not taken, because RepoEval has other ones.
-    """
+    """A source of data."""
 
     folder: str
-
-    def __init__(self) -> None:
-        self.skipped: list[str] = []
-
-    @property
-    @abstractmethod
-    def facts(self) -> SetFacts:
-        """Return what is written beside the set."""
+    """The name of the folder that its set is installed in."""
+    facts: SetFacts
+    """What is written beside the set."""
+    skipped: tuple[str, ...] = ()
+    """Files that were found while yielding and not taken, because RepoEval has other ones."""
 
     @abstractmethod
     def task_files(self) -> Iterator[tuple[str, bytes]]:

@@ -1,6 +1,7 @@
 """Upstream's archives, from upstream itself, a folder or an address; or those of a user's own set.
 
-Each file is checked against the shipped index, or against the pins of the user's own set.
+Each file is checked against the shipped index. A folder with a `repoeval.json` such as `{"name": "mini"}` is a set of
+the user's own, which has nothing to be checked against.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ import io
 import re
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.errors import DatasetError, NoDataError
 from repoeval_bench.core.files import git_blob_id, sha256_file
-from repoeval_bench.core.json_reader import JsonFaultError, UnreadableError, parse, read_document
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
@@ -28,57 +28,17 @@ from repoeval_bench.dataset.trees import is_included_path, is_source_path, text_
 
 MANIFEST = "repoeval.json"
 
-MOST_OF_A_MANIFEST = 1024 * 1024
-"""Bytes; one of ten archives has a thousand."""
 
-
-class SetManifest(BaseModel):
-    """A `repoeval.json`: it names a user's own set and pins each of its archives by SHA-256."""
-
+class _OwnSet(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$")]
-    sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
-    licences: dict[str, str] = {}
-
-    @classmethod
-    def read(cls, path: Path, where: str) -> SetManifest:
-        """Read a manifest; a DatasetError lists every field that is not as expected."""
-        try:
-            return parse(read_document(path), cls, "file")
-        except (JsonFaultError, UnreadableError) as fault:
-            faults = getattr(fault, "faults", [str(fault)])
-            raise DatasetError(f"{where} is not a manifest of a data set: {'; '.join(faults)}") from fault
-
-    def check(self, path: Path) -> None:
-        """A DatasetError where an archive is not the pinned one."""
-        if path.name not in self.sha256:
-            raise DatasetError(f"{MANIFEST} of {self.name!r} does not pin {path.name}; add its SHA-256")
-        if sha256_file(path) != self.sha256[path.name]:
-            raise DatasetError(
-                f"{path} does not have the SHA-256 that {MANIFEST} of {self.name!r} pins; fetch it again or correct "
-                "the manifest"
-            )
 
 
 class ArchiveSource(Source):
     """A source of archives in upstream's layout; a subclass says where an archive comes from."""
 
-    kind: str
-
-    @property
-    def manifest(self) -> SetManifest | None:
-        """Return the manifest of a user's own set; None for the published benchmark."""
-        return None
-
-    @property
-    def facts(self) -> SetFacts:
-        """See `Source`."""
-        manifest = self.manifest
-        if manifest is None:
-            return SetFacts(name=NAME, source=self.kind)
-        pins = short_hash(manifest.model_dump_json(), 64)
-        return SetFacts(name=f"custom-{manifest.name}", source=self.kind, pins=pins, licences=manifest.licences)
+    facts = SetFacts(name=NAME, source="mirror")
 
     @abstractmethod
     def archive(self, name: str) -> AbstractContextManager[Path]:
@@ -86,22 +46,16 @@ class ArchiveSource(Source):
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; found at any depth, and where published each verified by its git blob id."""
-        blobs = index.sources().task_files if self.manifest is None else None
+        blobs = index.sources().task_files if self.facts.official else {}
 
         def is_included(name: str) -> bool:
-            base = _base_name(name)
-            return base.endswith(TASK_FILE_END) if blobs is None else base in blobs
+            base = name.rpartition("/")[2]
+            return base in blobs if blobs else base.endswith(TASK_FILE_END)
 
         with self.archive(TASK_ARCHIVE) as path:
-            if self.manifest is not None:
-                self.manifest.check(path)
-            taken: set[str] = set()
             for name, content in read_zip(path, is_included):
-                base = _base_name(name)
-                if base in taken:
-                    raise DatasetError(f"the archive {path} is refused: it holds two task files named {base}; keep one")
-                taken.add(base)
-                if blobs is not None and git_blob_id(io.BytesIO(content), len(content)) != blobs[base]:
+                base = name.rpartition("/")[2]
+                if blobs and git_blob_id(io.BytesIO(content), len(content)) != blobs[base]:
                     raise _wrong_hash(f"{base} in {path}")
                 yield base, content
 
@@ -109,27 +63,24 @@ class ArchiveSource(Source):
         """See `Source`.
 
         At function level each source file is verified by the SHA-256 of its LF-normalised text. A file that the index
-        does not know goes to `skipped`, and a missing one is a DatasetError. At the other levels, and for a user's own
-        set, the whole archive is verified.
+        does not know goes to `skipped`, and a missing one is a DatasetError. At the other levels the whole archive is
+        verified. The files may be in a folder of the tree's name.
         """
         with self.archive(f"{tree}.zip") as path:
-            known = index.file_hashes(tree) if self.manifest is None else {}
-            if self.manifest is not None:
-                self.manifest.check(path)
-            elif not known and not is_upstream(path):
+            known = index.file_hashes(tree) if self.facts.official else {}
+            if self.facts.official and not known and not is_upstream(path):
                 raise _wrong_hash(str(path))
-            files = read_zip(path, is_included_path)
-            bare = _without_wrapper(files, tree, several=self.manifest is None)
-            yield from self._verified(bare, known, path) if known else bare
+            files = ((name.partition(f"{tree}/")[2] or name, raw) for name, raw in read_zip(path, is_included_path))
+            yield from self._verified(files, known, path) if known else files
 
     def _verified(
-        self, files: list[tuple[str, bytes]], known: dict[str, str], path: Path
+        self, files: Iterator[tuple[str, bytes]], known: dict[str, str], path: Path
     ) -> Iterator[tuple[str, bytes]]:
         missing = set(known)
         for name, content in files:
             if is_source_path(name):
                 if name not in known:
-                    self.skipped.append(name)
+                    self.skipped += (name,)
                     continue
                 if text_hash(content) != known[name]:
                     raise _wrong_hash(f"{name} in {path}")
@@ -143,20 +94,15 @@ class ArchiveSource(Source):
 
 
 @contextmanager
-def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
-    """Give a downloaded archive, and delete it afterwards, also if it is refused.
+def downloaded(url: str, path: Path) -> Iterator[Path]:
+    """Give a downloaded archive, and delete it afterwards."""
+    from repoeval_bench.dataset.sources.download import download
 
-    `most` bounds its bytes where it is not an archive but a small file.
-    """
-    from repoeval_bench.dataset.sources.download import LARGEST, download
-
-    download(url, path, most or LARGEST)
+    download(url, path)
     try:
         yield path
-    except DatasetError:
+    finally:
         path.unlink()
-        raise
-    path.unlink()
 
 
 def is_upstream(path: Path) -> bool:
@@ -171,33 +117,13 @@ def _wrong_hash(what: str) -> DatasetError:
     )
 
 
-def _base_name(name: str) -> str:
-    return name.rpartition("/")[2]
-
-
-def _without_wrapper(members: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:
-    """The files without the folder that some packers put around all repositories.
-
-    A folder around everything is a wrapper if it is named like the tree, or if `several` repositories are known to be
-    inside. Otherwise it is the one repository.
-    """
-    files = list(members)
-    while files:
-        tops = {name.partition("/")[0] for name, _ in files if "/" in name}
-        (top,) = tops if len(tops) == 1 else ("",)
-        if top != tree and not (top and several):
-            break
-        files = [(name.removeprefix(f"{top}/"), content) for name, content in files]
-    return files
-
-
 class GitHub(ArchiveSource):
     """Upstream itself, at the commits that the index pins; each archive is verified as a whole."""
 
-    kind = folder = "github"
+    folder = "github"
+    facts = SetFacts(name=NAME, source=folder)
 
     def __init__(self, home: Path) -> None:
-        super().__init__()
         self._downloads = home / "datasets" / self.folder / "downloads"
 
     @contextmanager
@@ -213,65 +139,39 @@ class GitHub(ArchiveSource):
 class MirrorFolder(ArchiveSource):
     """A folder with archives."""
 
-    kind = "mirror"
-
     def __init__(self, path: Path) -> None:
-        super().__init__()
         self._path = path.expanduser().absolute()
-        if not self._path.is_dir():
-            what = "is not a folder" if self._path.exists() else "does not exist"
-            raise NoDataError(f"the data folder {path} {what}; name another with --source FOLDER")
-        if not any(self._path.glob("*.zip")):
+        archives = sorted(self._path.glob("*.zip"))
+        if not archives:
             raise NoDataError(
-                f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
+                f"{path} is no folder with archives; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
                 "(with code use `repoeval-bench recommend FOLDER`, or make a pack with `data build`)"
             )
-        # A user's own set is known by its pins, so that an edited one gets a folder of its own.
-        self.folder = (
-            f"{slug(self.facts.name)}-{self.facts.pins[:8]}"
-            if self.manifest
-            else f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
-        )
+        manifest = self._path / MANIFEST
+        self.folder = f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"
+        if manifest.is_file():
+            with faults_as(DatasetError, manifest, 'write {"name": "NAME"} in it'):
+                own = parse(read_document(manifest), _OwnSet, "file")
+            self.facts = SetFacts(name=f"custom-{own.name}", source="mirror")
+            # A user's own set is known by its content, so that an edited one gets a folder of its own.
+            self.folder = f"custom-{slug(own.name)}-{short_hash(' '.join(map(sha256_file, archives)))}"
 
-    @cached_property
-    def manifest(self) -> SetManifest | None:
-        """See `ArchiveSource`."""
-        path = self._path / MANIFEST
-        return SetManifest.read(path, str(path)) if path.is_file() else None
-
-    @contextmanager
-    def archive(self, name: str) -> Iterator[Path]:
+    def archive(self, name: str) -> AbstractContextManager[Path]:
         """See `ArchiveSource`."""
         path = self._path / name
         if not path.is_file():
             raise DatasetError(f"the data folder {self._path} holds no {name}")
-        yield path
+        return nullcontext(path)
 
 
 class MirrorUrl(ArchiveSource):
     """An address with archives; nothing is asked of the server while its set is installed."""
 
-    kind = "mirror"
-
     def __init__(self, url: str, home: Path) -> None:
-        super().__init__()
         self._url = url.rstrip("/")
         bare = re.sub(r"//[^/]*@", "//", self._url)  # a password is not part of a folder's name
         self.folder = f"mirror-{slug(bare.partition('//')[2])}-{short_hash(bare)}"
         self._downloads = home / "datasets" / self.folder / "downloads"
-
-    @cached_property
-    def manifest(self) -> SetManifest | None:
-        """See `ArchiveSource`; asks the server."""
-        from repoeval_bench.dataset.sources.download import AbsentError
-
-        path = self._downloads / MANIFEST
-        path.unlink(missing_ok=True)  # one that was left behind may be outdated
-        try:
-            with downloaded(f"{self._url}/{MANIFEST}", path, MOST_OF_A_MANIFEST):
-                return SetManifest.read(path, f"{MANIFEST} of the mirror")
-        except AbsentError:
-            return None
 
     def archive(self, name: str) -> AbstractContextManager[Path]:
         """See `ArchiveSource`."""

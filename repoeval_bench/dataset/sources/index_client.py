@@ -8,12 +8,11 @@ own.
 from __future__ import annotations
 
 import ast
-import logging
 import os
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,9 +32,8 @@ class TamperedError(SourceError):
 class Index:
     """The package index of pip's settings, asked over one connection; see `open_index`."""
 
-    def __init__(self, finder: PackageFinder, warnings: Sequence[str]) -> None:
+    def __init__(self, finder: PackageFinder) -> None:
         self._finder = finder
-        self._warnings = warnings
 
     def files(self, name: str) -> list[Package]:
         """All files of a package, the newest version first; a SourceError where the index has no such package."""
@@ -46,8 +44,9 @@ class Index:
         except (httpx2.HTTPError, OSError, ValueError) as error:
             raise SourceError(f"the package index does not answer for {name} ({error})") from error
         if not packages:
-            reason = f" ({self._warnings[-1]})" if self._warnings else ""
-            raise SourceError(f"the package index has no package {name}{reason}; check the name, and pip's settings")
+            raise SourceError(
+                f"the package index has no package {name}, or cannot be reached; check the name, and pip's settings"
+            )
         return packages
 
     def fetch(
@@ -69,23 +68,13 @@ class Index:
             raise SourceError(
                 f"the package index has no {name} in version {version}; the newest are {', '.join(known)}"
             )
-        named = [candidate for candidate in matching if candidate.link.filename == file]
-        if file and not named:
-            raise SourceError(f"the package index has no file {file}")
-        wheels = [
-            candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl") and not sdist
-        ]
-        sdists = [candidate for candidate in matching if not candidate.link.is_wheel]
-        if sdist and not sdists:
-            raise SourceError(
-                f"{name} {version} has no sdist on the package index; name pypi:{name}=={version}, or a folder"
-            )
-        if not wheels and not sdists:
-            raise SourceError(
-                f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index; name a folder or "
-                "an archive of its sources"
-            )
-        return (named or wheels or sdists)[0]
+        wheels = [] if sdist else [one for one in matching if one.link.filename.endswith("-none-any.whl")]
+        sdists = [one for one in matching if not one.link.is_wheel]
+        fitting = [one for one in matching if one.link.filename == file] if file else wheels or sdists
+        if not fitting:
+            sought = file or ("sdist" if sdist else "pure-Python wheel or sdist")
+            raise SourceError(f"the package index has no {sought} of {name} {version}; name a folder or an archive")
+        return fitting[0]
 
     def _fetch(self, package: Package, work: Path) -> tuple[Path, dict[str, str]]:
         import httpx2
@@ -107,8 +96,8 @@ class Index:
 @contextmanager
 def open_index() -> Iterator[Index]:
     """The package index that pip's settings name."""
-    with _session(pip_settings()) as finder, _heard() as warnings:
-        yield Index(finder, warnings)
+    with _session(pip_settings()) as finder:
+        yield Index(finder)
 
 
 def pip_settings() -> dict[str, str]:
@@ -169,21 +158,3 @@ def _stated_hashes(package: Package) -> dict[str, str]:
     stated = dict(package.link.hash_option or {})
     first = {algorithm: digests[0] for algorithm, digests in stated.items()}
     return {key: value for key, value in first.items() if key.startswith("sha") and key != "sha1"} or first
-
-
-@contextmanager
-def _heard() -> Iterator[list[str]]:
-    """Collect unearth's warnings: it only warns of an index that cannot be reached, and goes on."""
-    heard: list[str] = []
-
-    class _Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            heard.append(record.getMessage())
-
-    listener = _Listener(logging.WARNING)
-    logger = logging.getLogger("unearth")
-    logger.addHandler(listener)
-    try:
-        yield heard
-    finally:
-        logger.removeHandler(listener)

@@ -34,7 +34,7 @@ def fetch_wheels(folder: Path) -> None:
 
 
 class PackageIndex(Source):
-    """The pinned wheels; a source file whose text is not RepoEval's is put to `skipped`."""
+    """The pinned wheels; a source file whose text is not RepoEval's is `skipped`."""
 
     folder = "pypi"
     facts = SetFacts(name=NAME, source="pypi")
@@ -44,7 +44,8 @@ class PackageIndex(Source):
         """`repository/path` -> content of what is taken from the wheels."""
         with work_folder("wheels") as folder:
             fetch_wheels(folder)
-            return take_files(folder, self.skipped)
+            files, self.skipped = take_files(folder)
+            return files
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; all task files of the function level, in upstream's format."""
@@ -58,10 +59,14 @@ class PackageIndex(Source):
         yield from self._files.items()
 
 
-def take_files(folder: Path, skipped: list[str]) -> dict[str, bytes]:
-    """`repository/path` -> content: the wheels' source files whose text hashes as the index says, and licences."""
+def take_files(folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return (`repository/path` -> content, files left out) of the wheels.
+
+    Source files are taken whose text hashes as the index says, and licences.
+    """
     known = index.file_hashes(FUNCTION.tree)
     taken: dict[str, bytes] = {}
+    skipped: list[str] = []
     for wheel in index.sources().wheels:
         project, _, version = wheel.requirement.partition("==")
         path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
@@ -78,7 +83,7 @@ def take_files(folder: Path, skipped: list[str]) -> dict[str, bytes]:
                 taken[full] = content
             else:
                 skipped.append(full)
-    return taken
+    return taken, tuple(skipped)
 
 
 def rebuild_tasks(task_set: TaskSet, files: Mapping[str, bytes]) -> list[Task]:

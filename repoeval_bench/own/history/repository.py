@@ -26,7 +26,6 @@ from repoeval_bench.dataset.reading.checkout import (
     is_bare,
     open_objects,
 )
-from repoeval_bench.dataset.reading.code import MAX_DEPTH
 from repoeval_bench.dataset.reading.origin import name_of_repository
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ class History:
         return here
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
-        if before == after or prefix.count("/") > MAX_DEPTH:  # most subtrees are equal, and neither is read
+        if before == after:  # most subtrees are equal, and neither is read
             return
         old, new = ({} if tree is None else self._entries(tree) for tree in (before, after))
         for name in sorted(old.keys() | new.keys()):

@@ -13,7 +13,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.strict_yaml import Document, read_limited
+from repoeval_bench.core.strict_yaml import Document, read_bytes
 from repoeval_bench.dataset.assembly import with_tests
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.own.history import (
@@ -100,7 +100,7 @@ def _line(field: tuple[str, Any]) -> str:
 
 def read_chosen(path: Path) -> ChosenSetting:
     """Read such a file; a UsageError lists everything that is wrong in it."""
-    raw = read_limited(path, _WAY_OUT)
+    raw = read_bytes(path, _WAY_OUT)
     try:
         content = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

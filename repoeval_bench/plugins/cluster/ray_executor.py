@@ -26,7 +26,6 @@ from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
-from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 from repoeval_bench.runs.jobs import Finished, Job, failed
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Embedder, Role
+    from repoeval_bench.embedding.text_encoder import TextEncoder
 
 STORE_BYTES = 128 * 2**20
 """Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays."""
@@ -219,13 +219,12 @@ class Placed:
         return ActorEncoder(encoder, ray.get_actor(actor))
 
 
-class ActorEncoder(Unchecked):
+class ActorEncoder:
     """An encoder whose tokenizer is here, and whose model is in an actor."""
 
     def __init__(self, encoder: SentenceTransformerEncoder, actor: Any) -> None:
         self._encoder, self._actor = encoder, actor
         self.spec, self.identity, self.limit = encoder.spec, encoder.identity, encoder.limit
-        self.usage = encoder.usage
         self.prompt, self.count_tokens = encoder.prompt, encoder.count_tokens
         self._checked = False
 

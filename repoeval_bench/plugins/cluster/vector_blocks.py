@@ -13,8 +13,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from repoeval_bench.embedding.housekeeping import unsealed
-from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, seal, tag
+from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, seal, tag, unsealed
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.cluster.object_store import ObjectStore

@@ -11,7 +11,7 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.reading.registries import open_registry
+from repoeval_bench.dataset.reading.opening import open_registry
 from support.codebase import LEDGER_PY
 from support.packages import ask_pip, wheel
 from support.server import Site, serve

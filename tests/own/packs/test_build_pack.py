@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.extras import install_command
-from repoeval_bench.core.languages import Language
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.edition import task_set_of_pack
@@ -231,38 +230,15 @@ def test_one_language_only(code, tmp_path):
     assert pack.content.sources[0].left_out["other language"] > 0
 
 
-def test_what_git_ignores_is_left_out_and_changes_are_counted(tmp_path):
+def test_what_git_ignores_is_left_out(tmp_path):
     folder = write_code(tmp_path / "checkout", aside=False)
     (folder / ".gitignore").write_text("ignored/\n")
     head = commit(folder)
     (folder / "ignored").mkdir()
     (folder / "ignored" / "x.py").write_text("x = 1\n")
     clean = build(tmp_path / "clean", folder).content.sources[0].model_dump()
-    assert (clean["kind"], clean["commit"], clean["changed_files"]) == ("git", head, 0)
+    assert (clean["kind"], clean["commit"]) == ("git", head)
     assert clean["left_out"]["ignored by git"] == 1
-    (folder / "ledger" / "ledger.py").write_text("x = 1\n")
-    (folder / "new.py").write_text("x = 1\n")
-    (folder / "maps" / "Grid.java").unlink()
-    assert build(tmp_path / "dirty", folder).content.sources[0].model_dump()["changed_files"] == 3
-
-
-def test_files_of_a_checkout_with_other_line_ends_are_unchanged(tmp_path):
-    folder = write_code(tmp_path / "checkout", aside=False)
-    commit(folder)
-    path = folder / "ledger" / "ledger.py"
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert build(tmp_path / "pack", folder).content.sources[0].model_dump()["changed_files"] == 0
-
-
-def test_folders_in_too_many_others_are_not_entered(tmp_path):
-    folder = write_code(tmp_path / "deep", aside=False)
-    inner = folder / ("a/" * 300)
-    os.makedirs(inner)  # noqa: PTH103 - `Path.mkdir` takes two calls a folder, by recursion
-    (inner / "more.py").write_text("x = 1\n")
-    (folder / ("a/" * 200) / "b.py").write_text("x = 1\n")
-    pack = build(tmp_path / "pack", folder)
-    assert pack.content.sources[0].left_out == {"unusable name": 1}
-    assert (pack.root / "repositories" / "deep" / ("a/" * 200) / "b.py").is_file()
 
 
 def test_links_and_odd_names(tmp_path):
@@ -432,19 +408,6 @@ def test_options_that_a_pack_does_not_have(pack, tmp_path):
         load_benchmark(pack.root, tokenizer="codegen", home=tmp_path)
     with pytest.raises(UsageError, match="no task of level class"):
         load_benchmark(pack.root, level="class", home=tmp_path)
-
-
-def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch, notices):
-    """An installation that lacks one still reads the rest; what is left has the command that mends it."""
-    monkeypatch.setattr(Language, "installed", property(lambda language: language.name not in {"go", "typescript"}))
-    (source,) = build(tmp_path / "pack", write_code(tmp_path / "mixed")).content.sources
-    assert source.files == {"java": 1, "python": 1}
-    assert source.left_out == LEFT_OUT | {"no grammar": 2}
-    assert all(f"1 {item}" in notices[0] for item in ("go", "typescript"))
-    assert install_command() in notices[0]
-    go = write_files(tmp_path / "go", {"a.go": "package a\n\nfunc A() int {\n\treturn 1\n}\n"})
-    with pytest.raises(NoDataError, match=re.escape(install_command())):
-        build(tmp_path / "other", go)
 
 
 def test_a_pack_names_the_code_that_is_not_read(tmp_path):
