@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.options import (
     details_option,
     execution_options,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@run_argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @request_options(ComparisonRequest)
 @execution_options

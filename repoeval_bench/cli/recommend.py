@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -22,9 +21,8 @@ from repoeval_bench.cli.options import (
     out_option,
     request_options,
 )
-from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, no_text_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT, no_text_option, write_and_say
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
@@ -63,13 +61,11 @@ _CHOICES = [
 @click.command("recommend")
 @click.argument("source", metavar="PATH")
 @request_options(RecommendRequest, only=_CHOICES)
-@click.option(
-    "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
-)
+@click.option("--report", type=OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
 @no_text_option
 @click.option(
     "--write",
-    type=OUTPUT_TOML,
+    type=OUTPUT,
     metavar="FILE",
     help="Write the choice and its evidence as TOML, which `gate FILE` tests on later commits.",
 )
@@ -126,9 +122,6 @@ def recommend_command(
         _show(recommendation, shown, out, details=details, as_json=as_json, written=write)
         _report(recommendation, report, out, text=not no_text)
         _write(recommendation, source, write)
-    note(
-        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
-    )
     _check_finished(recommendation)
 
 

@@ -10,10 +10,8 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
 from typing import BinaryIO
@@ -204,20 +202,6 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
-
-
-def bytes_in(*folders: Path, alone: bool = False) -> int:
-    """Count the bytes of the files below folders; a file with several names counts once, one that vanishes not at all.
-
-    With `alone` a file counts only if all its names are there: these bytes would be free without the folders.
-    """
-    names: defaultdict[tuple[int, int], list[os.stat_result]] = defaultdict(list)
-    for path in chain.from_iterable(folder.rglob("*") for folder in folders):
-        with suppress(OSError):
-            if path.is_file():
-                state = path.lstat()
-                names[state.st_dev, state.st_ino].append(state)
-    return sum(states[0].st_size for states in names.values() if not alone or len(states) == states[0].st_nlink)
 
 
 def share_bytes(path: Path, others: Iterable[Path]) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
@@ -22,7 +21,7 @@ from repoeval_bench.runs.naming import find_run
 
 
 @click.command("diagnose")
-@run_argument()
+@click.argument("run")
 @click.option(
     "--worst",
     type=click.IntRange(min=0),
