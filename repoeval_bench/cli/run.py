@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import print_answer, print_details
+from repoeval_bench.cli.answer import print_answer
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -93,18 +93,16 @@ def run_command(  # longer than 60 lines: each option has its line
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
                 echo(f"{setting.pack} · {named}")
-                if details:
-                    print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
-                else:
-                    print_answer(
-                        [base, *runs] if base else runs,
-                        out,
-                        comparisons,
-                        failed=len(failed),
-                        with_baseline=base is not None and bool(comparisons),
-                        skipped=skipped,
-                        remembered=remembered,
-                    )
+                print_answer(
+                    [base, *runs] if base else runs,
+                    out,
+                    comparisons,
+                    details=details,
+                    failed=len(failed),
+                    with_baseline=base is not None and bool(comparisons),
+                    skipped=skipped,
+                    remembered=remembered,
+                )
                 echo()
         if as_json:
             print_json(results)
