@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES
+from repoeval_bench.cli.answer import MOST_NOTES
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -283,7 +285,8 @@ def _print(
         print_lines(setups)
     echo()
     echo(recommendation.data)
-    print_table(recommendation_table(recommendation, details=details))
+    table = recommendation_table(recommendation, details=details)
+    print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:
         return
     report_line, compare_line = (shell_line([command], out=out) for command in ("report", "compare"))
@@ -292,6 +295,13 @@ def _print(
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
     own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
     keep = [] if written else ["keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"]
+    more = [] if details else [f"all {len(recommendation.decision.candidates)} candidates and every note: --details"]
     print_lines(
-        [f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", *keep, f"run the choice alone: {own_run}"]
+        [
+            *more,
+            f"page: {report_line}",
+            f"test two runs: {compare_line} RUN RUN",
+            *keep,
+            f"run the choice alone: {own_run}",
+        ]
     )

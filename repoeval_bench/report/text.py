@@ -9,7 +9,8 @@ from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.metrics import CEILING, SHARE, Measure
+from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
 
@@ -104,6 +105,14 @@ def meaning_of(measure: str) -> str:
     """Return what a measure that decides means, with its unit; nothing for the well-known ones."""
     said = _MEANINGS.get(measure)
     return f"{heading(measure)}: {said} without whitespace" if said else ""
+
+
+def explained(measure: str) -> str:
+    """Return what any measure means, for a page that has room for it."""
+    known = not measure.endswith((CEILING, SHARE)) and measure not in UNREGISTERED
+    return meaning_of(measure) or (
+        f"{heading(measure)}: {Measure.parse(measure).definition.meaning.rstrip('.')}" if known else heading(measure)
+    )
 
 
 _OUTCOMES = {

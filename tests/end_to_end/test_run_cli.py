@@ -56,8 +56,8 @@ def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
     done = run(text)
     assert done.code == 0, done.err
     assert done.out.startswith(f"{PACK} · protocol context · retriever bm25 · embedder none")
-    assert "ast reaches lines found" in done.out
-    assert "macro, 2 repositories" in run(text, "--details").out
+    assert "ast scores 0." in done.out
+    assert "nothing embedded" in run(text, "--details").out
     assert run(text + "pack: mine@2\n").code == 0
     folders = sorted(path.parent for path in (tmp_path / "results").glob("*/manifest.json"))
     stated = {json.loads((folder / "manifest.json").read_text())["config"]["pack"]: folder for folder in folders}

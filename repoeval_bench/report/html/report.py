@@ -117,6 +117,7 @@ def report_page(
         runs=runs,
         verdict=worded,
         advice=answer_lines(answer)[0] if answer else worded.text,
+        caveats=() if answer else [f"{line[0].upper()}{line[1:]}." for line in worded.notes[:3]],
         evidence=answer_lines(answer)[1:] if answer else (),
         setups=setups_to_paste(answer) if answer else (),
         questions=[evidence_name(question) for question in answer.evidence] if answer else (),
@@ -176,10 +177,10 @@ def _template() -> Template:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a text that a browser may break after `:`, `,`, `=` and `/`, so that it breaks no word of a long name."""
+    """Return a text that a browser may break after punctuation, so that it breaks no word of a long name."""
     from markupsafe import Markup
 
-    return Markup("<wbr>").join(re.split(r"(?<=[:,=/])(?=\w)", visible(name)))
+    return Markup("<wbr>").join(re.split(r"(?<=[:,=/_-])(?=\w)", visible(name)))
 
 
 def _left_out(manifest: Manifest) -> tuple[str, ...]:
