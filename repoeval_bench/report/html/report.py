@@ -29,7 +29,6 @@ from repoeval_bench.report.html.tables import (
     origin_table,
     page_table,
     score_columns,
-    segments,
 )
 from repoeval_bench.report.plots import Figure, css, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
@@ -99,7 +98,6 @@ def report_page(
     order = [row.run for row in ranks.rows]
     shown_at = order[:MOST_ROWS] if answer else sorted(order[:MOST_ROWS])
     inspected = [runs[i] for i in shown_at]
-    segment_table, warnings = segments(runs, measure, order)
 
     def rows_table(rows: Sequence[RankedRow]) -> Table:
         return candidates_table(ranks, rows, answer) if answer else ranking_table(ranks, rows, kind)
@@ -139,9 +137,6 @@ def report_page(
         else None,
         charts=[_chart(figure) for figure in figures(stored)],
         measure_title=heading(measure),
-        segments=page_table(segment_table, one_scale=True),
-        warnings=warnings,
-        segment_mean="queries" if metrics.headline == "micro" else "repositories",
         asks_commits=answer is not None and answer.evidence[0].protocol == "commits",
         holds=_holds(metrics.protocol, text=text),
         cannot_show=_cannot_show(inspected),
