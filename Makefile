@@ -84,7 +84,7 @@ run: .venv/run.stamp ## run the benchmark described by a file, BENCH=bench.yaml
 	@$(ASK) run $(call q,$(BENCH))
 
 report: .venv/run.stamp ## write one HTML page about the runs of the last compare
-	@$(ASK) report --bm25 -o $(call q,$(RUNS)/report.html)
+	@$(ASK) report -o $(call q,$(RUNS)/report.html)
 
 leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol; write OUT/leaderboard.csv
 	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.csv)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,12 +68,6 @@ def over_budgets(run: RunView) -> Curve | None:
     """Return line recall at every budget that was scored; None where none was."""
     budgets = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scores.values)
     return _curve(run, run.scores.table([f"line_recall@{budget}" for budget in budgets]), budgets) if budgets else None
-
-
-def search_time(run: RunView) -> float | None:
-    """Return the median milliseconds of a query's search, without its embedding; None where none was timed."""
-    times = run.timings.by_step().get("retrieve")
-    return median(times) if times else None
 
 
 def _curve(run: RunView, values: FloatArray, positions: tuple[int, ...]) -> Curve:

@@ -1,6 +1,6 @@
 """The command line: the one place that names concrete parts, catches errors, and sets the exit code.
 
-0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted, 141 = the reader of the output closed it.
+0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted.
 Each command is in a file of its own and is imported when it is called, so that `--help` and a warm run stay fast.
 """
 
@@ -10,8 +10,6 @@ import errno
 import gc
 import os
 import sys
-import traceback
-from pathlib import Path
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -22,7 +20,7 @@ try:
     import click
 
     from repoeval_bench.cli.echo import echo
-    from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
+    from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
@@ -65,9 +63,6 @@ COMMANDS = {
 _FURTHER = frozenset({"cache", "chunker", "export"})
 """Commands that `--help` lists apart, with those of plug-ins."""
 
-_RESUMING = frozenset({"recommend", "eval", "run", "compare", "sweep", "report", "verify", "data", "cache"})
-"""Commands that continue from what an interrupted call has stored."""
-
 EXAMPLES = """\
 recommend CHECKOUT --current langchain:chunk_size=1000,chunk_overlap=200
 recommend ./my-project --retriever bm25 --report page.html
@@ -79,7 +74,7 @@ eval -c fixed:max_nws=800 --protocol body --embedder st:BAAI/bge-base-en-v1.5
 eval -c py:cutter:halves -m ndcg@10 -m lines@1500 --details
 eval -c 'exec:node cut.js' --limit 20 --retriever bm25
 run repoeval
-run bench.yaml --out results
+run bench.yaml --dry-run
 run bench.yaml --source FOLDER
 compare -c fixed -c ast
 compare ast fixed --details
@@ -88,7 +83,6 @@ compare latest @2 -m ndcg@10 --equivalence 0.02
 compare -c fixed -c ast --protocol body --set exclusion=hidden
 runs
 runs --out other-results --json
-runs --prune unfinished --dry-run
 diff fixed ast --measure recall@10
 diff @2 latest --limit 50
 segments RUN --by repo --by is_method
@@ -116,17 +110,29 @@ list protocols code-chunk
 """
 """An example a line, without `repoeval-bench`."""
 
-_GONE = {"explain": "list KIND NAME, such as list chunkers ast"}
-"""Commands that this release removes -> what to write instead."""
 
+START = f"""\
+Say which code chunker retrieves better, on RepoEval or on your own code.
+
+  {ROOT} recommend ./my-project
+      Which chunker and size to use for the code in a folder, with lines to paste.
+
+  {ROOT} compare -c fixed -c ast
+      Which of two or more chunkers retrieves significantly more on RepoEval. `eval -c ast` scores one alone.
+
+  {ROOT} gate latest --config gates.yaml
+      Fail in CI if the newest run does not meet the limits in a file.
+
+All commands: {ROOT} --help. Options and examples of one: {ROOT} COMMAND --help.
+Names of chunkers, protocols, retrievers and measures: {ROOT} list chunkers.\
+"""
+"""The screen without a command: what most people need, and where the rest is."""
 
 app = CommandGroup(
     name=ROOT,
     table=COMMANDS,
     examples=EXAMPLES,
-    resuming=_RESUMING,
     further=_FURTHER,
-    gone=_GONE,
     plug_ins=PLUG_INS,
     help="Say which code chunker retrieves better, on RepoEval or on your own code.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -146,48 +152,26 @@ def main() -> NoReturn:
     # A run keeps nearly all of its objects, and to look for garbage every 700 objects would take a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
-    if sys.stdout is None:  # with `>&-`; the first file that is opened would get its number
-        fail("standard output is closed; send it to a file or to /dev/null", 1)
     try:
-        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+        code = app.main(prog_name=ROOT, standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
-        echo(error.format_message(), err=True)
+        echo(START if error.ctx is not None and error.ctx.parent is None else error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         way_out = f" (see {context.command_path} --help)" if context else ""
         fail(error.format_message().rstrip(".") + way_out, error.exit_code)
-    except Interrupted as error:
-        fail(str(error), 130)
     except (KeyboardInterrupt, click.Abort):
-        fail("interrupted", 130)
+        fail("interrupted; finished runs and vectors are kept, so the same command goes on from there", 130)
     except OSError as error:
-        # Even the question whether a file exists fails for a name that is too long, or in a folder without access.
         if error.filename is None:
-            if not _is_of_printing(error):
-                raise
-            _forget_output()
-            fail(f"standard output cannot be written ({os_reason(error)}); send it to another file or disk", 1)
+            raise
+        # Even the question whether a file exists fails for a name that is too long, or in a folder without access.
         code = 2 if error.errno == errno.ENAMETOOLONG else 1
         fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
-    except ReaderGone:
-        # 141 is a shell's code for SIGPIPE: with 0, a gate whose output was not read to its end would look passed.
-        _forget_output()
-        sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _is_of_printing(error: OSError) -> bool:
-    """Return whether a library that prints raised an error, as where standard output is on a full disk."""
-    *_, last = traceback.extract_tb(error.__traceback__)
-    return Path(last.filename).parent.name in {"click", "rich"}
-
-
-def _forget_output() -> None:
-    """Drop what standard output holds: Python would try to write it at exit, and complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(sentence: str, code: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Printing the answer: the verdict, one table, and where the rest is; with --details everything."""
+"""Printing the answer: the verdict, one table and at most three notes; with --details everything."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.console import print_lines, print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.report.answer import answer_table, skipped_notes
-from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
-from repoeval_bench.report.scores import score_tables, unanswered_notes
+from repoeval_bench.report.scores import run_notes, score_tables
 from repoeval_bench.report.verdict import WordedVerdict, verdict
 from repoeval_bench.runs.parts import RESULTS, shown_place
 from repoeval_bench.runs.request import shell_line
@@ -23,6 +21,9 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
+
+MOST_NOTES = 3
+"""Notes below a table; --details prints the others too."""
 
 
 def answer_to(
@@ -46,30 +47,37 @@ def print_answer(
     out: Path,
     comparisons: Sequence[Comparison] = (),
     *,
+    details: bool = False,
     failed: int = 0,
     with_baseline: bool = False,
     skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
-    """Print the verdict on the runs, one table, a note on the `skipped` chunkers, and where the runs are stored.
+    """Print the verdict on the runs, one table, notes with the `skipped` chunkers, and where the runs are stored.
 
-    `remembered`: `report` finds these runs without their names. `failed` and `with_baseline` are as in `answer_to`.
+    `details`: every note, and the tables of scores and `comparisons`. `remembered`: `report` finds these runs without
+    their names. `failed` and `with_baseline` are as in `answer_to`.
     """
     different, worded = answer_to(runs, comparisons, failed=failed, with_baseline=with_baseline)
     print_paragraph(worded.text)
     echo()
     table = answer_table(different, worded, skipped)
     print_table(replace(table, notes=()))
-    for note in table.notes:
+    # The notes on single runs follow with the tables of their scores.
+    for note in [*skipped_notes(skipped), *worded.notes, *worded.tests] if details else table.notes[:MOST_NOTES]:
         print_paragraph(note, indent="  ")
     if table.notes:  # a table without notes ends in a blank line
         echo()
+    if details:
+        print_tables(score_tables(different) if len(different) > 1 else ())
+        print_tables(comparison_tables(comparisons))
+        print_lines([*(run_notes(different) if len(different) == 1 else ()), ""])
     # `report` finds runs outside `out` by their folders alone.
     here = [run for run in different if run.folder.resolve().parent == out.resolve()]
     names = [run.run_id if run in here else str(run.folder) for run in different]
     report = shell_line(["report", *(() if here and remembered else names)], out=out if here else RESULTS)
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
-    echo(f"for every measure, test and note add --details; for a page: {report}")
+    echo(f"{'' if details else 'for every measure, test and note add --details; '}for a page: {report}")
 
 
 def unmade_rows(runner: Runner) -> list[dict[str, str]]:
@@ -80,26 +88,3 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
         for setting, errors in runner.failed.items()
         for name, error in errors.items()
     ]
-
-
-def print_details(
-    runs: Sequence[RunView],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    with_baseline: bool = False,
-    skipped: Iterable[str] = (),
-) -> None:
-    """Print the score tables of runs (an imported one has none), their differences, the choice, and what was skipped.
-
-    Runs that were compared with a baseline get no choice: that is another question.
-    """
-    if not any(run.metrics.imported for run in runs):
-        print_tables(score_tables(runs))
-        if comparisons:
-            echo()
-    if comparisons:
-        print_tables(comparison_tables(comparisons))
-        if not with_baseline:
-            echo()
-            print_table(choice_table(choose(runs, comparisons)))
-    print_lines([*unanswered_notes(runs), *skipped_notes(skipped)])

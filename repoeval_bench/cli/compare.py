@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.options import (
     details_option,
     execution_options,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@run_argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @run_options
 @request_options(ComparisonRequest)
 @execution_options
@@ -64,7 +63,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
-    from repoeval_bench.cli.answer import answer_to, print_answer, print_details
+    from repoeval_bench.cli.answer import answer_to, print_answer
     from repoeval_bench.cli.console import print_json
     from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.report.choosing import choice_record
@@ -110,13 +109,12 @@ def compare_command(  # longer than 60 lines: each option has its line
             record: dict[str, Any] = {"choice": choice, "left_out": skipped | failed}
             record |= {"notes": notes} if (notes := unanswered_notes(compared)) else {}
             print_json({"comparisons": comparison_records(comparisons)} | record)
-        elif details:
-            print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
         else:
             print_answer(
                 compared,
                 out,
                 comparisons,
+                details=details,
                 failed=len(failed),
                 with_baseline=base is not None,
                 skipped=skipped,

@@ -116,27 +116,6 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option(
     "--since", default="", metavar="DATE|REV", help="With --commits: only later commits ask. [default: 5 years]"
 )
-@click.option(
-    "--windows",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="With --commits: the most trees that are searched, each with the questions of the commits after it.",
-)
-@click.option(
-    "--per-window",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="With --commits: the most questions of a window.",
-)
-@click.option(
-    "--per-file",
-    type=click.IntRange(min=1),
-    default=30,
-    show_default=True,
-    help="With --commits: the most questions of a file in all windows.",
-)
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
@@ -152,7 +131,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     rules. PACK is then a --source like any other. A pack of --commits is scored by --protocol commits. It holds
     subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are
-    history = {name: fields.pop(name) for name in ("since", "windows", "per_window", "per_file")}
+    history = {"since": fields.pop("since")}
     pack = _history_pack(output, history, **fields) if commits else _code_pack(output, history, **fields)
     content = pack.content
     if as_json:

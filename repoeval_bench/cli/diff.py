@@ -9,7 +9,6 @@ import click
 
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.api.stored_runs import compare_segments, segment
-from repoeval_bench.cli.completion import names_for, run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder
@@ -29,14 +28,13 @@ _measure = click.option(
     "--measure",
     "-m",
     metavar="NAME",
-    shell_complete=names_for("measures"),
     help="The measure that is compared.  [default: the protocol's headline]",
 )
 
 
 @click.command("diff")
-@run_argument("baseline", metavar="RUN")
-@run_argument("treatment", metavar="RUN")
+@click.argument("baseline", metavar="RUN")
+@click.argument("treatment", metavar="RUN")
 @_measure
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of queries to print.")
 @runs_folder
@@ -57,8 +55,8 @@ def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: i
 
 
 @click.command("segments")
-@run_argument()
-@run_argument("other", metavar="[RUN]", required=False)
+@click.argument("run")
+@click.argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)
 @_measure
 @facts_option

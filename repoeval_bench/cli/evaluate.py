@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.answer import print_answer, print_details, unmade_rows
+from repoeval_bench.cli.answer import print_answer, unmade_rows
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import details_option, requests_of, run_options
@@ -57,10 +57,7 @@ def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Pa
         if len(runs_by_setting) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
         skipped, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
-        if details:
-            print_details(runs, skipped=skipped)
-        else:
-            print_answer(runs, out, failed=failed, skipped=skipped, remembered=False)
+        print_answer(runs, out, details=details, failed=failed, skipped=skipped, remembered=False)
 
 
 def _protocols(fields: Mapping[str, Any]) -> tuple[str, ...]:

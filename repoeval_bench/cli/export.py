@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,8 @@ from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of, labelled
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import note, refuse_unread, runs_folder
+from repoeval_bench.cli.options import note, runs_folder
 from repoeval_bench.cli.output import (
     OUTPUT,
     OUTPUT_FOLDER,
@@ -25,15 +23,14 @@ from repoeval_bench.cli.output import (
     write_and_say,
 )
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.choosing import choice_record, choice_table
-from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
+from repoeval_bench.report.choosing import choice_table
+from repoeval_bench.report.comparison import comparison_csv, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv, unanswered_notes
 from repoeval_bench.report.table import with_notes
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.records import QRELS
-from repoeval_bench.runs.store import jsonl
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -42,12 +39,11 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 _PAPER = ("markdown", "latex")
-_ONE_RANKING = {"trec": "a TREC file", "log": "a run log"}
-ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".trec": "trec", ".jsonl": "log"}
+ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".trec": "trec"}
 
 
 @click.command("runs")
-@run_argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--format",
     "form",
@@ -74,8 +70,8 @@ def export_command(
     """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
 
     `csv` writes the scores to FILE and the differences beside it. `trec` writes the ranking to FILE and the judgements
-    to FILE.qrels. `log` is the run log with each chunk's file and lines. With --measure, `markdown` and `latex` are one
-    table of short names, the best in bold. Letters name the runs that a mean is significantly better than.
+    to FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold. Letters name
+    the runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
         form = form_of(output, ENDINGS)
@@ -83,10 +79,6 @@ def export_command(
         form = "markdown"
     if measures and form not in _PAPER:
         raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
-    if form is None:
-        refuse_unread({"baseline"}, "in a plot, which shows every run")
-    elif form in _ONE_RANKING:
-        refuse_unread({"baseline"}, f"in {_ONE_RANKING[form]}, which holds one ranking")
     stored = find_runs(dict.fromkeys(runs), out)
     for run in stored:
         _ = run.scores  # reading the scores checks the stored means against them
@@ -115,19 +107,13 @@ def _files(
     stored: Sequence[RunView], base: RunView | None, form: str, output: Path, measures: Sequence[str]
 ) -> dict[Path, str]:
     """Return path -> content: first the file that was asked for, then those that are written beside it."""
-    if form in _ONE_RANKING:
+    if form == "trec":
         if len(stored) > 1:
-            raise UsageError(f"{_ONE_RANKING[form]} holds one ranking, not {len(stored)}; export the runs one by one")
-        if form == "log":
-            return {output: jsonl(row.as_json() for row in stored[0].log_rows())}
+            raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
         return {output: stored[0].trec_run(), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
     compared = stored if base is None or base in stored else [base, *stored]
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
     choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None
-    if form == "json":
-        notes = unanswered_notes(compared)
-        content = _content(stored, comparisons, choice) | ({"notes": notes} if notes else {})
-        return {output: json.dumps(content, indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
         files = {output: scores_csv(stored)}
         if comparisons:
@@ -137,16 +123,6 @@ def _files(
     tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons, choice)
     tables = with_notes(tables, unanswered_notes(compared))
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
-
-
-def _content(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> dict[str, Any]:
-    if not comparisons:
-        return stored[0].metrics.as_json()
-    return {
-        "runs": [run.metrics.as_json() for run in stored],
-        "comparisons": comparison_records(comparisons),
-        "choice": choice and choice_record(choice),
-    }
 
 
 def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> list[Table]:

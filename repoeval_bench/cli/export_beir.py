@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
 from repoeval_bench.cli.output import OUTPUT_FOLDER
@@ -20,7 +19,7 @@ from repoeval_bench.runs.request import DataRequest
 
 
 @click.command("beir")
-@run_argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "-o",
     "--output",

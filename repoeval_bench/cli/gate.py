@@ -9,11 +9,10 @@ import click
 
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT_XML, append_summary, summary_option
+from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.chosen import recheck_record, recheck_sentence
@@ -23,7 +22,7 @@ from repoeval_bench.runs.naming import find_run
 
 
 @click.command("gate")
-@run_argument(metavar="RUN|CHOSEN.toml")
+@click.argument("run", metavar="RUN|CHOSEN.toml")
 @click.option("--config", type=INPUT, metavar="FILE", help="The gate file (YAML) for a run.")
 @click.option(
     "--source",
@@ -34,7 +33,7 @@ from repoeval_bench.runs.naming import find_run
     help="The repository whose later commits test CHOSEN.toml.",
 )
 @click.option("--baseline", metavar="RUN", help="Measure drops from this run, instead of the file's baseline.")
-@click.option("--junit", type=OUTPUT_XML, metavar="FILE", help="Write the results as JUnit XML too.")
+@click.option("--junit", type=OUTPUT, metavar="FILE", help="Write the results as JUnit XML too.")
 @summary_option
 @runs_folder
 @json_option

@@ -6,10 +6,8 @@ The tool itself is one. A plug-in that brings several commands is another, named
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -21,35 +19,12 @@ PLUG_INS = "repoeval_bench.commands"
 """The group of entry points that name commands of plug-ins."""
 
 
-class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
-    """The reader of standard output (head, less) has closed it."""
-
-
-class Interrupted(Exception):  # noqa: N818 - the person wants it
-    """A command was interrupted by Ctrl-C."""
-
-    def __init__(self, *, resumes: bool) -> None:
-        super().__init__(
-            "interrupted" + ("; what was finished is kept, so run the same command again" if resumes else "")
-        )
-
-
-@contextmanager
-def _pipe_watched() -> Iterator[None]:
-    """Turn a broken pipe into `ReaderGone`; click itself would exit with 1, as if the command had failed."""
-    try:
-        yield
-    except BrokenPipeError as error:
-        raise ReaderGone from error
-
-
 class CommandGroup(click.Group):
     """A group whose commands are imported on request.
 
     `table` is name -> (`module:Name` of the command, its purpose), in the order of use. `examples` are lines that begin
-    with the name of a command; they are shown below its help. `resuming` are the commands that find what they computed
-    when called again. `further` are names of the table that `--help` lists apart. `gone` is a removed name -> what to
-    write instead.
+    with the name of a command; they are shown below its help. `further` are names of the table that `--help` lists
+    apart.
     """
 
     def __init__(
@@ -57,28 +32,12 @@ class CommandGroup(click.Group):
         *,
         table: Mapping[str, tuple[str, str]],
         examples: str = "",
-        resuming: frozenset[str] = frozenset(),
         further: frozenset[str] = frozenset(),
-        gone: Mapping[str, str] = MappingProxyType({}),
         plug_ins: str = "",
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self.table, self.examples, self._resuming, self._further = table, examples, resuming, further
-        self._gone, self._plug_ins = gone, plug_ins
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Parse the command line; `--help` prints here."""
-        with _pipe_watched():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command."""
-        with _pipe_watched():
-            try:
-                return super().invoke(ctx)
-            except (KeyboardInterrupt, click.Abort) as error:
-                raise Interrupted(resumes=ctx.invoked_subcommand in self._resuming) from error
+        self.table, self.examples, self._further, self._plug_ins = table, examples, further, plug_ins
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order of use, those of plug-ins last."""
@@ -113,29 +72,19 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or offer the nearest one.
-
-        An empty word, which would mean the current folder, and a second value of an option that takes one are errors.
-        """
-        for before, word in zip(["", *args], args, strict=False):
-            if not word or (word.startswith("--") and word.endswith("=")):
-                position = f"after {before}" if not word else f"of {word}"
-                raise click.UsageError(f"the value {position} is empty, as an unset variable leaves it; give one", ctx)
-        if args and (instead := self._gone.get(args[0])):
-            raise click.UsageError(f"{args[0]} was removed; write {instead}", ctx)
+        """Find the command, or offer the nearest one."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             from repoeval_bench.core.registry import GONE  # `--help` imports none
 
             if instead := GONE.get(("command", args[0])):
-                raise click.UsageError(f"command {args[0]} was removed; choose {instead}", ctx)
+                raise click.UsageError(f"command {args[0]} was removed; use {instead}", ctx)
             raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None or ctx.resilient_parsing:
             return name, command, rest
-        from repoeval_bench.cli.options import option_variables, refuse_repeated  # `--help` imports none
-
-        refuse_repeated(command, rest, ctx)
         if ctx.find_root().params.get("variables") and not isinstance(command, CommandGroup):
+            from repoeval_bench.cli.options import option_variables  # `--help` imports none
+
             ctx.default_map = {name: option_variables(command, os.environ)}
         return name, command, rest
 

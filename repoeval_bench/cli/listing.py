@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,15 +15,11 @@ from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.uses import TIERS
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.embedding.registry import EMBEDDERS
-from repoeval_bench.protocols.protocol import PROTOCOLS
+from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.report.table import Column, Table, make_table
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
-
-if TYPE_CHECKING:
-    from repoeval_bench.protocols.protocol import Protocol
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
@@ -229,54 +225,19 @@ def _with_options(kind: Kind[Any], row: Row) -> str:
     return "\n".join(lines)
 
 
-_GOLD = {
-    "prompt": "[c, h+1): the prompt's lines and the first line to be written",
-    "context": "[c, h+n): the prompt's lines and all lines to be written",
-    "body": "[h, h+n): the lines to be written",
-    "uses": "the definitions of the names in the lines to be written: decorators, header and docstring of a function "
-    "or class, a name's statement; at most 12 non-blank lines each, without the prompt's",
-    "lines": "the lines that the commit removed or replaced, as they stand in the base, with five lines around each "
-    "within its definition",
-    "exact": "these lines alone; of a commit that only inserts, the line before",
-    "definitions": "the whole innermost definitions that contain them",
-    "places": "the lines that answer the question, in one or several places",
-}
-
-
-def _gold(protocol: Protocol) -> str:
-    from repoeval_bench.protocols.uses import tiers_of
-
-    if not protocol.of_definitions:
-        return _GOLD[protocol.gold]
-    tiers = tiers_of(protocol.gold)
-    return f"{_GOLD['uses']}; names that are {', '.join(tier for tier in TIERS if tier in tiers)}"
-
-
 def _protocol(name: str) -> str:
-    from repoeval_bench.protocols.exclusion import POLICIES
-    from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.protocols.qrels import RULES
-
     protocol = Protocol.parse(name)
-    stem = protocol.relevance.partition(":")[0]
-    rule = next((words for name, words in RULES.items() if name in (protocol.relevance, f"{stem}:N", f"{stem}:T")), "")
-    documents = {
-        "chunks": "the chunker's chunks",
-        "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
-    }
-    scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
-    noun = "prompt" if protocol.tasks == "completion" else "question"
     lines = {
-        "query": f"{protocol.query}: the {'whole' if protocol.query == 'full' else 'last lines of the'} {noun}",
-        "gold": f"{protocol.gold}: {_gold(protocol)}",
-        "relevant": f"{protocol.relevance}: {rule}",
-        "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",
-        "documents": f"{protocol.documents}: {documents[protocol.documents]}",
-        "exclusion": f"{protocol.exclusion}: {POLICIES[protocol.exclusion]}",
-        "scope": f"{protocol.scope}: a query searches {scope}",
-        **({"note": protocol.caution} if protocol.caution else {}),
+        "query": "the whole query" if protocol.query == "full" else f"{protocol.query}: the last lines of the prompt",
+        "target": protocol.gold,
+        "relevant": f"{protocol.relevance}; `list relevance` explains it",
+        "exclusion": f"{protocol.exclusion}; `list exclusions` explains it",
+        "headline": f"{protocol.headline} mean of {protocol.headline_measure}",
+        "repositories": protocol.repositories,
+        "note": protocol.caution,
     }
-    return "\n".join([f"{protocol.name}: {protocol.users}", *(f"  {key:<13} {text}" for key, text in lines.items())])
+    said = (f"  {key:<13} {text}" for key, text in lines.items() if text)
+    return "\n".join([f"{protocol.name}: {protocol.users} (docs/protocols.md)", *said])
 
 
 def _pack(name: str, names: Sequence[str]) -> str:

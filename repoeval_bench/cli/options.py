@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
@@ -45,19 +42,7 @@ class _FolderOrUrl(click.Path):
     """A folder, or the URL of a store as it was typed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        text = str(value)
-        if text.startswith("memory:"):
-            self.fail(
-                f"{text} is gone when the command ends; give a folder, or a store such as s3://BUCKET", param, ctx
-            )
-        if is_url(text):
-            return value
-        if (address := re.fullmatch(r"([a-z][a-z0-9+.-]+):/(.*)", text)) and not Path(text).exists():
-            slashes = ":///" if address[1] == "file" else "://"
-            self.fail(
-                f"{text} is not a URL; write {address[1]}{slashes}{address[2]}, or ./{text} for a folder", param, ctx
-            )
-        return super().convert(value, param, ctx)
+        return value if is_url(str(value)) else super().convert(value, param, ctx)
 
 
 def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
@@ -232,7 +217,7 @@ def _option(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
-    settings: dict[str, Any] = {"help": option.text, "metavar": option.metavar, "shell_complete": names_for(name)}
+    settings: dict[str, Any] = {"help": option.text, "metavar": option.metavar}
     if option.variable:
         settings |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
@@ -258,26 +243,6 @@ def words_of(
         return tuple(map(kind, text.replace(",", " ").split())) or None
     except ValueError:
         raise UsageError(f"{parameter.opts[0]} {text!r}: give whole numbers, separated by commas") from None
-
-
-def refuse_repeated(command: click.Command, words: Sequence[str], context: click.Context) -> None:
-    """Raise click.UsageError if an option that takes one value is on the command line twice.
-
-    click itself silently takes the last value. Other mistakes are reported when the command is parsed.
-    """
-    inner = click.Context(command, parent=context, info_name=command.name, resilient_parsing=True)
-    try:
-        _, rest, order = command.make_parser(inner).parse_args(list(words))
-    except click.UsageError:
-        return
-    times = Counter(parameter for parameter in order if isinstance(parameter, click.Option))
-    for option, n in times.items():
-        # To set a flag twice changes nothing, but a flag that can also be unset has two values.
-        if n > 1 and not (option.multiple or option.count or (option.is_flag and not option.secondary_opts)):
-            name = max(option.opts, key=len)
-            raise click.UsageError(f"{name} is given {n} times and takes one value; leave all but one out", inner)
-    if isinstance(command, click.Group) and rest and (further := command.get_command(inner, rest[0])):
-        refuse_repeated(further, rest[1:], inner)
 
 
 def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> None:

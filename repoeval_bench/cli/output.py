@@ -23,25 +23,16 @@ if TYPE_CHECKING:
 
 
 class _Output(click.Path):
-    """A file or folder that a command writes; whether it is writable is checked before anything is computed.
+    """A file or folder that a command writes; whether it is writable is checked before anything is computed."""
 
-    A file of a `form` (HTML, …) must have one of the `endings`, or no ending.
-    """
-
-    def __init__(self, form: str = "", *endings: str, folder: bool = False) -> None:
+    def __init__(self, *, folder: bool = False) -> None:
         super().__init__(path_type=Path, file_okay=not folder, dir_okay=folder)
-        self._form, self._endings = form, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if is_url(str(value)):
             raise UsageError(f"{value} is a URL; give a {'file' if self.file_okay else 'folder'} of this machine")
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         named = f" with {min(param.opts, key=len)}" if isinstance(param, click.Option) else ""
-        if self._endings and path.suffix.lower() not in ("", *self._endings):
-            endings = " or ".join(self._endings)
-            raise UsageError(
-                f"{path} does not end in {endings}, and {self._form} is written; choose such a name{named}"
-            )
         check_writable(path, f"another {'file' if self.file_okay else 'folder'}{named}", folder=not self.file_okay)
         return path
 
@@ -50,11 +41,6 @@ INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
 """A file that is read; a missing one is a usage error in every command."""
 
 OUTPUT = _Output()
-OUTPUT_CSV = _Output("CSV", ".csv")
-OUTPUT_HTML = _Output("HTML", ".html", ".htm")
-OUTPUT_JSONL = _Output("JSONL", ".jsonl", ".ndjson")
-OUTPUT_TOML = _Output("TOML", ".toml")
-OUTPUT_XML = _Output("XML", ".xml")
 OUTPUT_FOLDER = _Output(folder=True)
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.cache import show_size
+from repoeval_bench.cli.answer import MOST_NOTES
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -22,9 +23,8 @@ from repoeval_bench.cli.options import (
     out_option,
     request_options,
 )
-from repoeval_bench.cli.output import OUTPUT_HTML, OUTPUT_TOML, no_text_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT, no_text_option, write_and_say
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
@@ -63,13 +63,11 @@ _CHOICES = [
 @click.command("recommend")
 @click.argument("source", metavar="PATH")
 @request_options(RecommendRequest, only=_CHOICES)
-@click.option(
-    "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
-)
+@click.option("--report", type=OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
 @no_text_option
 @click.option(
     "--write",
-    type=OUTPUT_TOML,
+    type=OUTPUT,
     metavar="FILE",
     help="Write the choice and its evidence as TOML, which `gate FILE` tests on later commits.",
 )
@@ -126,9 +124,6 @@ def recommend_command(
         _show(recommendation, shown, out, details=details, as_json=as_json, written=write)
         _report(recommendation, report, out, text=not no_text)
         _write(recommendation, source, write)
-    note(
-        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
-    )
     _check_finished(recommendation)
 
 
@@ -290,7 +285,8 @@ def _print(
         print_lines(setups)
     echo()
     echo(recommendation.data)
-    print_table(recommendation_table(recommendation, details=details))
+    table = recommendation_table(recommendation, details=details)
+    print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:
         return
     report_line, compare_line = (shell_line([command], out=out) for command in ("report", "compare"))
@@ -299,6 +295,13 @@ def _print(
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
     own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
     keep = [] if written else ["keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"]
+    more = [] if details else [f"all {len(recommendation.decision.candidates)} candidates and every note: --details"]
     print_lines(
-        [f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", *keep, f"run the choice alone: {own_run}"]
+        [
+            *more,
+            f"page: {report_line}",
+            f"test two runs: {compare_line} RUN RUN",
+            *keep,
+            f"run the choice alone: {own_run}",
+        ]
     )

@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import print_answer, print_details
+from repoeval_bench.cli.answer import print_answer
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -22,17 +22,14 @@ from repoeval_bench.cli.options import (
     out_option,
     refuse_unread,
 )
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
 from repoeval_bench.runs.execution import runner_on
-from repoeval_bench.runs.materials import unscored_repositories
 from repoeval_bench.runs.naming import remember_compared
-from repoeval_bench.runs.parts import chunker_under, shown_results
+from repoeval_bench.runs.parts import shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
-from repoeval_bench.runs.runner import stands_alone
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -48,9 +45,8 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Check the file and list its runs, without making them.",
+    help="Check the file and print the command of each run, without making them.",
 )
-@click.option("--commands", is_flag=True, help="With --dry-run: print a shell command for each run.")
 @execution_options
 @details_option
 @json_option
@@ -62,7 +58,6 @@ def run_command(  # longer than 60 lines: each option has its line
     out: Path,
     home: Path | None,
     dry_run: bool,
-    commands: bool,
     execution: ExecutionRequest,
     details: bool,
     as_json: bool,
@@ -72,18 +67,14 @@ def run_command(  # longer than 60 lines: each option has its line
     Chunkers of one combination are compared, unless the file says `compare: false`. Stored runs are reused.
     The whole file is checked before the first run; all mistakes are reported at once, with their lines.
     """
-    if commands and not dry_run:
-        raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")
     if dry_run:
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = find_benchmark(file)
     overrides = {"source": source, "embedder": embedder}
     benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value}, home)
     if dry_run:
-        if commands:
-            _list_commands(benchmarking.requests, out, home, as_json=as_json)
-        else:
-            _list(benchmarking.requests, as_json=as_json)
+        lines = [eval_line(request, out=out, home=home) for request in benchmarking.requests]
+        print_json(lines) if as_json else print_lines(lines)
         return
     results: list[dict[str, Any]] = []
     with_baseline = benchmarking.baseline is not None
@@ -102,18 +93,16 @@ def run_command(  # longer than 60 lines: each option has its line
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
                 echo(f"{setting.pack} · {named}")
-                if details:
-                    print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
-                else:
-                    print_answer(
-                        [base, *runs] if base else runs,
-                        out,
-                        comparisons,
-                        failed=len(failed),
-                        with_baseline=base is not None and bool(comparisons),
-                        skipped=skipped,
-                        remembered=remembered,
-                    )
+                print_answer(
+                    [base, *runs] if base else runs,
+                    out,
+                    comparisons,
+                    details=details,
+                    failed=len(failed),
+                    with_baseline=base is not None and bool(comparisons),
+                    skipped=skipped,
+                    remembered=remembered,
+                )
                 echo()
         if as_json:
             print_json(results)
@@ -151,31 +140,3 @@ def _record(
     # Runs that were compared with a baseline get no choice: that is another question.
     choice = choose(runs, comparisons) if comparisons and not with_baseline else None
     return record | ({"choice": choice and choice_record(choice)} if comparisons else {})
-
-
-def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
-    rows: list[dict[str, Any]] = []
-    for request in requests:
-        protocol = request.resolved_protocol()
-        chunker = chunker_under(protocol, request.chunker).spec
-        rows.append({"protocol": "", "chunker": chunker} | request.combination() | {"protocol": protocol.name})
-    if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        echo(" · ".join(value if name != "match_size" else f"size of {value}" for name, value in row.items()))
-
-
-def _list_commands(requests: Sequence[RunRequest], out: Path, home: Path | None, *, as_json: bool) -> None:
-    without = unscored_repositories(requests)
-    if not all(stands_alone(request, without) for request in requests):
-        raise UsageError(
-            "the file has a limit and protocols over different repositories, so a run alone would be over other tasks; "
-            "leave out --commands, or the limit"
-        )
-    lines = [eval_line(request, out=out, home=home) for request in requests]
-    if as_json:
-        print_json(lines)
-        return
-    for line in lines:
-        echo(line)

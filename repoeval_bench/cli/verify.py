@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from repoeval_bench.api.verification import verify
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
 from repoeval_bench.cli.options import (
     allow_option,
@@ -24,7 +23,7 @@ from repoeval_bench.runs.request import DataRequest
 
 
 @click.command("verify")
-@run_argument()
+@click.argument("run")
 @allow_option
 @request_options(DataRequest, only=["source", "questions"])
 @home_option

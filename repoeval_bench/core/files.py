@@ -10,7 +10,6 @@ import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
@@ -123,17 +122,6 @@ def path_problem(path: str) -> str:
     if re.match("/|[A-Za-z]:", path) or any(re.fullmatch("[A-Za-z]:", part) for part in parts):
         return "has an absolute path"
     return "leads out of the folder with '..'" if ".." in parts else ""
-
-
-def bytes_in(*folders: Path) -> int:
-    """Count the bytes of the files below folders; a file with several names counts once, a vanished one not at all."""
-    sizes = {}
-    for path in chain.from_iterable(folder.rglob("*") for folder in folders):
-        with suppress(OSError):
-            if path.is_file():
-                state = path.lstat()
-                sizes[state.st_dev, state.st_ino] = state.st_size
-    return sum(sizes.values())
 
 
 def share_bytes(path: Path, others: Iterable[Path]) -> None:

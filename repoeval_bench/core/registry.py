@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 GONE: Mapping[tuple[str, str], str] = {
     ("protocol", "prose"): "commits",
     ("command", "add"): "repoeval-bench verify",
+    ("command", "explain"): "repoeval-bench list KIND NAME",
     ("command", "stability"): "python scripts/churn.py",
     ("protocol", "linemap"): "code-chunk",
     ("chunker", "blocks"): "functions",

@@ -93,19 +93,17 @@ class Protocol:
         """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
         cautions = {
             "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
-            "the gold ends with the first line to be written, so it is not a search for the rest of it": self.gold
+            "the target ends with the first line to be written, so its other lines are not searched for": self.gold
             == "prompt",
-            "the lines to be found follow the query in its file, so being near helps; they are not the only "
-            "useful ones": self.gold == "body",
-            "definitions come from reading the code, not from running it, so dynamic names do not count; what a "
-            "query may see also changes the order of chunkers (--set exclusion=NAME)": self.of_definitions,
-            "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
-            "does": self.tasks == "docstring",
-            "of 60 questions that were read, 33 are about what their test calls; the rest is noise": self.tasks
-            == "tests",
-            "a commit's subject is written after the work, and its lines are those that one author changed; others may "
-            "answer as well": self.tasks == "commits",
-            "the places are those that the questions' author knew; others may answer as well": self.tasks
+            "the target lines follow the query in its file, so chunks near it score well": self.gold == "body",
+            "definitions come from reading the code, not from running it, so dynamic names do not count": (
+                self.of_definitions
+            ),
+            "a docstring shares more words with its code than a stranger's question does": self.tasks == "docstring",
+            "about half of these queries do not describe what their test calls": self.tasks == "tests",
+            "the targets are the lines that one author changed; other lines may answer as well": self.tasks
+            == "commits",
+            "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",

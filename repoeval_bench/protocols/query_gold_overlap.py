@@ -13,18 +13,17 @@ from repoeval_bench.protocols.exclusion import prompt_lines
 TOP = 10
 """Ranks that are looked at."""
 
-LARGE, WHOLE = 0.5, 0.95
-"""A query with this share of the gold's lines is largely a copy of the gold text; with the second it is a copy."""
+LARGE = 0.5
+"""A query with this share of its target lines is largely a copy of them."""
 
 
 def copy_note(share: float) -> str:
     """Return a sentence on a share from `gold_in_query`; empty if it is below `LARGE`."""
     if share < LARGE:
         return ""
-    what = "a copy" if share >= WHOLE else "largely a copy"
     return (
-        f"the query is {what} of the gold text ({share:.1%} of the gold's lines are in it): bigger chunks and shared "
-        "words raise the score by themselves"
+        f"{share:.1%} of the target lines are already in the query, so larger chunks score higher by themselves; "
+        "--protocol body or docstring avoids that"
     )
 
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.analysis.pair_verdicts import Outcome
-from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
-from repoeval_bench.report.scores import losses, shown_measures
+from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_lines
 from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
-from repoeval_bench.report.text import BETWEEN, adjusted_notes, heading, outcome_name, short_names
+from repoeval_bench.report.text import adjusted_notes, heading, outcome_name, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.report.verdict import WordedVerdict
     from repoeval_bench.runs.view import RunView
-
-WIDTH = 80
-"""Columns of a new terminal, which the table fits."""
 
 BESIDE = "ndcg@10"
 """The measure shown beside the deciding one: the usual one in the field, which may disagree."""
@@ -37,43 +32,28 @@ _NAME, _HEAD, _CELL = 20, 12, 16
 
 
 def skipped_notes(chunkers: Iterable[str]) -> list[str]:
-    """Return a note on the chunkers that know too few languages; the reasons were printed before."""
+    """Return a note on the chunkers that do not know a language of the data; the reasons were printed before."""
     named = ", ".join(chunkers)
-    return [f"left out, not knowing a language of the data: {named}"] if named else []
+    return [f"left out, because they do not know a language of the data: {named}"] if named else []
 
 
 def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
     """Return every printed measure of one run, or the mean of each of several runs and its difference with the verdict.
 
-    The notes count what was lost, cut or not found, and name the `skipped` chunkers.
+    The notes begin with what changes the reading most: what is missing, then other causes of the scores.
     """
-    title = "\n".join(_title(runs))
-    notes = list(verdict.notes)
-    notes += [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
-    notes += skipped_notes(skipped)
+    notes = [*skipped_notes(skipped), *verdict.notes]
     if len(runs) == 1:
-        return _scores(runs[0], title, notes)
-    return _differences(runs, verdict, title, notes)
+        ceiling = [CEILING_NOTE] if runs[0].metrics.ceilings else []
+        return score_table(runs[0], [*notes, *ceiling, *losses(runs[0])])
+    lost = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in losses(run)]
+    table = _differences(runs, verdict)
+    return replace(table, notes=(*notes, *table.notes, *verdict.tests, *lost))
 
 
 def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
     return f"{markdown_text(verdict.text)}\n\n{markdown([answer_table(runs, verdict, skipped)])}\n"
-
-
-def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
-    metrics = run.metrics
-    over, other = metrics.headline, "macro" if metrics.headline == "micro" else "micro"
-    measures = [measure for _, names in shown_measures(metrics) for measure in names]
-    means = headline_means(run, measures)
-    columns = [
-        Column(name="measure", value=heading),
-        number(f"{over} mean, 95 % CI", lambda measure: Estimate(*means[measure]), ".3f"),
-        number(f"{other} mean", metrics.over(other).get, ".3f"),
-        number("ceiling", metrics.headline_ceilings.get, ".3f", missing=""),
-        number("% of ceiling", metrics.shares_of_ceiling.get, ".0%"),
-    ]
-    return table_of(columns, measures, title=title, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +66,7 @@ class _MeasureRow:
     difference: Comparison | None
 
 
-def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, notes: Sequence[str]) -> Table:
+def _differences(runs: Sequence[RunView], verdict: WordedVerdict) -> Table:
     names, full, over = _names(runs), run_names(runs), runs[0].metrics.headline
     reference = names[verdict.reference]
     against = {(difference.measure, difference.treatment): difference for difference in verdict.record.differences}
@@ -110,7 +90,8 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, no
         number(f"minus {minus}, 95 % CI", _estimate, "+.3f", missing=""),
         Column(name="verdict", value=_verdict),
     ]
-    notes = [*adjusted_notes(line.difference for line in lines if line.difference), *notes]
+    notes = adjusted_notes(line.difference for line in lines if line.difference)
+    title = "\n".join(title_lines(runs[0], alone=False))
     return table_of(columns, lines, title=title, notes=notes, emphasis=_emphasis)
 
 
@@ -132,28 +113,3 @@ def _emphasis(line: _MeasureRow) -> Emphasis:
 
 def _names(runs: Sequence[RunView]) -> list[str]:
     return short_names(run_names(runs))
-
-
-def _title(runs: Sequence[RunView]) -> Iterator[str]:
-    """Return what was measured, in lines that fit."""
-    first = runs[0].metrics
-    alone = f"{runs[0].label or first.chunker}{BETWEEN}" if len(runs) == 1 else ""
-    for line in (
-        first.dataset.label,
-        f"{alone}protocol {first.protocol}{BETWEEN}embedder {first.embedder}{BETWEEN}retriever {first.retriever}",
-    ):
-        yield from wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def _lost(run: RunView) -> Iterator[str]:
-    metrics = run.metrics
-    if metrics.imported:
-        return
-    counts = metrics.counts
-    if counts.queries_truncated or counts.chunks_truncated:
-        queries, chunks = counts.queries_truncated or 0, counts.chunks_truncated or 0
-        yield f"the model cuts {queries} of {counts.queries} queries and {chunks} of {counts.chunks} chunks"
-    if counts.queries_without_relevant:
-        without = count(counts.queries_without_relevant, "query")
-        yield f"{without} of {counts.queries} without a relevant chunk"
-    yield from losses(run)

@@ -144,17 +144,17 @@ def _escaped(table: Table, style: _Style) -> list[list[str]]:
     """The escaped texts of the rows, emphasized ones bold."""
     rows = []
     for row in table.rows:
-        cells = [_cell(column, cell, row.number, style) for column, cell in zip(table.columns, row.cells, strict=True)]
+        cells = [_cell(column, cell, style) for column, cell in zip(table.columns, row.cells, strict=True)]
         rows.append([style.bold.format(cell) if cell and row.emphasis == "strong" else cell for cell in cells])
     return rows
 
 
-def _cell(column: Column, cell: Cell, number: str, style: _Style) -> str:
+def _cell(column: Column, cell: Cell, style: _Style) -> str:
     if isinstance(cell, ScoreCell):
-        text = style.escape(column.written(cell.value, number))
+        text = style.escape(column.written(cell.value))
         raised = style.raised.format(style.escape(cell.beats)) if cell.beats else ""
         return (style.bold.format(text) if cell.best else text) + raised
-    lines = cell if isinstance(cell, tuple) else (column.written(cell, number),)
+    lines = cell if isinstance(cell, tuple) else (column.written(cell),)
     return style.between.join(style.escape(line.strip()) for line in lines)
 
 

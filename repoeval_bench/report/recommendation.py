@@ -18,7 +18,7 @@ from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
-from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
+from repoeval_bench.report.text import cluster_count, heading, meaning_of
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import EMBEDDER
 
@@ -34,17 +34,12 @@ _FINDS = {
     "commits": "{} of the lines that your last {:,} changes touched",
     "tests": "{} of the lines that a test's name asks for",
     "body": "{} of the lines to be written",
-    "questions": "{} of the lines that your questions ask for",
+    "questions": "{} of the lines that answer your queries",
 }
 _GAINS = {
     "uses": "the definitions that the code uses",
     "docstring": "the lines that a docstring describes",
     "commits": "the changed lines",
-}
-_READ = {
-    "definition_recall_auc": "the share, averaged over reading up to 12,000 characters",
-    "line_recall_auc": "the share, averaged over reading up to 12,000 characters",
-    "line_rprec": "the share after as many characters are read as are to be found",
 }
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
@@ -62,7 +57,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     if decision is None:
         return _default(recommendation)
     if not any(mean for evidence in recommendation.evidence for mean in evidence.means.values()):
-        return ["No candidate found anything, so none is better than another."]
+        return ["No candidate retrieved a target, so none is better than another."]
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
     size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
@@ -197,7 +192,7 @@ def _based(recommendation: Recommendation) -> str:
     largest = _largest(recommendation)
     if recommendation.relies_on_others:
         clusters = cluster_count(largest.n_clusters, largest.clustered_by)
-        return f"This is based mostly on other repositories: you have {clusters}."
+        return f"This rests mainly on results from other repositories, because yours has only {clusters}."
     parts = {
         one.protocol: f"{one.n_queries:,} {_ASKED.get(one.protocol, 'queries of ' + one.protocol)}"
         + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
@@ -229,14 +224,14 @@ def _default(recommendation: Recommendation) -> list[str]:
     assert default is not None
     number = _few(recommendation)
     enough = f"; a choice needs at least {FEWEST_TASKS}"
-    reason = " and ".join(number) + enough if number else "no question to compare them by"
+    reason = " and ".join(number) + enough if number else "no query to compare them by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
     shown = f"The default comes from {default.repositories} {of}, ranked by BM25."
     return [
         f"Use {described(recommendation.candidates[default.label])}: the shipped default.",
         f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",
         *_covers(recommendation),
-        "For an answer that is measured on your code, name more of it, or your own questions with --queries.",
+        "To measure on your code, name more of it, or give your own queries with --queries.",
     ]
 
 
@@ -273,8 +268,8 @@ def described(candidate: SizedChunker) -> str:
     if option == "lines":
         return f"{candidate.name} with chunks of {count(value, 'line')}"
     unit = "tokens" if "tokens" in option else "characters"
-    blanks = "" if option in {"max_nws", "max_tokens", "max_chunk_size"} else ", blanks included,"
-    return f"{candidate.name} with chunks of up to {value:,} {unit}{blanks}".rstrip(",")
+    blanks = " without whitespace" if option in {"max_nws", "max_chunk_size"} else ""
+    return f"{candidate.name} with chunks of up to {value:,} {unit}{blanks}"
 
 
 def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str, ...]]]:
@@ -370,31 +365,26 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         return make_table([], [], notes=[f"skipped: {line}" for line in recommendation.skipped])
     ranked = recommendation.decision.candidates
     shown = ranked if details else ranked[:_SHOWN]
-    notes = []
-    if more := len(ranked) - len(shown):
-        notes.append(f"{count(more, 'more candidate')}: --details")
-    notes += [
-        f"{name}: {heading(one.measure)}, the mean of {count(one.n_queries, 'query')}"
-        for name, one in {one.protocol: one for one in recommendation.evidence}.items()
-    ]
-    read: dict[str, list[str]] = {}
-    for measure in dict.fromkeys(evidence.measure for evidence in recommendation.evidence if evidence.measure in _READ):
-        read.setdefault(_READ[measure], []).append(heading(measure))
-    notes += [f"{' and '.join(names)}: {share}" for share, names in read.items()]
-    if any(cost.edited is not None for cost in recommendation.costs.values()):
+    notes = [f"skipped: {line}" for line in recommendation.skipped]
+    if few_queries := _few(recommendation):
+        notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
+    by_meaning: dict[str, list[str]] = {}
+    for one in recommendation.evidence:
+        by_meaning.setdefault(meaning_of(one.measure) or heading(one.measure), []).append(one.protocol)
+    for meaning, names in by_meaning.items():
+        notes.append(f"{' and '.join(dict.fromkeys(names))}: {meaning.replace(': ', ', the ')}")
+    if size := recommendation.candidates[ranked[0].name].size:
+        like = f"{BASELINE}:max_nws={size}"
         notes.append(
-            f"edited again: the share of a touched file in new chunks, over {count(recommendation.edits, 'edit')}"
+            f"at {size:,} is a size class: the average chunk of each is within 5 % of that of {like}, if possible"
         )
+    if any(cost.edited is not None for cost in recommendation.costs.values()):
+        edits = count(recommendation.edits, "edit")
+        notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
+    queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
+    notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
     if details:
         notes.append("own, shipped and shrunk mean: on your code, on other repositories, and both, less that of all")
-    notes.append(CHARACTERS_NOTE)
-    if size := recommendation.candidates[ranked[0].name].size:
-        like = f"those of {BASELINE} with up to {size:,} characters"
-        notes.append(
-            f"at {size:,}: sized so that chunks of a sample of the code average within 5 % of {like}, if possible"
-        )
-    notes += [f"too few to decide by: {line}, of {FEWEST_TASKS} needed" for line in _few(recommendation)]
-    notes += [f"skipped: {line}" for line in recommendation.skipped]
     return table_of(candidate_columns(recommendation, details=details), shown, notes=notes)
 
 
@@ -522,7 +512,7 @@ def _window(recommendation: Recommendation, label: str) -> list[str]:
         return []
     bundled = all(Spec.parse(evidence.embedder).name == EMBEDDER for evidence in recommendation.evidence)
     read = "the first 256 tokens of a text" if bundled else "the beginning of a text"
-    return [f"The model reads only {read} and cuts {_percent(max(shares))} of these chunks."]
+    return [f"The model reads only {read} and truncates {_percent(max(shares))} of these chunks."]
 
 
 def _percent(share: float) -> str:
@@ -565,7 +555,7 @@ def _none_differs(recommendation: Recommendation) -> str:
             return f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice."
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
-    meant = " (files that share a question are one group)" if most.clustered_by == GROUP else ""
+    meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""
     return (
         f"Your code has only {where}{meant}. With {n_candidates} candidates, at least {needed} are needed before any "
         "difference can be significant."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.choosing import READ, costs
 from repoeval_bench.report.recommendation import evidence_name
 from repoeval_bench.report.table import Column, Table, number, table_of
-from repoeval_bench.report.text import full_outcome_name, heading
+from repoeval_bench.report.text import explained, full_outcome_name, heading
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 
 if TYPE_CHECKING:
@@ -41,10 +41,11 @@ class RankedRow:
 class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
-    `to` names the first row, `filled` and `hollow` say what the markers of the plot mean.
+    `explained` says what the measure means, `to` names the first row, `filled` and `hollow` say what the markers mean.
     """
 
     measure: str
+    explained: str
     unit: str
     rows: tuple[RankedRow, ...]
     to: str = "best"
@@ -121,7 +122,7 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
                 cost=read[index],
             )
         )
-    return Ranking(measure=heading(verdict.measure), unit=unit, rows=tuple(rows))
+    return Ranking(measure=heading(verdict.measure), explained=explained(verdict.measure), unit=unit, rows=tuple(rows))
 
 
 def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -> Ranking:
@@ -154,9 +155,10 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
         )
     return Ranking(
         measure="expected score",
+        explained="expected score: share of the targets retrieved, from your code and other repositories",
         unit="tokens",
         rows=tuple(rows),
         to="choice",
-        filled="significantly worse than the choice by one of the questions",
+        filled="significantly worse than the choice by one of the tasks",
         hollow="no significant difference",
     )

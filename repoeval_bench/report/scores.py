@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.means import headline_means, mean_of_answered
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
-from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import (
-    Cell,
-    Column,
-    Table,
-    TableRow,
-    figures,
-    make_table,
-    record_table,
-    spec_column,
-    with_notes,
-)
-from repoeval_bench.report.text import CHARACTERS_NOTE, COUNTS, heading, short_names
+from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
+from repoeval_bench.report.terminal import PAGE
+from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Metrics
@@ -35,31 +25,34 @@ SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500",
 
 
 def score_tables(runs: Sequence[RunView]) -> list[Table]:
-    """The line measures (comparable between chunkers, so they come first), then the measures over chunks.
+    """Return a table for each run; the notes on the runs are below the last one."""
+    return with_notes([score_table(run) for run in runs], run_notes(runs))
 
-    One row per chunker and mean; all runs are of one protocol and dataset. Below each run's means are the ends of the
-    headline mean's 95 % interval, its ceiling, and the score as a percentage of the ceiling. A single run is named in
-    the title, and its repositories have rows of their own. The notes are below the last table.
-    """
-    first = runs[0].metrics
-    title = [
-        first.dataset.label,
-        f"protocol {first.protocol} · embedder {first.embedder} · retriever {first.retriever}",
+
+def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
+    """Return a row for each measure: its headline mean with interval, the other mean, and the ceiling."""
+    metrics = run.metrics
+    over, other = metrics.headline, "macro" if metrics.headline == "micro" else "micro"
+    measures = [measure for _, names in shown_measures(metrics) for measure in names]
+    means = headline_means(run, measures)
+    columns = [
+        Column(name="measure", value=heading),
+        number(f"{over} mean, 95 % CI", lambda measure: Estimate(*means[measure]), ".3f"),
+        number(f"{other} mean", metrics.over(other).get, ".3f"),
+        number("ceiling", metrics.headline_ceilings.get, ".3f", missing=""),
+        number("% of ceiling", metrics.shares_of_ceiling.get, ".0%", missing=""),
     ]
-    if len(runs) == 1:
-        title[1] = f"{runs[0].label or first.chunker} · {title[1]}"
-    tables = []
-    for index, (what, names) in enumerate(shown_measures(first)):
-        columns = [Column(name="mean over"), *figures(*map(heading, names), missing="")]
-        rows = [row for run in runs for row in _score_rows(run, names, alone=len(runs) == 1)]
-        tables.append(
-            make_table(
-                columns if len(runs) == 1 else [spec_column("chunker"), *columns],
-                rows,
-                title="\n".join([*title, what] if index == 0 else [what]),
-            )
-        )
-    return with_notes(tables, _notes(runs))
+    return table_of(columns, measures, title="\n".join(title_lines(run, alone=True)), notes=notes)
+
+
+def title_lines(run: RunView, *, alone: bool) -> list[str]:
+    """Return what was measured, in lines that fit; the chunker too where the run stands `alone`."""
+    metrics = run.metrics
+    named = " · ".join(filter(None, [run.label or metrics.chunker, metrics.completion])) + BETWEEN if alone else ""
+    made = BETWEEN.join(f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever"))
+    fold = {"break_long_words": False, "break_on_hyphens": False}
+    said = filter(None, (metrics.dataset.label, named + made, meaning_of(headline_measure([run]))))
+    return [line for text in said for line in wrap(text, PAGE, **fold)]
 
 
 def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
@@ -82,71 +75,43 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
     return [(what, names) for what, names in groups if names]
 
 
-def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[TableRow]:
-    headline = run.metrics.headline
-    rows: list[TableRow] = []
-    averaged = {"micro": count(run.counts.queries, "query"), "macro": count(len(run.metrics.per_repo), "repository")}
-    for label, means in _means(run, per_repo=alone):
-        name = f"{label}, {averaged[label]}" if label in averaged else label
-        cells = [means.get(measure) for measure in measures]
-        rows.append(TableRow((name, *cells), "strong" if label == headline else ""))
-    ends = {name: ci for name, (_, ci) in headline_means(run, measures).items() if ci is not None}
-    for label, values, number in (
-        ("95 % CI low", {name: low for name, (low, _) in ends.items()}, ""),
-        ("95 % CI high", {name: high for name, (_, high) in ends.items()}, ""),
-        ("ceiling", run.metrics.headline_ceilings, ""),
-        ("% of ceiling", run.metrics.shares_of_ceiling, ".1%"),
-    ):
-        if values or not label.startswith("95"):
-            shares: list[Cell] = [values.get(measure) for measure in measures]
-            if label == "% of ceiling":
-                zero = [run.metrics.headline_ceilings.get(measure) == 0 for measure in measures]
-                shares = ["-" if none else share for none, share in zip(zero, shares, strict=True)]
-            rows.append(TableRow((f"  {headline} {label}", *shares), "faint", number))
-    if alone:
-        return rows
-    name = " · ".join(filter(None, [run.label or run.metrics.chunker, run.metrics.completion]))
-    names = [name, *[""] * (len(rows) - 1)]
-    return [TableRow((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
-
-
-def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:
-    """Return (what is averaged, measure -> mean): the repositories if asked for, then micro and macro."""
-    metrics = run.metrics
-    return [*(metrics.per_repo.items() if per_repo else ()), ("micro", metrics.micro), ("macro", metrics.macro)]
-
-
-def _notes(runs: Sequence[RunView]) -> list[str]:
+def run_notes(runs: Sequence[RunView]) -> list[str]:
+    """Return notes on each run, and what the columns mean."""
     first = runs[0].metrics
-    cautions = (copy_note(first.gold_in_query), Protocol.parse(first.protocol).caution)
-    return [
-        *(line for run in runs for line in footnotes(run)),
-        f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant",
-        *([CHARACTERS_NOTE] if any(r.metrics.chunk_nws or LINE_MEASURES[0] in r.metrics.micro for r in runs) else []),
-        *(f"note: {caution}" for caution in cautions if caution),
-        *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.around for r in runs) else []),
-    ]
+    notes = [line for run in runs if not run.metrics.imported for line in footnotes(run)]
+    notes.append(
+        f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant"
+    )
+    if any(run.metrics.ceilings for run in runs):
+        notes.append(CEILING_NOTE)
+    if any(run.metrics.around for run in runs):
+        notes.append("ceilings are of a choice among hits with what they bring")
+    return notes
 
 
-def _cut(what: str, texts: int, truncated: int | None, tokens: int | None, lost: int | None) -> str:
-    """Return how many texts of a kind the model does not read whole, and what share of all their tokens is lost."""
-    share = f" ({lost / tokens:.1%} of their tokens lost)" if lost and tokens else ""
-    return f"{truncated} of {texts} {what}{share}"
+CEILING_NOTE = (
+    "ceiling: the score of a near-optimal ranking of the same chunks, with the most target lines per character first"
+)
+"""The meaning of the column, for the table of a run."""
 
 
 def _truncation(metrics: Metrics) -> str:
     counts = metrics.counts
-    if metrics.chunk_tokens:
-        queries = (counts.queries, counts.queries_truncated, counts.queries_tokens, counts.queries_tokens_lost)
-        chunks = (counts.chunks, counts.chunks_truncated, counts.chunks_tokens, counts.chunks_tokens_lost)
-        return f"truncated by the model: {_cut('queries', *queries)}, {_cut('chunks', *chunks)}"
-    if counts.queries_truncated is None:
-        return f"truncated by the model: not known, {metrics.embedder} does not count tokens"
-    return "nothing embedded, nothing truncated"
+    if not metrics.chunk_tokens:
+        known = counts.queries_truncated is not None
+        return "nothing embedded" if known else f"truncated: not known, {metrics.embedder} does not count tokens"
+    said = []
+    for what, texts, cut, tokens, lost in (
+        ("queries", counts.queries, counts.queries_truncated, counts.queries_tokens, counts.queries_tokens_lost),
+        ("chunks", counts.chunks, counts.chunks_truncated, counts.chunks_tokens, counts.chunks_tokens_lost),
+    ):
+        share = f" ({lost / tokens:.1%} of their tokens lost)" if lost and tokens else ""
+        said.append(f"{cut} of {texts} {what}{share}")
+    return f"the embedding model truncated {' and '.join(said)}"
 
 
 _OVERLAPS = {
-    "gold_lines_in_query": "gold's lines are in the query",
+    "gold_lines_in_query": "target lines are in the query",
     "top10_over_prompt": "first 10 chunks overlap the prompt",
 }
 
@@ -157,10 +122,14 @@ def footnotes(run: RunView) -> list[str]:
     counts, sizes, tokens = metrics.counts, metrics.chunk_nws, metrics.chunk_tokens
     lines = [
         f"{run.label or metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
-        + (f", characters mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
+        + (
+            f", characters without whitespace mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}"
+            if sizes
+            else ""
+        )
         + (f"; tokens mean {tokens.mean:.0f}, median {tokens.median}, p95 {tokens.p95}" if tokens else ""),
-        f"  {_truncation(metrics)} · queries with no relevant chunk: "
-        f"{counts.queries_without_relevant} of {counts.queries}",
+        f"  {_truncation(metrics)}; "
+        f"queries with no relevant chunk: {counts.queries_without_relevant} of {counts.queries}",
     ]
     if overlap := metrics.query_gold_overlap:
         shares = overlap.over(metrics.headline)
@@ -175,13 +144,10 @@ def losses(run: RunView) -> list[str]:
     """Return a line with a number for everything that was left out of a run, merged, or cannot be found."""
     counts, lines = run.metrics.counts, []
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
-        lines.append(
-            f"note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "
-            "so these means describe the chunks more than the ranking"
-        )
+        lines.append(f"{without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking")
     shown = [name for _, names in shown_measures(run.metrics) for name in names]
     if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:
-        lines.append(f"{', '.join(zero)}: no ranking of these chunks reaches more than 0, so there is no % of ceiling")
+        lines.append(f"{', '.join(zero)}: no ranking of these chunks scores above 0")
     if short := too_short(run.metrics):
         lines.append(short)
     lost = ("chunks_merged", "pairs_truncated", "files_skipped", "files_undecodable", "lines_uncovered")
@@ -202,8 +168,8 @@ def _unanswered(run: RunView, name: str, measure: str | None) -> str:
     lost, queries = run.counts.queries_not_in_log, run.counts.queries
     mean, over_answered = run.metrics.micro[measure], mean_of_answered(run, measure)
     return (
-        f"{name}: {lost} of {count(queries, 'query')} are not in the log and score 0; the mean {heading(measure)} is "
-        f"{mean:.3f}, and {over_answered:.3f} over the {queries - lost} in the log"
+        f"{name}: {lost} of {count(queries, 'query')} are not in the log and score 0; without them {heading(measure)} "
+        f"is {over_answered:.3f}, not {mean:.3f}"
     )
 
 
@@ -220,8 +186,8 @@ def too_short(metrics: Metrics) -> str:
         return ""
     enough = ceil(most / metrics.chunk_nws.mean)
     return (
-        f"{metrics.k} chunks have about {read:,.0f} characters, and {heading(areas[0])} goes up to {most:,}: "
-        f"--k {enough} ranks enough"
+        f"{metrics.k} chunks have about {read:,.0f} characters without whitespace, and {heading(areas[0])} goes up to "
+        f"{most:,}; --k {enough} ranks enough"
     )
 
 
@@ -254,7 +220,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
         **chunk_sizes(run),
         **({"queries not in the log": lost} if (lost := metrics.counts.queries_not_in_log) else {}),
     }
-    means = _means(run, per_repo=True)
+    means = [*metrics.per_repo.items(), ("micro", metrics.micro), ("macro", metrics.macro)]
     if metrics.ceilings:
         headline = metrics.headline
         means += [

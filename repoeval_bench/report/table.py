@@ -54,8 +54,8 @@ class Column:
     words, to `width` in files too.
 
     `value` gives a record's cell, and `key` is what CSV and JSON call it (by default `name`). `forms` are where the
-    column is. `interval`: its cells are an `Estimate` or None, and records have `key.low` and `key.high` too; `bar`
-    draws these on a page, all on one scale. `lowest_first` is how a page sorts by it, `meaning` what it says of it.
+    column is. `interval`: its cells are an `Estimate` or None, and records have `key.low` and `key.high` too.
+    `lowest_first` is how a page sorts by it, `meaning` what it says of it.
     """
 
     name: str
@@ -68,13 +68,12 @@ class Column:
     value: Callable[[Any], Cell] | None = None
     forms: tuple[Form, ...] = ("table", "page", "record")
     interval: bool = False
-    bar: bool = False
     lowest_first: bool = False
     meaning: str = ""
 
-    def written(self, cell: Cell, number: str = "") -> str:
-        """The cell's text; `number` replaces the column's own format."""
-        form = number or self.number
+    def written(self, cell: Cell) -> str:
+        """The cell's text."""
+        form = self.number
         match cell:
             case None | str():
                 return self.missing if cell is None else cell
@@ -92,17 +91,16 @@ class Column:
                 return format(cell, form)
 
 
-Emphasis = Literal["", "strong", "faint", "better", "worse"]
+Emphasis = Literal["", "strong", "better", "worse"]
 """Emphasis of a row on a terminal; files show none but `strong`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """Cells in the order of the columns; `number` replaces the columns' formats in this row."""
+    """Cells in the order of the columns."""
 
     cells: tuple[Cell, ...]
     emphasis: Emphasis = ""
-    number: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +118,7 @@ class Table:
     def texts(self) -> list[list[str]]:
         """Every cell as it is written, row by row."""
         return [
-            [column.written(cell, row.number) for column, cell in zip(self.columns, row.cells, strict=True)]
-            for row in self.rows
+            [column.written(cell) for column, cell in zip(self.columns, row.cells, strict=True)] for row in self.rows
         ]
 
 

@@ -20,14 +20,14 @@ PAGE = 80
 
 _UNBOUNDED = 100_000
 
-_STYLES = {"": "", "strong": "bold", "faint": "dim", "better": "green", "worse": "red"}
+_STYLES = {"": "", "strong": "bold", "better": "green", "worse": "red"}
 
 
 def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
 
     In a pipe a row is one line, except for prose in columns that have a width. A terminal gets specs folded between
-    their options, then headings folded between words. Where that is still too wide, each row is a list of its cells.
+    their options and, where that is too wide, headings folded between words.
     """
     from rich.text import Text
 
@@ -44,24 +44,21 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def _drawing(table: Table, console: Console, width: int | None) -> Drawing | Text:
+def _drawing(table: Table, console: Console, width: int | None) -> Drawing:
     texts = _texts(table)
     if width is None:
         return _rows(table, texts)
     folds = [(column.width if not column.prose else None) for column in table.columns]
     texts = [[folded(text, fold) if fold else text for text, fold in zip(row, folds, strict=True)] for row in texts]
-    for tight in (False, True):
-        drawing = _rows(table, texts, tight=tight)
-        if _width(drawing, console) <= width:
-            return drawing
-    return _records(table, width)
+    drawing = _rows(table, texts)
+    return drawing if _width(drawing, console) <= width else _rows(table, texts, tight=True)
 
 
 def _texts(table: Table) -> list[list[str]]:
     """The cells without characters that a terminal would obey; only a tuple has several lines."""
     return [
         [
-            "\n".join(map(one_line, cell)) if isinstance(cell, tuple) else one_line(column.written(cell, row.number))
+            "\n".join(map(one_line, cell)) if isinstance(cell, tuple) else one_line(column.written(cell))
             for column, cell in zip(table.columns, row.cells, strict=True)
         ]
         for row in table.rows
@@ -101,24 +98,7 @@ def _least_width(column: Column, cells: tuple[str, ...]) -> int:
     return max(map(cell_len, [*visible(column.name).split(), *pieces, " "]))
 
 
-def _records(table: Table, width: int) -> Text:
-    """Every row as its first cell, with the headings of the others and their cells below."""
-    from rich.cells import cell_len, set_cell_size
-    from rich.text import Text
-
-    heads = [visible(column.name) for column in table.columns[1:]]
-    widest = max(map(cell_len, [*heads, ""]))
-    lines = Text()
-    for first, *rest in _texts(table):
-        lines.append(f"\n{first}", style="bold")
-        for head, text in zip(heads, rest, strict=True):
-            if text:
-                indented = folded(text.strip(), width - widest - 4).replace("\n", "\n" + " " * (widest + 4))
-                lines.append(f"\n  {set_cell_size(head, widest)}  {indented}")
-    return lines
-
-
-def _width(drawing: Drawing | Text, console: Console) -> int:
+def _width(drawing: Drawing, console: Console) -> int:
     """The columns of a terminal that it takes where rich folds what can be folded."""
     from rich.segment import Segment
 

@@ -9,7 +9,8 @@ from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.metrics import CEILING, SHARE, Measure
+from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
 
@@ -26,13 +27,13 @@ LONGEST = 40
 CHARACTERS_NOTE = "characters are counted without whitespace"
 """The one footnote of every output that counts characters."""
 
-GROUPS_NOTE = "files that one query asks for together are one group"
+GROUPS_NOTE = "files that are targets of one query count as one group"
 """The note where clusters are groups of files."""
 
-EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
+EQUAL = '"equal within" covers only the files in the sample: a rare file that differs by much may not be among them'
 """The note where two means are called equal."""
 
-BORDERLINE_NOTE = "borderline: p is so near to 0.05 that another seed or processor may decide otherwise"
+BORDERLINE_NOTE = "borderline: p is so near 0.05 that another seed or processor may decide otherwise"
 """The note where a test decides nothing."""
 
 _NAMES = {
@@ -56,24 +57,24 @@ _NAMES = {
 
 COUNTS = {
     "queries": "queries",
-    "queries_truncated": "queries cut by the model",
+    "queries_truncated": "queries truncated by the model",
     "queries_tokens": "tokens of the queries",
     "queries_tokens_lost": "tokens of the queries that the model does not read",
     "queries_without_relevant": "queries with no relevant chunk",
     "queries_not_in_log": "queries that are not in the log",
-    "queries_without_gold": "logged queries without gold",
+    "queries_without_gold": "logged queries without target lines",
     "queries_no_answer": "queries that no chunk answers, not scored",
-    "gold_names": "files or chunk ids in the gold",
-    "gold_names_known": "files or chunk ids of the gold that the log or the corpus has",
-    "tasks_unscored": "tasks that ask nothing under the protocol, not scored",
+    "gold_names": "files or chunk ids in the judgements",
+    "gold_names_known": "files or chunk ids of the judgements that the log or the corpus has",
+    "tasks_unscored": "tasks without a target under the protocol, not scored",
     "chunks": "chunks",
-    "chunks_truncated": "chunks cut by the model",
+    "chunks_truncated": "chunks truncated by the model",
     "chunks_tokens": "tokens of the chunks",
     "chunks_tokens_lost": "tokens of the chunks that the model does not read",
     "chunks_duplicate": "chunks whose text repeats another chunk",
     "chunks_merged": "documents merged into an identical one",
     "pairs": "pairs of query and chunk that the reranker read",
-    "pairs_truncated": "pairs of query and chunk cut by the reranker",
+    "pairs_truncated": "pairs of query and chunk truncated by the reranker",
     "files": "files",
     "files_skipped": "files the chunker failed on, left out of all queries or one",
     "files_undecodable": "files that are not UTF-8, left out",
@@ -90,6 +91,28 @@ def heading(measure: str) -> str:
             return f"{heading(measure.removesuffix(ending))} {words}"
     name, sign, rest = measure.partition("@")
     return _NAMES.get(name, name) + sign + rest
+
+
+_MEANINGS = {
+    "line_recall_auc": "share of the target lines retrieved, averaged over budgets up to 12,000 characters",
+    "definition_recall_auc": "share of the needed definitions retrieved, averaged over budgets up to 12,000 characters",
+    "line_rprec": "share of the target lines retrieved once as many characters are read as the target has",
+}
+"""The measures that decide, in words; each counts characters without whitespace."""
+
+
+def meaning_of(measure: str) -> str:
+    """Return what a measure that decides means, with its unit; nothing for the well-known ones."""
+    said = _MEANINGS.get(measure)
+    return f"{heading(measure)}: {said} without whitespace" if said else ""
+
+
+def explained(measure: str) -> str:
+    """Return what any measure means, for a page that has room for it."""
+    known = not measure.endswith((CEILING, SHARE)) and measure not in UNREGISTERED
+    return meaning_of(measure) or (
+        f"{heading(measure)}: {Measure.parse(measure).definition.meaning.rstrip('.')}" if known else heading(measure)
+    )
 
 
 _OUTCOMES = {
@@ -122,16 +145,13 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     tests = [c.family for c in comparisons if c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1]]
     if not tests:
         return []
-    adjusted = f", and is adjusted for {max(tests)} tests" if max(tests) > 1 else ""
-    return [
-        f'an interval can exclude 0 beside "not significant": p also allows for few files of unequal size{adjusted}, '
-        "intervals do not"
-    ]
+    many = f"{max(tests)} tests and for " if max(tests) > 1 else ""
+    return [f'p is corrected for {many}few files; intervals are not, so one may exclude 0 beside "not significant"']
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:
     """Return the sentence that replaces a winner if every run scores 0; `where` is like `under protocol context`."""
-    return f"No run found anything by {heading(measure)} {where}: its {over} mean is 0 for each of them."
+    return f"No run retrieved a target {where}: the {over} mean of {heading(measure)} is 0 for each of them."
 
 
 def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:

@@ -23,7 +23,6 @@ from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.text import (
     BORDERLINE_NOTE,
-    CHARACTERS_NOTE,
     EQUAL,
     GROUPS_NOTE,
     cluster_count,
@@ -46,7 +45,7 @@ NAMED = 3
 _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
 
-_SIZES = 6
+_SIZES = 4
 """A note gives the sizes of up to this many runs one by one, and the range of more."""
 
 _MATCHED = 1.05 / 0.95
@@ -60,13 +59,14 @@ _NOTHING = "So there is nothing to compare; repoeval-bench logs diagnose looks f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordedVerdict:
-    """A verdict in words: `text` of at most four lines of 80 columns, the notes below the table, and the record.
+    """A verdict in words: `text` of at most four lines of 80 columns, caveats, notes on the tests, and the record.
 
     `reference` is the position of the record's reference among the runs.
     """
 
     text: str
     notes: tuple[str, ...]
+    tests: tuple[str, ...]
     record: Verdict
     reference: int
 
@@ -92,10 +92,11 @@ def verdict(
         notes=(
             *_failures(failed),
             *unanswered_notes(runs, record.measure),
-            *_tests(record),
-            *_doubts(record),
             *_cautions(runs, [*short.values()]),
+            *_doubts(record),
+            *_truncated(runs),
         ),
+        tests=tuple(_tests(record)),
         record=record,
         reference=ids.index(record.reference.run_id),
     )
@@ -197,11 +198,11 @@ def _beside(comparison: Comparison, name: str) -> str:
 def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
     what, where, mean = heading(verdict.measure), f"under protocol {verdict.protocol}", verdict.reference.mean
     if verdict.result is Result.NOTHING_FOUND:
-        sentence = f"{name} found nothing by {what} {where}: its {verdict.over} mean is 0."
+        sentence = f"{name} retrieved no target {where}: its {verdict.over} mean of {what} is 0."
     else:
         share = run.metrics.shares_of_ceiling.get(verdict.measure)
-        of_ceiling = "" if share is None else f", {share:.0%} of the best score possible with these chunks"
-        sentence = f"{name} reaches {what} {mean:.3f} {where}{of_ceiling}."
+        of_ceiling = "" if share is None else f": {share:.0%} of what a near-perfect ranking of the same chunks scores"
+        sentence = f"{name} scores {mean:.3f} on {what} {where}{of_ceiling}."
     ending = "." if failed else ": give a second one to compare it with."
     return f"{sentence} One run alone says nothing about other chunkers{ending}"
 
@@ -218,8 +219,7 @@ def _tests(verdict: Verdict) -> list[str]:
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     lines = [
         f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}"
-        + (f", adjusted for {family_words(verdict)} (Holm)" if verdict.family > 1 else "")
-        + "; intervals: 95 %, not adjusted"
+        + (f", corrected for {family_words(verdict)} (Holm)" if verdict.family > 1 else "")
     ]
     return [*lines, GROUPS_NOTE] if verdict.clustered_by == GROUP else lines
 
@@ -233,13 +233,13 @@ def _doubts(verdict: Verdict) -> list[str]:
     needed = fewest_clusters(verdict.family)
     among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
     if verdict.n_clusters < needed:
-        lines.append(f"{clusters} are too few: no difference{among} can be significant below {needed}")
+        lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
     if verdict.n_clusters == needed:
         lines.append(f"{clusters} are just enough: without one of them no difference{among} can be significant")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"only {clusters}: one of them can decide an interval, which holds the true value in about 85 of 100 cases "
-            "instead of 95"
+            f"with only {clusters}, one can decide an interval: it covers the true value in about 85 % of cases, "
+            "not 95 %"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)
@@ -249,37 +249,42 @@ def _doubts(verdict: Verdict) -> list[str]:
 
 
 def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
-    """Return notes on other causes of the scores: different sizes, and gold that is in the query."""
+    """Return notes on other causes of the scores: sizes that differ, and a query that contains its target."""
     lines, metrics = [], [run.metrics for run in runs]
     sizes = [of_run.chunk_nws.mean for of_run in metrics if of_run.chunk_nws]
     if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
-        named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
+        named = ", ".join(f"{name} {size:,.0f}" for name, size in zip(short, sizes, strict=True))
         if len(sizes) > _SIZES:
-            named = f"{min(sizes):.0f} to {max(sizes):.0f}"
+            named = f"{min(sizes):,.0f} to {max(sizes):,.0f}"
         is_matched = max(sizes) <= _MATCHED * min(sizes)
-        remedy = "" if is_matched else f"; {_size_remedy({of_run.chunker for of_run in metrics})}"
-        lines.append(f"mean chunk: {named} characters; size alone changes scores{remedy}")
-        lines.append(CHARACTERS_NOTE)
-    cautions = [copy_note(metrics[0].gold_in_query)]
+        remedy = "" if is_matched else _size_remedy({of_run.chunker for of_run in metrics})
+        lines.append(f"chunk sizes differ (mean {named} characters without whitespace) and change scores{remedy}")
+    lines.append(copy_note(metrics[0].gold_in_query))
     with suppress(UsageError):  # an imported run's protocol has no text of ours
-        cautions.append(Protocol.parse(metrics[0].protocol).caution)
-    if said := "; ".join(filter(None, cautions)):
-        lines.append(f"protocol {metrics[0].protocol}: {said}")
-    return lines
+        lines.append(Protocol.parse(metrics[0].protocol).caution)
+    return [line for line in lines if line]
 
 
 def _size_remedy(chunkers: Collection[str]) -> str:
-    """Return what can be done about the sizes of these chunkers, of which some may have no option for one."""
-    if len({chunker_name(spec) for spec in chunkers}) == 1:
-        return "these are sizes of one chunker"
+    """Return what makes the sizes of these chunkers equal, if it is possible: a size that all can take."""
+    names = {chunker_name(spec) for spec in chunkers}
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
-    sized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is not None)
-    if not unsized:
-        return f"--match-size {sized[0]} makes sizes equal"
-    if len(unsized) == 1:
-        return f"--match-size {unsized[0]} makes sizes equal ({unsized[0]} has no option for a size)"
-    none = f"{listed(unsized)} have no option for a size"
-    return f"--match-size {sized[0]} makes the other sizes equal, {none}" if sized else none
+    if len(names) == 1 or len(unsized) > 1:
+        return ""
+    return f"; --match-size {(unsized or sorted(names))[0]} makes them equal"
+
+
+def _truncated(runs: Sequence[RunView]) -> list[str]:
+    """Return a note on the run of which the model reads least: how many texts it does not read whole."""
+    counts = [run.metrics.counts for run in runs if not run.metrics.imported]
+    most = max(counts, key=lambda of_run: (of_run.chunks_truncated or 0) / max(1, of_run.chunks), default=None)
+    if most is None or not (most.queries_truncated or most.chunks_truncated):
+        return []
+    up_to = "up to " if len(counts) > 1 else ""
+    return [
+        f"the embedding model truncated {up_to}{most.queries_truncated or 0:,} of {most.queries:,} queries and "
+        f"{most.chunks_truncated or 0:,} of {most.chunks:,} chunks"
+    ]
 
 
 def _p(p: float | None) -> str:

@@ -478,11 +478,6 @@ def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample:
     return run.run_id
 
 
-def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
-    """Return whether `eval` of this request alone scores the same tasks as together with the other requests."""
-    return request.limit is None or unscored_repositories([request]) == without
-
-
 def plan_run(
     benchmark: Benchmark,
     chunker: str | Chunker | None,

@@ -50,7 +50,7 @@ CALLS = {
     "lab sensitivity": Call(f"lab sensitivity {{bench.yaml}} --out {{out}} {DATA}"),
     "lab leaderboard": Call("lab leaderboard --out {runs}"),
     "report": Call("report {run} -o {report.html}", reads=ROWS),
-    "export runs": Call("export runs {run}", json="--format json", reads=ROWS),
+    "export runs": Call("export runs {run}", json="", reads=ROWS),
     "export beir": Call("export beir {run} -o {beir} " + DATA, reads=("manifest.json",)),
     "data": Call(f"data fetch {DATA}"),
     "cache": Call("cache info"),
@@ -214,30 +214,12 @@ def test_a_run_that_is_not_named_is_asked_for(call):
     assert "Missing argument 'RUN" in one_sentence(bench(*call.split()), 2)
 
 
-TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix}
-
-
-@pytest.mark.parametrize("call", TO_FILES.values(), ids=TO_FILES)
-def test_a_file_of_another_kind_is_refused_before_anything_is_computed(stored, tmp_path, call):
-    """Nobody gets HTML in a file that is called a PDF; the sentence has the endings that are written."""
-    command_line, ending = call.rsplit(".", 1)
-    done = bench(*words(f"{command_line}.pdf", {**stored, "way": tmp_path}, tmp_path / "runs"), home=stored["home"])
-    sentence = one_sentence(done, 2)
-    assert ".pdf does not end in " in sentence
-    assert f".{ending}" in sentence
-    assert not done.out
-    assert not list(tmp_path.iterdir())
-
-
 UNREAD = {
     "compare {run} {other} --limit 5 --protocol body --executor local:1": "--protocol, --limit, --executor change "
     "nothing without --chunker",
-    "report {run} --source {mirror}": "--source changes nothing without --bm25",
     "diff {run} {other} --limit 3 --json": "--limit changes nothing with --json",
     "chunker stats {source.py} --set level=line": "--set level changes nothing with PATH",
     "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
-    "export runs {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",
-    "export runs {run} --baseline {other} --plots {way}": "--baseline changes nothing in a ",
     "recommend {mirror} --time-limit 0": "error: --time-limit: a number greater than 0 was expected (it is 0.0)",
     "recommend {mirror} --time-limit nan": "error: --time-limit: a finite number was expected (it is nan)",
 }

@@ -45,7 +45,7 @@ def test_help_names_every_list_in_whole_words():
         ("relevance iou:0.5", ["relevance iou:T: shared lines over"]),
         (
             "protocols code-chunk",
-            ["note", "the gold ends with the first line to be written", "trlx and betty are left"],
+            ["note", "the target ends with the first line to be written", "trlx and betty are left"],
         ),
         ("protocols body", ["relevant", "exclusion"]),
         ("exclusions repocoder", ["exclusion repocoder: "]),
@@ -101,5 +101,5 @@ def test_the_headings_of_tables_are_explained(measure):
     assert str(Measure.parse(heading(measure))) == measure
 
 
-def test_the_removed_command_names_its_replacement():
-    assert "explain was removed; write list KIND NAME, such as list chunkers ast" in one_sentence(bench("explain"), 2)
+def test_a_removed_command_names_its_replacement():
+    assert "command explain was removed; use repoeval-bench list KIND NAME" in one_sentence(bench("explain"), 2)

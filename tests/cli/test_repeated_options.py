@@ -1,63 +1,13 @@
-"""An option that is given twice: both values count, or the command line is refused; none is dropped without a word."""
+"""Options that take several values, on the command line and from variables."""
 
 import json
 
 import click
 import pytest
 
-from repoeval_bench.cli import COMMANDS, app
-from repoeval_bench.cli.options import option_variables, refuse_repeated
-from support.command import bench, one_sentence, succeed
-
-
-def every_command():
-    """Yield (words, command) of each command, those within groups too."""
-    queue = [((name,), app.get_command(click.Context(app), name)) for name in COMMANDS]
-    while queue:
-        words, command = queue.pop()
-        yield words, command
-        if isinstance(command, click.Group):
-            queue += [((*words, name), inner) for name, inner in command.commands.items()]
-
-
-def options_of(command, *, repeatable):
-    """Yield the spelling of options that take a value, or may be set and unset."""
-    for item in command.params:
-        if isinstance(item, click.Option) and (item.secondary_opts or not item.is_flag) and item.multiple == repeatable:
-            yield item, max(item.opts, key=len)
-
-
-COMMAND_LINES = sorted(every_command(), key=lambda words: words[0])
-COMMAND_IDS = [" ".join(words) for words, _ in COMMAND_LINES]
-
-
-@pytest.mark.parametrize(("words", "command"), COMMAND_LINES, ids=COMMAND_IDS)
-def test_every_option_takes_all_its_values_or_refuses_a_second_one(words, command):
-    top, context = app.get_command(click.Context(app), words[0]), click.Context(app)
-    for option, spelled in options_of(command, repeatable=False):
-        once = [spelled] if option.is_flag else [spelled, "1"]
-        refuse_repeated(top, [*words[1:], *once], context)
-        with pytest.raises(click.UsageError, match=f"{spelled} is given 2 times"):
-            refuse_repeated(top, [*words[1:], *once, *once], context)
-        for other in option.opts:
-            with pytest.raises(click.UsageError, match=f"{spelled} is given 3 times"):
-                refuse_repeated(
-                    top, [*words[1:], *once, *once, *([other] if option.is_flag else [other, "2"])], context
-                )
-    for _, spelled in options_of(command, repeatable=True):
-        refuse_repeated(top, [*words[1:], spelled, "1", spelled, "2"], context)
-
-
-@pytest.mark.parametrize(("words", "command"), COMMAND_LINES, ids=COMMAND_IDS)
-def test_it_is_refused_before_anything_is_done(words, command):
-    for _, spelled in list(options_of(command, repeatable=False))[:1]:
-        said = one_sentence(bench(*words, spelled, "1", spelled, "1"), 2)
-        assert f"{spelled} is given 2 times" in said
-        assert len(said) <= 300
-
-
-def test_a_flag_may_be_set_twice():
-    succeed("list", "chunkers", "--json", "--json")
+from repoeval_bench.cli import app
+from repoeval_bench.cli.options import option_variables
+from support.command import bench
 
 
 def test_words_of_several_options_are_those_of_one(mirror, tmp_path):
@@ -84,11 +34,3 @@ def test_variables_hold_all_values_separated_by_blanks(name):
     over = click.Context(command, default_map=given)
     command.parse_args(over, [*words, *(["--sizes", "700"] if name == "recommend" else ["--repos", "c"])])
     assert over.params["sizes" if name == "recommend" else "repos"] == ((700,) if name == "recommend" else ("c",))
-
-
-@pytest.mark.parametrize("words", [["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]])
-def test_an_empty_value_is_not_the_current_folder(words):
-    """An unset variable of a shell leaves one."""
-    done = bench(*words)
-    assert done.code == 2
-    assert "is empty, as an unset variable leaves it; give one" in done.err

@@ -12,7 +12,7 @@ from repoeval_bench.report.text import heading
 from repoeval_bench.runs.trec import read_run
 from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
-from support.runs import read_rows, read_text
+from support.runs import read_text
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -33,17 +33,13 @@ def metrics(results, run):
 
 
 def test_one_run_in_every_format(results, runs, tmp_path):
-    """JSON is metrics.json, TREC the ranking and judgements, the log every place, CSV every mean of every measure in full precision."""
+    """TREC is the ranking and judgements, CSV every mean of every measure in full precision."""
     stored = metrics(results, runs[1])
     export = ("export", "runs", runs[1][-8:], "--out", results)
-    for form in ("json", "csv", "trec", "log"):
+    for form in ("csv", "trec"):
         succeed(*export, "--format", form, "-o", tmp_path / f"a.{form}")
-    assert json.loads((tmp_path / "a.json").read_text()) == stored
     assert read_run(tmp_path / "a.trec").rankings == RunView(results / runs[1]).rankings()
     assert (tmp_path / "a.trec.qrels").read_text() == read_text(results / runs[1] / "qrels.trec.gz")
-    rows = [json.loads(line) for line in (tmp_path / "a.log").read_text().splitlines()]
-    assert rows == read_rows(results / runs[1] / "retrieved.jsonl.gz")
-    assert all(hit["file"] and "start_line" in hit for row in rows for hit in row["topk"])
     records = {row["mean_over"]: row for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))}
     assert {row["fingerprint"] for row in records.values()} == {stored["dataset"]["fingerprint"]}
     expected = {**stored["per_repo"], "micro": stored["micro"], "macro": stored["macro"]}
@@ -88,7 +84,7 @@ def test_the_tables_are_those_of_compare(results, runs, form, tmp_path):
         pdflatex(tmp_path, done.out)
 
 
-def test_several_runs_as_csv_and_json(results, runs, tmp_path):
+def test_several_runs_as_csv(results, runs, tmp_path):
     """The differences go beside the scores, and to standard output only where the format has room for both."""
     succeed("export", "runs", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
     compared = json_of("compare", *runs, "--out", results)["comparisons"]
@@ -101,11 +97,6 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     chunkers = {row["chunker"] for row in csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text()))}
     assert chunkers == {metrics(results, run)["chunker"] for run in runs}
     assert "differences not printed" in bench("export", "runs", *runs, "--format", "csv", "--out", results).err
-    both = json.loads(
-        bench("export", "runs", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out
-    )
-    assert both["runs"] == [metrics(results, run) for run in runs]
-    assert {comparison["treatment"] for comparison in both["comparisons"]} == {metrics(results, runs[0])["chunker"]}
 
 
 def test_plots(results, runs, tmp_path):
@@ -124,7 +115,7 @@ def test_plots(results, runs, tmp_path):
 
 def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
     """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
-    for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a.json", "json"), ("a", "markdown")):
+    for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a", "markdown")):
         succeed("export", "runs", *runs, "--out", results, "-o", tmp_path / name)
         assert (tmp_path / name).read_text() == bench("export", "runs", *runs, "--out", results, "--format", form).out
     succeed("export", "runs", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt")
@@ -146,7 +137,7 @@ def test_a_table_for_a_paper_has_chosen_measures(results, runs):
     for column, measure in enumerate(("ndcg@10", "line_recall@500"), start=2):
         best = max(metrics(results, run)["micro"][measure] for run in runs)
         assert rf"\textbf{{{best:.3f}}}" in {row[column].partition("}")[0] + "}" for row in rows}
-    for form in ("csv", "json", "trec"):
+    for form in ("csv", "trec"):
         assert "--measure" in one_sentence(bench(*export, form), 2)
 
 

@@ -136,8 +136,8 @@ def test_variables_are_options(checkout, target, given, read):
         ("leaderboard", ("OUT=my runs",), "lab leaderboard --out 'my runs' -o 'my runs/leaderboard.csv'"),
         ("sensitivity", (), "--variables lab sensitivity sensitivity"),
         ("sensitivity", ("BENCH=b.yaml",), "--variables lab sensitivity b.yaml"),
-        ("report", ("OUT=my runs",), "--variables report --bm25 -o 'my runs/report.html'"),
-        *(("report", out, "--variables report --bm25 -o results/report.html") for out in ((), ("OUT=",))),
+        ("report", ("OUT=my runs",), "--variables report -o 'my runs/report.html'"),
+        *(("report", out, "--variables report -o results/report.html") for out in ((), ("OUT=",))),
         *(("reproduce", out, "--variables lab reproduce --out results/reproduce") for out in ((), ("OUT=",))),
     ],
 )

@@ -232,7 +232,7 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     done = succeed(
         "recommend", code, *NARROW, "--queries", arguments, "--out", tmp_path / "out", home=tmp_path / "home"
     )
-    assert done.out.startswith("Use ast with chunks of up to 1,260 characters: the shipped default.")
+    assert done.out.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
     assert "it has 3 queries of questions; a choice needs at least 20." in " ".join(done.out.split())
 
 
@@ -346,7 +346,7 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     words = ["recommend", code, *NARROW, "--out", tmp_path / "out"]
     done = succeed(*words, home=tmp_path)
     printed = " ".join(done.out.split())
-    assert printed.startswith("Use ast with chunks of up to 1,260 characters: the shipped default.")
+    assert printed.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
     assert said in printed
     assert "We expect the best candidate to be better by" in printed
     assert 'make_chunker("ast:max_nws=1260")' in printed

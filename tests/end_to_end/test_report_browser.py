@@ -175,8 +175,8 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     assert values_of(browser, "#q-detail .query-text", "e.textContent") == [text]
 
 
-def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, runs):
-    """Lines of the first retrieved chunk; of a missed query the gold, the top 10 and BM25's."""
+def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_its_lines(browser, page, runs):
+    """Lines of the first retrieved chunk; of a missed query the target lines and the top 10."""
     visit(browser, page)
     unfold(browser)
     browser.find_element("css selector", "#q-detail .hits summary").click()
@@ -190,7 +190,7 @@ def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, r
     assert len(texts(browser, "#m-list .miss")) == len(missed)
     if missed:
         browser.find_element("css selector", "#m-list summary").click()
-        assert len(texts(browser, "#m-list .hits")) == 2
+        assert len(texts(browser, "#m-list .hits")) == 1
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -245,9 +245,9 @@ def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):
         "return [...document.querySelectorAll('main > details')].filter((part) => !part.open).map((part) => part.id)"
     )
     parts = browser.execute_script(folded)
-    assert {"verdict", "all-scores", "curves", "segments", "queries", "misses", "made"} == set(parts)
-    browser.find_element("css selector", "nav a[href='#segments']").click()
-    assert browser.execute_script(folded) == [part for part in parts if part != "segments"]
+    assert {"verdict", "all-scores", "curves", "queries", "misses", "made"} == set(parts)
+    browser.find_element("css selector", "nav a[href='#curves']").click()
+    assert browser.execute_script(folded) == [part for part in parts if part != "curves"]
     visit(browser, page, part="#verdict")
     assert "verdict" not in browser.execute_script(folded)
 

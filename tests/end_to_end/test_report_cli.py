@@ -44,22 +44,20 @@ def test_every_count_stands_in_words(stored):
     assert stored[0].counts.as_json().keys() <= COUNTS.keys()
 
 
-def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp_path, monkeypatch):
-    """`make report` after `make compare`; --bm25 makes the runs that are shown beside misses; nothing to take is said."""
-    out = stored[0].folder.parent
+def test_without_runs_it_takes_those_that_were_compared_last(stored, tmp_path, monkeypatch):
+    """`make report` after `make compare`; nothing to take is said."""
     nothing = bench("report", "--out", tmp_path)
     assert "name runs, or compare some first" in one_sentence(nothing, 2)
     for run in stored:
         shutil.copytree(run.folder, tmp_path / run.run_id)
     succeed("compare", *(run.run_id for run in stored), "--out", tmp_path, "-m", "ndcg@10")
     page = tmp_path / "report.html"
-    succeed("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
+    succeed("report", "--out", tmp_path, "-o", page)
     data = data_of(page)
     assert [run["name"] for run in data["runs"]] == [run.metrics.chunker for run in stored]
-    assert all(beside is not None for beside in data["bm25"])
-    assert len(list(out.glob("*/manifest.json"))) == 2
-    again = f"repoeval-bench report {' '.join(run.run_id for run in stored)} --bm25 -o report.html"
+    again = f"repoeval-bench report {' '.join(run.run_id for run in stored)} -o report.html"
     assert again in html.unescape(page.read_text(encoding="utf-8"))
+    (page.parent / "home").mkdir()
     monkeypatch.chdir(page.parent / "home")
     succeed("compare", *(run.folder for run in stored), "-m", "ndcg@10")
     assert not (page.parent / "home" / "results").exists()

@@ -13,7 +13,7 @@ from repoeval_bench.analysis.evidence import GoldLead, Recommendation, SizedChun
 from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
-from repoeval_bench.report.choosing import choice_sentences, choice_table
+from repoeval_bench.report.choosing import choice_sentences
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.recommendation import answer_lines, described, setup_lines, setups_to_paste
@@ -59,7 +59,10 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, 
 @pytest.mark.parametrize(
     ("means", "begins"),
     [
-        ({"a": 0.5, "b": 0.9}, "Switch from fixed at 500 to ast with chunks of up to 500 characters"),
+        (
+            {"a": 0.5, "b": 0.9},
+            "Switch from fixed at 500 to ast with chunks of up to 500 characters without whitespace",
+        ),
         ({"a": 0.9, "b": 0.5}, "Stay with fixed at 500: no other candidate is expected to find more."),
         ({"a": 0.5, "b": 0.502}, "Stay with fixed at 500: no candidate finds significantly more on your code."),
     ],
@@ -85,7 +88,7 @@ def test_the_answer_says_what_it_is_based_on(tmp_path):
     assert "This is based on 400 changes since 2024-03, and 400 files of yours." in answer_lines(since)
     few = concluded(runs_of(tmp_path / "few", {"a": 0.5, "b": 0.9}, spread=0.3, files=6))
     assert few.relies_on_others
-    assert "This is based mostly on other repositories: you have 6 files." in answer_lines(few)
+    assert "This rests mainly on results from other repositories, because yours has only 6 files." in answer_lines(few)
 
 
 def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_named(tmp_path):
@@ -129,7 +132,7 @@ def replace_decision(result, *candidates):
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
     use, measured, based, *rest = answer_lines(result)
-    assert based == "This is based mostly on other repositories: you have 40 files."
+    assert based == "This rests mainly on results from other repositories, because yours has only 40 files."
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
     assert "We expect the best candidate to be better by less than 0.1 percentage points." in measured
@@ -213,7 +216,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), languages={"python": 0.8, "rust": 0.2})
     assert (result.decision, result.choice, result.few) == (None, None, {"uses": 19})
     use, why, languages, way_out = answer_lines(result)
-    assert use == "Use ast with chunks of up to 1,260 characters: the shipped default."
+    assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
         "The default comes from 40 python repositories, ranked by BM25. We expect the best "
@@ -292,22 +295,21 @@ def test_sizes_are_named_in_the_unit_of_the_chunker():
     def said(spec):
         return described(SizedChunker(name=spec.partition(":")[0], size=500, spec=spec))
 
-    assert said("ast:max_nws=1260") == "ast with chunks of up to 1,260 characters"
+    assert said("ast:max_nws=1260") == "ast with chunks of up to 1,260 characters without whitespace"
     assert said("window:lines=18,step=9") == "window with chunks of 18 lines"
-    assert said("chonkie:chunk_size=820") == "chonkie with chunks of up to 820 characters, blanks included"
+    assert said("chonkie:chunk_size=820") == "chonkie with chunks of up to 820 characters"
     assert said("ast:max_tokens=300") == "ast with chunks of up to 300 tokens"
 
 
 def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     """Neither the answer nor the verdict names one, nor a gain or a price."""
     runs = runs_of(tmp_path, {"a": 0.0, "b": 0.0})
-    assert answer_lines(concluded(runs)) == ["No candidate found anything, so none is better than another."]
+    assert answer_lines(concluded(runs)) == ["No candidate retrieved a target, so none is better than another."]
     for some in (runs, runs[:1]):
         assert verdict(some).record.result is Result.NOTHING_FOUND
-        assert "found" in verdict(some).text
+        assert "target" in verdict(some).text
     result = choose(runs)
     assert choice_sentences(result) == [verdict(runs).text]
-    assert [row.cells[-1] for row in choice_table(result).rows] == ["found nothing"] * 2
     assert "no run found anything" in repr(result)
     rows = paper_table(runs, compare(runs), ["ndcg@10"]).rows
     assert not any(cell.best for row in rows for cell in row.cells if isinstance(cell, ScoreCell))

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from repoeval_bench.report.html.payload import LINE, TOP, _cut, payload
-from repoeval_bench.report.html.runs import bm25_beside, page_runs
+from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.runs.runner import evaluate
 
 AST = "ast:max_nws=400"
@@ -18,7 +18,7 @@ def of(benchmark, tmp_path_factory):
     @cache
     def call(protocol="context"):
         run = evaluate(benchmark, AST, protocol=protocol, retriever="jaccard", out=tmp_path_factory.mktemp("runs"))
-        return run, payload(page_runs([run]), [None], ["ndcg@10"])
+        return run, payload(page_runs([run]), ["ndcg@10"])
 
     return call
 
@@ -70,14 +70,3 @@ def test_a_query_with_chunks_of_its_own_brings_them(of):
 def test_long_lines_are_cut_and_say_how_long_they_are():
     """A line of a megabyte is shown by its beginning."""
     assert _cut("short\n" + "x" * 1_000_000 + "\nlast") == f"short\n{'x' * LINE} … 1,000,000 characters\nlast"
-
-
-def test_the_bm25_run_beside_is_over_the_same_chunks(benchmark, tmp_path):
-    """Another protocol's or chunker's BM25 run is not shown beside it; one's own does."""
-    run = evaluate(benchmark, AST, retriever="jaccard", out=tmp_path)
-    evaluate(benchmark, AST, protocol="body", retriever="bm25", out=tmp_path)
-    evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)
-    assert bm25_beside(run) is None
-    beside = evaluate(benchmark, AST, retriever="bm25", out=tmp_path)
-    assert bm25_beside(run).folder == beside.folder
-    assert bm25_beside(beside).folder == beside.folder

@@ -12,7 +12,7 @@ from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.analysis.segments import split
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
-from repoeval_bench.report.choosing import against_best, choice_table
+from repoeval_bench.report.choosing import choice_sentences
 from repoeval_bench.report.comparison import comparison_notes, comparison_tables
 from repoeval_bench.report.text import adjusted_notes, outcome_name
 from repoeval_bench.report.verdict import verdict
@@ -41,7 +41,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     assert [(rival.run.name, round(rival.lead, 3)) for rival in result.record.others] == [("b", 0.202), ("d", 0.303)]
     for piece in ("c wins under protocol context with nDCG@10 0.561", "0.202 [", "0.303 [", "p < 0.0001"):
         assert piece in result.text
-    assert any("sign-flip test of the micro mean over 40 files with 80 queries" in note for note in result.notes)
+    assert "sign-flip test of the micro mean over 40 files with 80 queries" in result.tests[0]
 
 
 def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
@@ -71,8 +71,8 @@ def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, p
         for name, shift in (("b", 0.0), ("c", 0.1))
     ]
     words = verdict(runs)
-    assert "p: sign-flip test of the micro mean over 9 groups of files with 80 queries" in words.notes[0]
-    assert words.notes[1] == "files that one query asks for together are one group"
+    assert "p: sign-flip test of the micro mean over 9 groups of files with 80 queries" in words.tests[0]
+    assert words.tests[1] == "files that are targets of one query count as one group"
     (pair,) = compare(runs)
     assert "intervals and tests flip the signs of groups of files." in comparison_notes([pair])
     assert "when one group of files is left out" in comparison_tables([pair])[0].notes[0]
@@ -84,7 +84,10 @@ def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
     files = [f"f{i // 10}" for i in range(80)]
     columns = {name: {"ndcg@10": [v + shift / 10 for v in plain]} for shift, name in enumerate("bcdefgh")}
     runs = write_runs(tmp_path, columns, files=files)
-    assert "8 files are too few: no difference among 21 tests can be significant below 11" in verdict(runs).notes
+    assert (
+        "with only 8 files, no difference among 21 tests can be significant; at least 11 are needed"
+        in verdict(runs).notes
+    )
     assert "can be significant" not in " ".join(verdict(runs[:2]).notes)
     six = [write_run(tmp_path / f"{run.run_id}6", {"ndcg@10": plain[:60]}, files=files[:60]) for run in runs[:2]]
     assert "6 files are just enough: without one of them no difference can be significant" in verdict(six).notes
@@ -105,7 +108,7 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
     """Size alone moves scores: more than 5 % between means is said, less is not."""
     sizes = [{"mean": mean, "median": 1, "p95": 1} for mean in (100.0, 104.0, 120.0)]
     runs = [stored_run(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
-    assert not any("size alone" in line for line in verdict(runs[:2]).notes)
+    assert not any("chunk sizes differ" in line for line in verdict(runs[:2]).notes)
     assert any("b 100, c 104, d 120" in line for line in verdict(runs).notes)
 
 
@@ -116,19 +119,19 @@ def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean
         stored_run(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": size, "median": 1, "p95": 1})
         for name, spec, size in (("b", "ast:max_nws=1500", 100.0), ("c", "fixed:max_nws=900", mean))
     ]
-    (note,) = (line for line in verdict(runs).notes if "size alone" in line)
+    (note,) = (line for line in verdict(runs).notes if "chunk sizes differ" in line)
     assert ("--match-size" in note) is advised
 
 
 @pytest.mark.parametrize(
     ("chunkers", "said"),
     [
-        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size ast makes sizes equal"),
-        (("ast:max_nws=1500", "functions"), "functions makes sizes equal (functions has no option for a size)"),
-        (("file", "functions"), "; file and functions have no option for a size"),
+        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size ast makes them equal"),
+        (("ast:max_nws=1500", "functions"), "; --match-size functions makes them equal"),
+        (("file", "functions"), "and change scores"),
         (
             ("ast:max_nws=1500", "file", "functions"),
-            "the other sizes equal, file and functions have no option for a size",
+            "and change scores",
         ),
     ],
 )
@@ -138,7 +141,7 @@ def test_a_size_is_matched_where_there_is_one(tmp_path, plain, chunkers, said):
         stored_run(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": mean, "median": 1, "p95": 1})
         for name, spec, mean in zip("bcd", chunkers, (100.0, 120.0, 140.0), strict=False)
     ]
-    assert any(line.startswith("mean chunk: ") and line.endswith(said) for line in verdict(runs).notes)
+    assert any(line.startswith("chunk sizes differ") and line.endswith(said) for line in verdict(runs).notes)
 
 
 def test_equal_means_have_no_first_among_them(tmp_path, plain):
@@ -162,7 +165,7 @@ def test_the_verdict_fits_four_lines(tmp_path, plain, n, step, length):
 
 
 def test_a_lead_that_one_file_carries_names_it(tmp_path):
-    """It is not a win: the sentences, the page's table and the choice name the file."""
+    """It is not a win: the sentences and the choice name the file."""
     runs = write_carried_pair(tmp_path)
     result = verdict(runs)
     (rival,) = result.record.others
@@ -171,8 +174,7 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path):
     assert rival.p_adjusted == pytest.approx(0.034, abs=2e-3)
     assert "comes from one file, repo/f29" in result.text
     choice = choose(runs)
-    assert [against_best(candidate, choice) for candidate in choice.candidates] == ["best", "from one file"]
-    assert any("repo/f29" in note for note in choice_table(choice).notes)
+    assert "repo/f29" in choice_sentences(choice)[0]
 
 
 def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
@@ -200,11 +202,11 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     (clear,) = compare(runs)
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])
-    assert "is adjusted for 54 tests" in note
-    assert "adjusted" not in adjusted_notes([clear, replace(lost, family=1)])[0]
+    assert "is corrected for 54 tests" in note
+    assert "tests" not in adjusted_notes([clear, replace(lost, family=1)])[0]
     assert adjusted_notes([clear]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
-    assert any(note.startswith("borderline: p is so near to 0.05") for note in verdict(runs, [near]).notes)
+    assert any(note.startswith("borderline: p is so near 0.05") for note in verdict(runs, [near]).notes)
 
 
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):
@@ -213,5 +215,5 @@ def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_lim
     runs = [stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", near)]
     result = verdict(runs, compare(runs, equivalence=0.05))
     assert [outcome_name(rival.verdict) for rival in result.record.others] == ["equal within 0.05"]
-    assert any("knows only the files that were seen" in note for note in result.notes)
-    assert not any("knows only" in note for note in verdict(runs).notes)
+    assert any("covers only the files in the sample" in note for note in result.notes)
+    assert not any("covers only" in note for note in verdict(runs).notes)

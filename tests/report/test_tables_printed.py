@@ -12,7 +12,6 @@ from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.table import (
     Column,
     Estimate,
-    TableRow,
     figures,
     make_table,
     number,
@@ -32,7 +31,7 @@ def scores():
         [spec_column("chunker"), "mean over", *figures(*MEASURES)],
         [
             (AST, "micro, 60 queries", *(0.1023 + i / 100 for i in range(9))),
-            TableRow(("", "  micro ceiling", *(0.2023 + i / 100 for i in range(9))), "faint"),
+            ("", "  micro ceiling", *(0.2023 + i / 100 for i in range(9))),
         ],
         title="A title\nof two lines",
     )
@@ -84,16 +83,6 @@ def test_a_wide_terminal_folds_specs_between_options(printed):
     assert sum("0.1" in line for line in lines) == 1
 
 
-@pytest.mark.parametrize("columns", [30, 60, 80, 100])
-def test_a_narrow_terminal_gets_each_row_as_a_list(printed, columns):
-    """Every figure is there once beside its heading, and no option of a spec is cut in two."""
-    lines = printed(scores(), columns)
-    for i, name in enumerate(MEASURES):
-        assert [line.split("  ")[-2:] for line in lines if f"0.1{i}23" in line] == [[name, f"0.1{i}23"]]
-    assert all(option in "".join(lines) for option in AST.split(","))
-    assert "…" not in "".join(lines)
-
-
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_a_long_name_is_whole(printed, columns):
     """A name without a place to fold at is longer than its column, and than the terminal if need be."""
@@ -112,7 +101,7 @@ def test_a_heading_breaks_between_words_alone(printed):
 
 
 @pytest.mark.parametrize("what", LISTS)
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [80, 120])
 def test_lists_fit_a_terminal(printed, what, columns):
     """Prose is folded between words, or the cells are below each other; no word is broken."""
     table = LISTS[what]()

@@ -1,6 +1,5 @@
 """A run over a part of the data: its fingerprint covers what that of the whole does, and it is found again."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,6 @@ from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import evaluate
 from support.codebase import write_files
-from support.command import bench
 
 N_FILES = 6
 USES = Protocol.parse("uses")
@@ -113,25 +111,6 @@ def test_a_part_is_found_again(pack, tmp_path, protocol, part):
     named = {"repositories": [*part["repos"]]} if "repos" in part else {}
     assert (stored.as_json() if stored else {}) == named | {name: part[name] for name in part.keys() & {"limit"}}
     assert verify(run, str(pack)).differences == ()
-
-
-@pytest.mark.parametrize("protocol", ["uses", pytest.param("docstring", marks=pytest.mark.slow)])
-def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
-    """BM25 is shown beside a part; for other data nothing is evaluated, and the message is true."""
-    out = tmp_path / "runs"
-    run = _evaluated(pack, protocol, {"repos": ("beta",)}, out, retriever="random")
-    words = ("report", run.folder, "--bm25", "-o", tmp_path / "page.html", "--out", out)
-    other = tmp_path / "other"
-    shutil.copytree(pack.parent / "beta", other / "beta")
-    with (other / "beta" / "helpers.py").open("a") as file:
-        file.write("\n\nAGAIN = 1\n")
-    changed = build_pack(BuildRequest(sources=(str(pack.parent / "alpha"), str(other / "beta"))), other / "pack").root
-    done = bench(*words, "--source", changed, home=tmp_path / "home")
-    assert (done.code, "made from other data" in done.err) == (0, True), done.err
-    assert [path.name for path in out.iterdir() if path.is_dir()] == [run.run_id]
-    done = bench(*words, "--source", pack, home=tmp_path / "home")
-    assert (done.code, "other data" in done.err) == (0, False), done.err
-    assert len([path for path in out.iterdir() if path.is_dir()]) == 2
 
 
 def test_the_command_of_a_run_asks_for_the_same_part(benchmark, pack, tmp_path):

@@ -3,7 +3,6 @@
 files      file -> its lines, for each file that is shown and whose source a run kept
 queries    file, gold (also in other files), text, scores of every run, what each retrieved, each run's chunks of the
            file with their ranks, and the definitions that are needed with the rank of the first chunk that has each
-bm25       run -> query -> BM25's ten best chunks, for queries that some run missed
 """
 
 from __future__ import annotations
@@ -31,13 +30,12 @@ _LONG = re.compile(rf"([^\n]{{{LINE}}})[^\n]+")
 
 def payload(
     runs: Sequence[PageRun],
-    bm25: Sequence[PageRun | None],
     measures: Sequence[str],
     looks: Sequence[int] = (),
     *,
     text: bool = True,
 ) -> dict[str, Any]:
-    """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored.
+    """Everything about single queries.
 
     `looks` are the numbers of the runs' colours, by default their positions. Without `text` there is no code, no query
     and no subject of a commit.
@@ -54,11 +52,6 @@ def payload(
         query["repo"] = runs[0].scores.repos[row]
         query["scores"] = [[column and round(column[row], 4) for column in of_run] for of_run in columns]
         queries.append(query)
-    missed = {query["id"] for query in queries if not all(any(hit[3] for hit in top) for top in query["top"])}
-    bm25_hits = [
-        {query_id: _top(peer, query_id) for query_id in sorted(missed) if query_id in peer.log} if peer else None
-        for peer in bm25
-    ]
     return {
         "runs": [
             {"name": run.name, "short": run.short, "look": look}
@@ -66,15 +59,13 @@ def payload(
         ],
         "measures": list(measures),
         "queries": queries,
-        "bm25": bm25_hits,
-        "files": {name: _lines(sources[name]) for name in sorted(_shown(queries, bm25_hits)) if name in sources},
+        "files": {name: _lines(sources[name]) for name in sorted(_shown(queries)) if name in sources},
     }
 
 
-def _shown(queries: Sequence[dict[str, Any]], bm25: Sequence[dict[str, Any] | None]) -> set[str]:
+def _shown(queries: Sequence[dict[str, Any]]) -> set[str]:
     """Return the files that queries, their gold and their hits are in."""
-    hits = [top for query in queries for top in query["top"]] + [top for tops in bm25 for top in (tops or {}).values()]
-    names = {hit[0] for top in hits for hit in top}
+    names = {hit[0] for query in queries for top in query["top"] for hit in top}
     for query in queries:
         names |= {query.get("file"), *(place[0] for place in query.get("elsewhere", ()))}
         names |= {definition[3] for definition in query.get("definitions", ())}

@@ -24,12 +24,11 @@ from repoeval_bench.core.visible import visible
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_columns
 from repoeval_bench.report.html.payload import payload
-from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
+from repoeval_bench.report.html.runs import PageRun, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
     origin_table,
     page_table,
     score_columns,
-    segments,
 )
 from repoeval_bench.report.plots import Figure, css, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
@@ -88,7 +87,7 @@ def report_page(
     runs = [replace(run, short=labels.get(run.stored.run_id, run.short)) for run in runs]
     measure = headline_measure(stored)
     worded = verdict(stored)
-    metrics = runs[0].stored.metrics
+    metrics, ids = runs[0].stored.metrics, [run.run_id for run in stored]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     kind = "candidate" if answer else kind_of(runs)
@@ -99,8 +98,6 @@ def report_page(
     order = [row.run for row in ranks.rows]
     shown_at = order[:MOST_ROWS] if answer else sorted(order[:MOST_ROWS])
     inspected = [runs[i] for i in shown_at]
-    bm25 = [_beside(run) for run in inspected]
-    segment_table, warnings = segments(runs, measure, order)
 
     def rows_table(rows: Sequence[RankedRow]) -> Table:
         return candidates_table(ranks, rows, answer) if answer else ranking_table(ranks, rows, kind)
@@ -118,6 +115,7 @@ def report_page(
         runs=runs,
         verdict=worded,
         advice=answer_lines(answer)[0] if answer else worded.text,
+        caveats=() if answer else [f"{line[0].upper()}{line[1:]}." for line in worded.notes[:3]],
         evidence=answer_lines(answer)[1:] if answer else (),
         setups=setups_to_paste(answer) if answer else (),
         questions=[evidence_name(question) for question in answer.evidence] if answer else (),
@@ -139,16 +137,12 @@ def report_page(
         else None,
         charts=[_chart(figure) for figure in figures(stored)],
         measure_title=heading(measure),
-        segments=page_table(segment_table, one_scale=True),
-        warnings=warnings,
-        segment_mean="queries" if metrics.headline == "micro" else "repositories",
         asks_commits=answer is not None and answer.evidence[0].protocol == "commits",
         holds=_holds(metrics.protocol, text=text),
         cannot_show=_cannot_show(inspected),
-        no_bm25=_no_bm25(inspected, bm25),
         commands=[
             *dict.fromkeys(map(run_command, stored)),
-            shlex.join(_report_command(() if answer else stored, () if answer else bm25, output)),
+            shlex.join(["repoeval-bench", "report", *(() if answer else ids), "-o", Path(output).name]),
         ],
         skipped=[*dict.fromkeys(file for run in stored for file in _left_out(run.manifest))],
         origin=page_table(origin_table(runs)),
@@ -157,7 +151,7 @@ def report_page(
         style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
         script=Markup(code),  # noqa: S704 - ours
         script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-        data=payload(inspected, bm25, shown, shown_at, text=text),
+        data=payload(inspected, shown, shown_at, text=text),
     )
 
 
@@ -178,18 +172,10 @@ def _template() -> Template:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a text that a browser may break after `:`, `,`, `=` and `/`, so that it breaks no word of a long name."""
+    """Return a text that a browser may break after punctuation, so that it breaks no word of a long name."""
     from markupsafe import Markup
 
-    return Markup("<wbr>").join(re.split(r"(?<=[:,=/])(?=\w)", visible(name)))
-
-
-def _beside(run: PageRun) -> PageRun | None:
-    """The BM25 run beside a run, if there is one; a run by BM25 is that itself, and is not read twice."""
-    peer = bm25_beside(run.stored)
-    if peer is None or peer is run.stored:
-        return run if peer else None
-    return PageRun(peer, peer.run_id, "BM25", peer.scores)
+    return Markup("<wbr>").join(re.split(r"(?<=[:,=/_-])(?=\w)", visible(name)))
 
 
 def _left_out(manifest: Manifest) -> tuple[str, ...]:
@@ -207,16 +193,6 @@ def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunVi
     if not verdict.record.others or verdict.record.result is Result.NOTHING_FOUND:
         return None
     return _chart(ranked_figure(ranks, looks(stored)))
-
-
-def _report_command(stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str) -> list[str]:
-    """The words that make this page again, with the BM25 runs beside its own; without runs, that of the last answer."""
-    named = [run.run_id for run in stored]
-    words = ["repoeval-bench", "report", *named]
-    if any(peer is not None and peer.stored.run_id not in named for peer in bm25):
-        words.append("--bm25")
-    # Another reader does not have the file's folder.
-    return [*words, "-o", Path(output).name]
 
 
 def _run_colours(stored: Sequence[RunView]) -> str:
@@ -257,8 +233,3 @@ def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
         for run in runs
         if run.stored.inspection is None
     ]
-
-
-def _no_bm25(runs: Sequence[PageRun], bm25: Sequence[PageRun | None]) -> list[str]:
-    missing = ", ".join(run.short for run, peer in zip(runs, bm25, strict=True) if peer is None)
-    return [f"No BM25 run is stored for the chunks of {missing}; report --bm25 makes them first."] if missing else []

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names
 from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.naming import runs_beside
 
 if TYPE_CHECKING:
     from repoeval_bench.core.run import Qrels
@@ -74,8 +72,3 @@ def kind_of(runs: Sequence[PageRun]) -> str:
         return PARTS[0]
     differing = [part for part in PARTS if len({getattr(run.stored.metrics, part) for run in runs} - {NO_EMBEDDER}) > 1]
     return differing[0] if len(differing) == 1 else "run"
-
-
-def bm25_beside(run: RunView) -> RunView | None:
-    """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
-    return next((other for other in chain([run], runs_beside(run)) if other.metrics.retriever.startswith("bm25")), None)

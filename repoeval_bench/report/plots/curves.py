@@ -54,10 +54,10 @@ def budget_figure(runs: Sequence[RunView]) -> Figure | None:
     ]
     return _figure(
         "line-recall-over-budget",
-        "Lines found over the budget",
+        "Target lines retrieved as the budget grows",
         runs,
         curves,
-        axes_labels=("budget in characters (log scale)", "Lines found"),
+        axes_labels=("budget in characters without whitespace (log scale)", "Share of target lines retrieved"),
         ticks=BUDGETS,
         ceilings=ceilings,
     )

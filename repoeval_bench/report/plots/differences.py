@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.report.plots.figure import Figure, draw
@@ -37,7 +38,8 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
         axes.grid(visible=False, axis="y")
         axes.locator_params(axis="x", nbins=6)
-        axes.set_xlabel(f"difference in {ranks.measure}, 95 % CI")
+        to = f"0 = {elided(first.name, 30)}; left of it less is retrieved"
+        axes.set_xlabel("\n".join([f"difference in {ranks.measure}, 95 % CI ({to})", *wrap(ranks.explained, 66)]))
 
     words = "; ".join(f"{row.name}: {with_interval(row.difference or 0.0, row.ci, '+.4f')}" for row in others)
     return draw(
@@ -45,5 +47,5 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         f"Difference to {elided(first.name, 30)}, the {ranks.to}",
         f"{first.name} has {ranks.measure} {first.score:.4f}. Difference of each other run: {words}.",
         fill,
-        height=0.95 + 0.27 * len(ranks.rows),
+        height=1.35 + 0.27 * len(ranks.rows),
     )

@@ -248,7 +248,7 @@ def test_edits_are_the_last_texts_of_one_file(story):
 
 def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):
     questions, benchmark = result
-    answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack", "--per-file", 9)
+    answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
     assert "commits read" in answer.out
     pack = Pack.find(str(tmp_path / "pack"))
     level = pack.content.levels["commits"]

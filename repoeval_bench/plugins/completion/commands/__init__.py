@@ -13,7 +13,6 @@ group = CommandGroup(
             "Complete the tasks of stored runs and score what is written.",
         ),
     },
-    resuming=frozenset({"run"}),
     examples="""\
 run RUN --model openai:NAME,base_url=http://127.0.0.1:8080/v1
 run ast fixed --context none --context retrieved --model openai:NAME

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
 from repoeval_bench.metrics import TEXT_MEASURES
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@run_argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @request_options(CompletionRequest)
 @request_options(DataRequest, only=("source",))
 @runs_folder

@@ -20,7 +20,6 @@ group = CommandGroup(
         ),
         "leaderboard": (f"{_HERE}.leaderboard:leaderboard_command", "Rank all runs of a folder."),
     },
-    resuming=frozenset({"reproduce"}),
     examples="""\
 sensitivity
 sensitivity FILE --source FOLDER

@@ -9,7 +9,7 @@ import click
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import OUTPUT_CSV, write_and_say
+from repoeval_bench.cli.output import OUTPUT, write_and_say
 from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.plugins.lab.report.leaderboard import (
     leaderboard_csv,
@@ -20,7 +20,7 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
 
 
 @click.command("leaderboard")
-@click.option("-o", "--output", type=OUTPUT_CSV, metavar="FILE", help="Write all rows as CSV too.")
+@click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Write all rows as CSV too.")
 @runs_folder
 @json_option
 def leaderboard_command(*, out: Path, output: Path | None, as_json: bool) -> None:

@@ -88,7 +88,6 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
             lambda entry: Estimate(entry.score, entry.ci),
             key="score",
             interval=True,
-            bar=True,
         ),
         fact("share_of_ceiling", share),
         number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),

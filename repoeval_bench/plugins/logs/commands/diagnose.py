@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
@@ -28,7 +27,7 @@ _TEXT = 110
 
 
 @click.command("diagnose")
-@run_argument()
+@click.argument("run")
 @click.option(
     "--worst",
     type=click.IntRange(min=0),

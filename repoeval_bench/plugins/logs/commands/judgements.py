@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT_JSONL, measures_option, plain, title_of, write_rows
+from repoeval_bench.cli.output import INPUT, OUTPUT, measures_option, plain, title_of, write_rows
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.judgements.bounds import bounds
@@ -30,12 +29,12 @@ _GOLD = "Write gold plus judge as gold for `logs import`; chunks that are not re
 
 
 @click.command("bounds")
-@run_argument()
+@click.argument("run")
 @click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
 @click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
 @depth_option("The depth of the precision that is corrected.")
 @measures_option("Only this measure; repeat it. All measures of ranks if not given.")
-@click.option("--write-gold", type=OUTPUT_JSONL, metavar="FILE", help=_GOLD)
+@click.option("--write-gold", type=OUTPUT, metavar="FILE", help=_GOLD)
 @runs_folder
 @json_option
 def bounds_command(
@@ -121,11 +120,9 @@ def _corrected_lines(corrected: Corrected) -> list[str]:
 
 
 @click.command("pool")
-@run_argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @depth_option("Number of chunks of each ranking.")
-@click.option(
-    "-o", "--output", required=True, type=OUTPUT_JSONL, metavar="FILE", help="Where to write the pool (JSONL)."
-)
+@click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="Where to write the pool (JSONL).")
 @runs_folder
 @json_option
 def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path, as_json: bool) -> None:

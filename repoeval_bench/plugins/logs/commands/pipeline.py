@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
@@ -26,7 +25,7 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that
 
 
 @click.command("pipeline")
-@run_argument()
+@click.argument("run")
 @depth_option("Number of results to read.")
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
 @runs_folder
@@ -54,7 +53,7 @@ def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out:
 
 
 @click.command("hard-negatives")
-@run_argument()
+@click.argument("run")
 @click.option(
     "-n",
     "numbers",

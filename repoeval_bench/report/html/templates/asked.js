@@ -5,7 +5,7 @@ function askedView(data) {
   const [table, more] = ["asked-table", "asked-more"].map((id) => document.getElementById(id));
   if (!table) return;
   const runs = data.runs.slice(0, COLUMNS);
-  const heads = ["question", "changed lines", ...runs.map((_, at) => runKey(data, at))];
+  const heads = ["query", "changed lines", ...runs.map((_, at) => runKey(data, at))];
   table.tHead.append(make("tr", {}, ...heads.map((head) => make("th", { scope: "col", class: "text part" }, head))));
 
   const place = (where, start, end) =>
@@ -29,7 +29,7 @@ function askedView(data) {
     table.tBodies[0].append(...data.queries.slice(shown, shown + ROWS).map(row));
     const left = data.queries.length - table.tBodies[0].rows.length;
     more.hidden = !left;
-    more.textContent = `${Math.min(left, ROWS)} more of ${data.queries.length} questions`;
+    more.textContent = `${Math.min(left, ROWS)} more of ${data.queries.length} queries`;
   }
   more.addEventListener("click", show);
   show();

@@ -1,4 +1,4 @@
-// Queries with no relevant chunk in the top ten: gold beside what came instead, and BM25's answer.
+// Queries with no relevant chunk in the top ten: their target lines beside what came instead.
 function missesView(data) {
   const [select, count, list] = ["m-run", "m-count", "m-list"].map((id) => document.getElementById(id));
   data.runs.forEach((run, at) => select.append(option(at, run.short)));
@@ -8,12 +8,10 @@ function missesView(data) {
     const wanted = data.files[query.file] ? make("div", {}, ...places.flatMap(([where, start, end]) => [
       make("p", { class: "mini wrap" }, `${path(where)}:${start + 1}–${end}`), excerpt(data, where, start, end)]))
       : make("p", { class: "soft" }, "The page has no sources.");
-    const bm25 = data.bm25[at] && data.bm25[at][query.id];
     const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);
     return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}` }, "inspect")),
-      make("div", { class: "columns" }, column("Gold", wanted),
-        column("Top 10", hitList(data, query.top[at], "top 10")),
-        column("BM25's top 10", bm25 ? hitList(data, bm25, "BM25's top 10") : make("p", { class: "soft" }, "No BM25 run of this chunker is stored."))));
+      make("div", { class: "columns" }, column("Target lines", wanted),
+        column("Top 10", hitList(data, query.top[at], "top 10"))));
   }
 
   function show() {
@@ -24,7 +22,7 @@ function missesView(data) {
       const rank = query.first[at] ? `first relevant at rank ${query.first[at]}` : "nothing relevant retrieved";
       const others = data.runs.filter((_, other) => other !== at && query.top[other].some((hit) => hit[3])).map((run) => run.short);
       const details = make("details", { class: "miss" }, make("summary", {}, query.id, " ",
-        make("span", { class: "soft" }, `${rank}${others.length ? `; found by ${others.join(" and ")}` : ""}`)));
+        make("span", { class: "soft" }, `${rank}${others.length ? `; retrieved by ${others.join(" and ")}` : ""}`)));
       details.addEventListener("toggle", () => {
         if (details.open && details.children.length === 1) details.append(fill(query, at));
       });

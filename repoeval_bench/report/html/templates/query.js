@@ -146,7 +146,7 @@ function source(data, query) {
   const viewer = make("div", { class: "viewer", tabindex: 0, role: "region", "aria-label": `Source of ${query.file}` },
     make("div", { class: "body" }, lanes.length ? make("div", { class: "lanes" }, ...lanes) : null, make("pre", { class: "lines" }, ...rows)));
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
-  const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "gold"),
+  const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "target lines"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
   return [make("p", { class: "wrap wide" }, make("code", {}, query.file), ` · ${goldWords(data, query)}${query.asked ? "" : `, to be written are lines ${query.body[0] + 1}–${query.body[1]}`}`), legend, viewer];
 }
@@ -155,8 +155,8 @@ function source(data, query) {
 function goldWords(data, query) {
   const range = ([start, end]) => `${start + 1}–${end}`;
   const others = new Set(query.elsewhere.map(([file]) => file)).size;
-  const here = query.gold.length ? `gold is lines ${query.gold.map(range).join(", ")}` : "no gold is in this file";
-  return others ? `${here}; more gold is in ${others} other file${others > 1 ? "s" : ""}` : here;
+  const here = query.gold.length ? `target lines ${query.gold.map(range).join(", ")}` : "no target line is in this file";
+  return others ? `${here}; more are in ${others} other file${others > 1 ? "s" : ""}` : here;
 }
 
 // The definitions that the lines to be written use: where each is, and at which rank each run has a chunk with it.
