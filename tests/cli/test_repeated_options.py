@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.cli import COMMANDS, app
 from repoeval_bench.cli.options import option_variables, refuse_repeated
-from support.command import bench, one_sentence, succeed
+from support.command import bench
 
 
 def every_command():
@@ -46,18 +46,6 @@ def test_every_option_takes_all_its_values_or_refuses_a_second_one(words, comman
                 )
     for _, spelled in options_of(command, repeatable=True):
         refuse_repeated(top, [*words[1:], spelled, "1", spelled, "2"], context)
-
-
-@pytest.mark.parametrize(("words", "command"), COMMAND_LINES, ids=COMMAND_IDS)
-def test_it_is_refused_before_anything_is_done(words, command):
-    for _, spelled in list(options_of(command, repeatable=False))[:1]:
-        said = one_sentence(bench(*words, spelled, "1", spelled, "1"), 2)
-        assert f"{spelled} is given 2 times" in said
-        assert len(said) <= 300
-
-
-def test_a_flag_may_be_set_twice():
-    succeed("list", "chunkers", "--json", "--json")
 
 
 def test_words_of_several_options_are_those_of_one(mirror, tmp_path):

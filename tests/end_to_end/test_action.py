@@ -233,14 +233,6 @@ def test_the_action_installs_compares_comments_and_passes(act, github):
     assert len(github.comments) == 132
 
 
-def test_a_gate_that_fails_fails_the_action_after_the_comment(act, github):
-    code, printed, runner = act(chunker="ast", gates="high.yaml")
-    assert code == 1, printed
-    (comment,) = github.comments
-    assert "### 1 of 1 gate failed" in comment["body"]
-    assert "FAILED" in runner.summary.read_text("utf-8")
-
-
 def test_a_token_that_may_not_write_is_a_warning_and_any_other_failure_an_error(act, github):
     github.status = 403
     code, printed, runner = act(chunker="ast")
@@ -252,12 +244,6 @@ def test_a_token_that_may_not_write_is_a_warning_and_any_other_failure_an_error(
     assert code == 1
     assert "::error::the comment was not written: 500" in printed
     assert "Traceback" not in printed
-
-
-def test_without_a_pull_request_or_with_comment_false_nothing_is_written(act, github):
-    assert act(chunker="ast", pull_request=None)[0] == 0
-    assert act(chunker="ast", comment="false")[0] == 0
-    assert github.comments == []
 
 
 def test_a_chunker_is_compared_with_itself_on_another_branch(act, github, tmp_path):

@@ -123,12 +123,6 @@ def test_a_file_that_is_broken_is_one_sentence(tmp_path, text, said):
     assert "Traceback" not in done.err
 
 
-def test_what_a_chosen_setting_does_not_read_is_refused(tmp_path):
-    path = write(tmp_path)
-    assert "--baseline" in one_sentence(bench("gate", path, "--baseline", "x", home=tmp_path), 2)
-    assert "--config" in one_sentence(bench("gate", "latest", home=tmp_path), 2)
-
-
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -96,14 +94,6 @@ def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
     without_modules(["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"], heavy, warm_home)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_command_closes_the_vector_cache(evaluate, warm_home):
-    """Who calls it in a process of their own may copy or remove the folder afterwards."""
-    assert evaluate("--chunker", AST).code == 0
-    held = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
-    assert not [path for path in held if path.is_relative_to(warm_home)]
-
-
 def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, tmp_path):
     """compare evaluates the chunkers named, prints differences with intervals, and words for no difference."""
     arguments = ("--source", mirror, "--out", tmp_path / "results")
@@ -129,19 +119,6 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert compared.pop("left_out") == {}
     assert {key: exported[key] for key in compared} == compared
     assert {candidate["run_id"] for candidate in compared["choice"]["candidates"]} == set(runs)
-
-
-def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, folder, tmp_path, monkeypatch):
-    """A chunk method that yields is scored like one that returns a list; --json stays JSON whatever it prints."""
-    (tmp_path / "lazy.py").write_text(
-        "from repoeval_bench.chunkers.registry import make_chunker\n"
-        "class Lazy:\n    spec = 'py:lazy:Lazy'\n"
-        "    def chunk(self, file):\n        print('cutting', file.path)\n"
-        f"        yield from make_chunker('{AST}').chunk(file)\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    lazy = json.loads(evaluate("-c", "py:lazy:Lazy", "--json").out)
-    assert lazy["micro"] == json.loads((folder / "metrics.json").read_text())["micro"]
 
 
 def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):

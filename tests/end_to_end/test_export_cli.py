@@ -122,21 +122,6 @@ def test_plots(results, runs, tmp_path):
         assert result.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
 
 
-def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
-    """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
-    for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a.json", "json"), ("a", "markdown")):
-        succeed("export", "runs", *runs, "--out", results, "-o", tmp_path / name)
-        assert (tmp_path / name).read_text() == bench("export", "runs", *runs, "--out", results, "--format", form).out
-    succeed("export", "runs", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
-
-
-def test_what_cannot_be_exported(results, runs):
-    """Two rankings in one file."""
-    export = ("export", "runs", *runs, "--out", results)
-    assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
-
-
 def test_a_table_for_a_paper_has_chosen_measures(results, runs):
     """Rows with short names and a letter each; the best of each column is bold. Other forms have every measure."""
     export = ("export", "runs", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--format")
@@ -184,21 +169,3 @@ def test_a_label_that_names_no_run_is_refused(results, runs, names, part):
     words = [word for name in names for word in ("--name", name)]
     for command in (("compare",), ("export", "runs"), ("report",)):
         assert part in one_sentence(bench(*command, *runs, *words, "--out", results), 2)
-
-
-def test_sizes_of_chunks_are_in_every_exported_table(results, runs, tmp_path):
-    """Mean, median and 95th percentile as they were cut, in characters without whitespace."""
-    sizes = [[metrics(results, run)["chunk_nws"][name] for name in ("mean", "median", "p95")] for run in runs]
-    export = ("export", "runs", *runs, "--out", results)
-    for form in ("markdown", "latex"):
-        rows = {row[1]: row[-3:] for row in cells_of(form, succeed(*export, "--format", form, "-m", "mrr").out)}
-        assert [rows[name] for name in ("fixed", "ast")] == [[f"{size:,.0f}" for size in of_run] for of_run in sizes]
-        text = succeed(*export, "--format", form).out
-        assert all(f"mean {mean:.0f}, median {median}, p95 {p95}" in text for mean, median, p95 in sizes)
-    succeed(*export, "-o", tmp_path / "a.csv")
-    columns = ("chunk mean", "chunk median", "chunk p95")
-    for row in csv.DictReader((tmp_path / "a.csv").open()):
-        assert [float(row[name]) for name in columns] == sizes[row["chunker"].startswith("ast")]
-    for row in csv.DictReader((tmp_path / "a.differences.csv").open()):
-        pair = [[float(row[f"{side} {name}"]) for name in columns] for side in ("baseline", "treatment")]
-        assert pair == sizes

@@ -180,20 +180,3 @@ def test_changed_requirements_are_installed(checkout):
     assert "venv" in out
     assert out.count("PIP_CONSTRAINT=constraints.txt") == 2
     assert "torch==" in out
-
-
-def test_the_tools_for_tests_come_with_the_rest(checkout):
-    """A fresh environment takes torch, then everything in one go; what other targets need is there then."""
-    for stamp in STAMPS:
-        (checkout / ".venv" / stamp).unlink()
-    code, out = make("-n", "test", cwd=checkout)
-    assert code == 0, out
-    assert [line.split()[-1] for line in out.splitlines() if "pip install" in line][1:] == ["'.[dev]'"]
-    assert "touch .venv/run.stamp .venv/dev.stamp" in out
-
-
-def test_quotes_in_a_path_are_one_word(checkout):
-    """Where a target itself writes a value into its line."""
-    code, out = make("-n", "run", "BENCH=it's a,b", cwd=checkout)
-    assert code == 0, out
-    assert shlex.split(out)[1:] == ["--variables", "run", "it's a,b"]

@@ -53,19 +53,6 @@ def test_all_runs_and_packs_go_and_what_is_the_users_stays(results):
     assert sum(folder["bytes"] for folder in done["folders"]) <= before
 
 
-def test_bytes_that_another_run_shares_are_not_freed(recommended):
-    """Of two runs of one code the sources are on the disk once: one run frees them not, both do."""
-    folder = recommended[0]
-    first, second = sorted(path.parent for path in folder.glob("*/manifest.json"))
-    both = succeed("runs", "--prune", "all", "--dry-run", "--out", folder).out.splitlines()[-1]
-    one = succeed("runs", "--prune", first.name, "--dry-run", "--out", folder).out.splitlines()[-1]
-    assert (first / "sources.jsonl.gz").samefile(second / "sources.jsonl.gz")
-    alone = sum(path.stat().st_size for path in first.iterdir() if path.stat().st_nlink == 1)
-    assert one.endswith(f"1 folder of {folder}, {show_size(alone)}")
-    assert "3 folders" in both
-    assert alone < sum(path.stat().st_size for path in first.iterdir())
-
-
 @pytest.mark.parametrize("earlier", [False, True])
 def test_unfinished_runs_and_one_by_name(results, earlier):
     """A run of an earlier schema is one: no other command reads it."""

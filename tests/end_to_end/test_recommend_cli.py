@@ -3,16 +3,13 @@
 import gzip
 import html
 import json
-import re
 import shlex
 import shutil
 
 import pytest
 
 from repoeval_bench.api.verification import verify
-from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
@@ -121,16 +118,6 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
 
 
-def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
-    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
-    out, _ = answered
-    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
-    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
-    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
-    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
-    assert [int(match[1]) for match in left if match] == [96, 72, 36]
-
-
 def with_tests(code, folder):
     """The project with a test beside it that could ask under both protocols."""
     folder.mkdir()
@@ -157,16 +144,6 @@ def test_tests_are_searched_and_ask_only_where_that_is_requested(code, tmp_path,
     assert any("test_it.py" in str(names) for names in run.scores.gold_files) is asks
     assert (b"test_it.py" in gzip.decompress((run.folder / "chunks.jsonl.gz").read_bytes())) is searched
     succeed("verify", run.folder, "--source", result["source"], home=tmp_path / "home")
-
-
-def test_a_folder_of_tests_alone_asks_them(code, tmp_path):
-    project = with_tests(code, tmp_path / "project")
-    (project / "tests" / "helper.py").write_text("def help_it():\n    return 1\n")
-    words = ["recommend", project / "tests", *NARROW, "--for", "completion", "--out", tmp_path / "out"]
-    done = succeed(*words, home=tmp_path / "home")
-    assert "only tests found" in done.err
-    assert "which ask and are searched" in done.err
-    assert json_of(*words, home=tmp_path / "home")["test_files"] == 0
 
 
 def test_only_so_many_tasks_are_asked(answered, pack):
@@ -236,26 +213,6 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     assert "it has 3 queries of questions; a choice needs at least 20." in " ".join(done.out.split())
 
 
-def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
-    """Sizes that no file has are one: that of the largest file, with the realised mean in a line for each."""
-    out, _ = answered
-    benchmark = load_benchmark(pack)
-    sizes = [count_nws(file.text) for held in benchmark.files.values() for file in held]
-    options = BOTH | {"protocols": ("body",), "out": out}
-    result = recommend(benchmark, sizes=(200, 99_999_998, 99_999_999), **options)
-    (evidence,) = result.evidence
-    assert set(evidence.means) == {f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))}
-    assert result.skipped == tuple(
-        f"size {size}: no file has more than {max(sizes):,} characters; tried at {max(sizes):,}, where each "
-        f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
-        for size in ("99,999,998", "99,999,999")
-    )
-    largest = [name for label, name in evidence.runs.items() if result.candidates[label].size == max(sizes)]
-    assert {run.counts.chunks for run in find_runs(largest, out)} == {12}
-    exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
-    assert (exact.skipped, set(exact.runs)) == ((), set(result.runs))
-
-
 def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_path):
     """Page, terminal and JSON have one choice, loss and line to paste; without its record the runs are compared."""
     out, _ = answered
@@ -279,19 +236,6 @@ def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_pat
     (stored / "recommended.json").write_text(record)
     succeed("compare", *result["runs"][:2], "--out", stored, home=out / "home")
     assert result["answer"][0] not in head()
-
-
-def test_a_page_that_cannot_be_made_loses_no_answer(code, answered, monkeypatch):
-    """The answer is printed first."""
-    out, result = answered
-
-    def fail(*_, **__):
-        raise ResultError("no page")
-
-    monkeypatch.setattr("repoeval_bench.report.html.report.report_page", fail)
-    done = bench("recommend", code, *NARROW, "--out", out, "--report", out / "lost.html", home=out / "home")
-    assert (done.code, done.err.splitlines()[-1]) == (1, "error: no page")
-    assert all(line in " ".join(done.out.split()) for line in result["answer"])
 
 
 def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pack, tmp_path, monkeypatch, caplog):

@@ -141,16 +141,6 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     assert all("wrap.py" in text for text in texts(browser, "#q-list button"))
 
 
-def test_an_address_that_encodes_nothing_opens_the_page(browser, page):
-    """Whatever follows `#query=`: no error, the first query is shown as without it."""
-    for part in ("#query=%zz", "#query=%", "#query=%E0%A4%A", "#query=nobody"):
-        console(browser)
-        visit(browser, page, part=part)
-        unfold(browser)
-        assert console(browser) == []
-        assert texts(browser, "#q-list button")
-
-
 def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     """Gold lines are the protocol's, every lane has the chunker's chunks, ranks are the log's, the cut is struck out."""
     inside = runs[1].inspection
@@ -252,32 +242,6 @@ def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):
     assert "verdict" not in browser.execute_script(folded)
 
 
-def test_the_gold_is_in_sight_when_the_inspector_is_unfolded(browser, page):
-    """The source is scrolled to the gold, though it was filled in while it was folded."""
-    visit(browser, page)
-    browser.find_element("css selector", "#queries > summary").click()
-    apart = (
-        "const box = document.querySelector('#q-detail .viewer').getBoundingClientRect();"
-        "const line = document.querySelector('#q-detail .lines .gold').getBoundingClientRect();"
-        "return [line.top - box.top, box.bottom - line.top]"
-    )
-    assert min(browser.execute_script(apart)) > 0
-
-
-def test_a_table_that_goes_on_says_so(browser, page):
-    """On a phone the scores are wider than the screen: marked until they are scrolled to their end."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    visit(browser, page, width=400)
-    unfold(browser)
-    classes = "return document.querySelector('#scores').parentElement.className"
-    wait = WebDriverWait(browser, 5)
-    wait.until(lambda driver: {"wide", "beyond"} <= set(driver.execute_script(classes).split()))
-    browser.execute_script("document.querySelector('#scores').parentElement.scrollLeft = 1e6")
-    wait.until(lambda driver: "beyond" not in driver.execute_script(classes).split())
-    assert "wide" in browser.execute_script(classes).split()
-
-
 def test_hostile_source_is_shown_and_does_not_run(browser, page, runs):
     """Markup in source and prompt is text; a line of a megabyte is cut, and neither swells nor breaks the page."""
     query = next(q for q in runs[0].inspection.queries.values() if q.file.endswith("hostile.py"))
@@ -290,22 +254,3 @@ def test_hostile_source_is_shown_and_does_not_run(browser, page, runs):
     assert browser.find_elements("css selector", "#q-detail img, main script") == []
     assert browser.execute_script(OVERFLOWING) == []
     assert page.stat().st_size < 400_000
-
-
-@pytest.mark.full_data
-def test_three_chunkers_on_every_task(real_source, browser, tmp_path):
-    """Under 8 MB, with every query in its list, and fit for a phone."""
-    benchmark = load_benchmark(real_source, home=tmp_path / "home")
-    out = tmp_path / "results"
-    runs = [evaluate(benchmark, chunker, retriever="bm25", out=out) for chunker in ("ast", "fixed", "chonkie")]
-    path = tmp_path / "report.html"
-    path.write_text(report_page(runs, "report.html"), encoding="utf-8")
-    assert path.stat().st_size < 8_000_000
-    console(browser)
-    visit(browser, path)
-    assert len(browser.find_elements("css selector", "#q-list button")) == 455
-    for width in (400, 1400):
-        visit(browser, path, width=width)
-        unfold(browser)
-        assert browser.execute_script(OVERFLOWING) == []
-    assert console(browser) == []

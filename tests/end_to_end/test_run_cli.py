@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 
-from repoeval_bench.runs.config import PACK
 from support.command import bench, json_of, one_sentence, succeed
 from support.folders import content
 
@@ -48,23 +47,6 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, mirro
     assert compared == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
     assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
     assert {row["embedder"] for row in result} == {"none"}
-
-
-def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
-    """One chunker under one protocol: the tables of eval; another pack is another run, which is not compared."""
-    text = "chunkers: ast:max_nws=400\nretrievers: bm25\n"
-    done = run(text)
-    assert done.code == 0, done.err
-    assert done.out.startswith(f"{PACK} · protocol context · retriever bm25 · embedder none")
-    assert "ast reaches lines found" in done.out
-    assert "macro, 2 repositories" in run(text, "--details").out
-    assert run(text + "pack: mine@2\n").code == 0
-    folders = sorted(path.parent for path in (tmp_path / "results").glob("*/manifest.json"))
-    stated = {json.loads((folder / "manifest.json").read_text())["config"]["pack"]: folder for folder in folders}
-    assert set(stated) == {PACK, "mine@2"}
-    for command in ("compare", "diff"):
-        done = bench(command, stated[PACK], stated["mine@2"])
-        assert f"pack {PACK} against mine@2" in one_sentence(done, 2)
 
 
 def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):

@@ -138,15 +138,6 @@ def test_other_data_is_refused(claimed, verify):
     assert "name the run's with --source" in one_sentence(verify(claimed), 2)
 
 
-def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, verify, mirror):
-    """Its name says neither where it is nor a file of RepoEval's."""
-    name = "pack-mine-function-2k-code"
-    change(claimed / "manifest.json", lambda manifest: manifest["dataset"].update(name=name, source="pack"))
-    done = verify(claimed)
-    assert one_sentence(done, 2)
-    assert f"is {name}, and {mirror} is not a pack; name its folder with --source" in done.err
-
-
 def test_the_source_of_data_of_ones_own_has_to_be_named(claimed, two_runs):
     """Nothing is fetched, as no source that is taken by itself has such data."""
     message = one_sentence(bench("verify", claimed, "--source", "auto", home=two_runs.home), 2)

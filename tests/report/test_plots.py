@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.means import headline_means, over_ranks
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.analysis.means import over_ranks
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.report.plots import css, figures, png, svg, write
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
@@ -61,16 +61,6 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
     log = np.log2
     second = (1 / log(3)) / (1 + 1 / log(3)), (1 / log(3) + 1 / log(4)) / (1 + 1 / log(3))
     assert curves["ndcg"].means == pytest.approx([0.5, (1 + second[0]) / 2, (1 + second[1]) / 2])
-
-
-def test_one_cluster_has_no_band(tmp_path):
-    run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, files=["a.py", "a.py"])
-    assert headline_means(run, ["mrr"]) == {"mrr": (0.75, None)}
-    assert all(svg(figure) for figure in figures([run]))
-
-
-def test_every_figure_is_there_and_of_its_own_name(drawn):
-    assert [figure.name for figure in drawn] == ["line-recall-over-budget", "recall-over-k", "ndcg-over-k"]
 
 
 def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
@@ -135,24 +125,6 @@ def test_a_chunker_keeps_its_colour(runs):
     many = looks([runs[0]] * 20)
     assert len({look.colour for look in many[:8]}) == 8
     assert len({(look.colour, look.marker, str(look.dash)) for look in many}) == 20
-
-
-def test_names_take_no_room_from_the_plot(tmp_path):
-    """Five runs with long names: the axes are as high as with one, and the legend is within the figure."""
-    many = [stored_run(tmp_path / str(i), f"py:a.module.with.a.long.name{i}:Cutter") for i in range(5)]
-    heights = []
-    for runs in (many[:1], many):
-        drawing = figures(runs)[0].drawn
-        (axes,) = drawing.axes
-        heights.append(axes.get_position().height * drawing.get_figheight())
-        legend = drawing.legends[0].get_window_extent().transformed(drawing.transFigure.inverted())
-        assert all(0 <= end <= 1 for end in legend.extents)
-    assert heights[1] > 0.9 * heights[0]
-
-
-def test_runs_of_different_questions_are_refused(runs, tmp_path):
-    with pytest.raises(UsageError, match="protocol"):
-        figures([runs[0], stored_run(tmp_path / "other", "ast", protocol="body")])
 
 
 # Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.

@@ -7,10 +7,9 @@ import pytest
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import page_runs
-from repoeval_bench.report.html.tables import segments
 from repoeval_bench.report.run_ranking import ranking
 from repoeval_bench.report.verdict import verdict
-from support.runs import write_run, write_runs
+from support.runs import write_run
 
 FILES = [f"f{i // 2}" for i in range(80)]
 NAMES = ("b", "c", "d")
@@ -57,24 +56,3 @@ def test_the_page_has_the_ranking_in_its_order_and_one_plot(stored_runs):
                 f"{difference.treatment}: {difference.difference:+.4f} [{difference.ci[0]:+.4f}, {difference.ci[1]:+.4f}]"
                 in page
             )
-
-
-def test_one_run_has_no_plot_of_differences(stored_runs):
-    page = report_page(stored_runs[:1], "report.html")
-    assert 'id="ranking"' in page
-    assert 'id="ranking-plot"' not in page
-    (row,) = ranking(page_runs(stored_runs[:1]), verdict(stored_runs[:1]).record).rows
-    assert (row.difference, row.outcome, row.cost) == (None, "", 1000.0)
-
-
-@pytest.mark.slow
-def test_one_repository_is_no_segment(stored_runs, tmp_path):
-    """What would repeat the whole is left out; with a second repository it is there."""
-    columns = {f"two-{name}": run.scores.values for name, run in zip(NAMES, stored_runs, strict=True)}
-    two = write_runs(tmp_path, columns, files=FILES, repos=[f"r{i // 10}" for i in range(80)])
-    for runs, several in ((stored_runs, False), (two, True)):
-        result = verdict(runs)
-        order = [result.reference, *({*range(len(runs))} - {result.reference})]
-        segment_table, _ = segments(page_runs(runs), "ndcg@10", order)
-        by_repository = [row for row in segment_table.rows if row.cells[0].startswith("repo = ")]
-        assert len(by_repository) == (8 if several else 0)
