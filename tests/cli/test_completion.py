@@ -11,16 +11,6 @@ def offered(words, begun):
     return [item.value for item in complete.get_completions(words.split(), begun)]
 
 
-def test_runs_are_offered(tmp_path):
-    """Those in --out that begin so, and the newest."""
-    for run_id in ("ast-400_body_bm25-12345678", "fixed-400_body_bm25-12345678"):
-        (tmp_path / run_id).mkdir()
-        (tmp_path / run_id / "manifest.json").touch()
-    assert offered(f"diff --out {tmp_path}", "a") == ["ast-400_body_bm25-12345678"]
-    named = ["latest", "ast-400_body_bm25-12345678", "fixed-400_body_bm25-12345678"]
-    assert offered(f"compare --out {tmp_path}", "") == named
-
-
 @pytest.mark.parametrize(
     ("words", "begun", "name"),
     [

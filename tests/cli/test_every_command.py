@@ -62,7 +62,7 @@ CALLS = {
 ELSEWHERE = {
     "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
     "logs questions": "`plugins/logs/test_foreign_questions.py`",
-    "lab reproduce": "all published settings take a minute, and a model: `test_reproduce_cli.py`",
+    "lab reproduce": "all published settings take a while, and a model: `end_to_end/test_the_whole_job.py`",
 }
 """Commands that are tried in a file of their own, and why."""
 

@@ -103,12 +103,12 @@ def environment(tmp_path_factory):
 class Runner:
     """What runs a composite action: expressions, conditions, variables, files for outputs and summaries."""
 
-    def __init__(self, temp, environment, github, inputs, pull_request=7):
+    def __init__(self, temp, environment, github, inputs):
         self.temp = temp
         self.summary = temp / "summary"
         self.environment = environment
         self.values = {"github.token": "secret", "github.run_id": "1", "github.run_attempt": "1"}
-        self.values |= {"github.event.pull_request.number": str(pull_request or ""), "runner.temp": str(temp)}
+        self.values |= {"github.event.pull_request.number": "7", "runner.temp": str(temp)}
         for name, field in ACTION["inputs"].items():
             assert name in inputs or not field.get("required"), name
             self.values[f"inputs.{name}"] = inputs.get(name, self.filled(field.get("default", "")))
@@ -200,19 +200,19 @@ def act(tmp_path, environment, github, mirror):
     (work / "low.yaml").write_text("gates:\n  - {measure: ndcg@10, at_least: 0.01}\n", "utf-8")
     (work / "high.yaml").write_text("gates:\n  - {measure: precision@10, at_least: 0.999}\n", "utf-8")
 
-    def call(pull_request=7, **inputs):
+    def call(**inputs):
         temp = tmp_path / f"temp-{len(list(tmp_path.iterdir()))}"
         temp.mkdir()
         given = {"source": str(mirror), **{name.replace("_", "-"): value for name, value in inputs.items()}}
-        runner = Runner(temp, environment, github, given, pull_request)
+        runner = Runner(temp, environment, github, given)
         code, printed = runner.run(work)
         return code, printed, runner
 
     return call
 
 
-def test_the_action_installs_compares_comments_and_passes(act, github):
-    """One comment with verdict, table and gates; a second run replaces it, another chunker has its own."""
+def test_the_action_installs_compares_comments_and_gates(act, github):
+    """One comment with verdict, table and gates; a second run replaces it, and fails after that where a gate does."""
     github.comments = [{"id": number, "body": f"comment {number}"} for number in range(130)]
     code, printed, runner = act(chunker="py:mine:Whole", gates="low.yaml")
     assert code == 0, printed
@@ -225,12 +225,12 @@ def test_the_action_installs_compares_comments_and_passes(act, github):
     assert "### the gate passed" in text
     results = Path(runner.values["steps.evaluate.outputs.results"])
     assert len(list(results.glob("*/*/manifest.json"))) == 2
-    code, printed, _ = act(chunker="py:mine:Whole", gates="low.yaml")
-    assert code == 0, printed
+    code, printed, runner = act(chunker="py:mine:Whole", gates="high.yaml")
+    assert code == 1, printed
     assert "replaced the comment" in printed
     assert len(github.comments) == 131
-    assert act(chunker="ast")[0] == 0
-    assert len(github.comments) == 132
+    assert "### 1 of 1 gate failed" in github.comments[130]["body"]
+    assert "FAILED" in runner.summary.read_text("utf-8")
 
 
 def test_a_token_that_may_not_write_is_a_warning_and_any_other_failure_an_error(act, github):

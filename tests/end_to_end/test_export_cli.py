@@ -8,11 +8,7 @@ import shutil
 
 import pytest
 
-from repoeval_bench.report.text import heading
-from repoeval_bench.runs.trec import read_run
-from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
-from support.runs import read_rows, read_text
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -30,29 +26,6 @@ def runs(two_runs):
 
 def metrics(results, run):
     return json.loads((results / run / "metrics.json").read_text())
-
-
-def test_one_run_in_every_format(results, runs, tmp_path):
-    """JSON is metrics.json, TREC the ranking and judgements, the log every place, CSV every mean of every measure in full precision."""
-    stored = metrics(results, runs[1])
-    export = ("export", "runs", runs[1][-8:], "--out", results)
-    for form in ("json", "csv", "trec", "log"):
-        succeed(*export, "--format", form, "-o", tmp_path / f"a.{form}")
-    assert json.loads((tmp_path / "a.json").read_text()) == stored
-    assert read_run(tmp_path / "a.trec").rankings == RunView(results / runs[1]).rankings()
-    assert (tmp_path / "a.trec.qrels").read_text() == read_text(results / runs[1] / "qrels.trec.gz")
-    rows = [json.loads(line) for line in (tmp_path / "a.log").read_text().splitlines()]
-    assert rows == read_rows(results / runs[1] / "retrieved.jsonl.gz")
-    assert all(hit["file"] and "start_line" in hit for row in rows for hit in row["topk"])
-    records = {row["mean_over"]: row for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))}
-    assert {row["fingerprint"] for row in records.values()} == {stored["dataset"]["fingerprint"]}
-    expected = {**stored["per_repo"], "micro": stored["micro"], "macro": stored["macro"]}
-    expected["micro ceiling"] = stored["ceilings"]["micro"]
-    for label, means in expected.items():
-        for measure, value in means.items():
-            assert float(records[label][heading(measure)]) == value, (label, measure)
-    share = float(records["micro share of ceiling"]["nDCG@10"])
-    assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
 
 
 def cells_of(form, text):

@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.view import RunView
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
-from support.command import bench, one_sentence
+from support.command import bench
 from support.models import tiny_cross_encoder
 from support.runs import read_rows
 
@@ -65,26 +65,6 @@ def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluated):
                     assert metrics[mean][name] == pytest.approx(ceiling), name
         share = metrics["micro"]["line_recall_auc_share"]
         assert share == pytest.approx(1, abs=0.02) if retriever == "oracle" else share < 1
-
-
-def test_any_measure_of_the_registry_can_be_asked_for(evaluated):
-    """An evaluation provides lines, texts, vectors, spans and sub-topics."""
-    names = "line_iou@500 line_precision@500 novelty@5 ild@5 novelty_ndcg@5 best_iou@5 mean_iou@5 alpha_ndcg@5"
-    names = [*names.split(), "redundancy@5", "err@10", "recall_auc@50"]
-    metrics = evaluated("-c", AST, *(part for name in names for part in ("-m", name)))
-    assert list(metrics["micro"]) == names
-    assert all(0 <= value <= 1.5 for value in metrics["micro"].values())
-    assert metrics["micro"]["alpha_ndcg@5"] > 0
-
-
-def test_coderag_has_documents_of_its_own(evaluate, evaluated):
-    """No chunker is named; naming one is a usage error; the windows carry the protocol's spec."""
-    metrics = evaluated("--protocol", "coderag", "--retriever", "bm25:tokenizer=words")
-    assert metrics["chunker"] == "coderag-windows:lines=50,step=10"
-    assert metrics["headline"] == "macro"
-    assert metrics["counts"]["chunks_merged"] == 0
-    sentence = one_sentence(evaluate("--protocol", "coderag", "-c", AST), 2)
-    assert "name no chunker" in sentence
 
 
 def rankings(folder):

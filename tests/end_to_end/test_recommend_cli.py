@@ -2,7 +2,6 @@
 
 import gzip
 import html
-import json
 import shlex
 import shutil
 
@@ -86,14 +85,6 @@ def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_ta
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
     assert json_of(*words, home=out / "home")["run_id"] == result["evidence"][0]["runs"][result["choice"]["name"]]
-
-
-def test_one_purpose_asks_one_question(code, tmp_path):
-    words = ["recommend", code, *NARROW, "--json", "--out", tmp_path / "out", "--for"]
-    done = bench(*words, "search", home=tmp_path / "home")
-    assert [row["protocol"] for row in json.loads(done.out)["evidence"]] == ["docstring"]
-    wrong = bench(*words, "serch", home=tmp_path / "home")
-    assert "did you mean 'search'" in one_sentence(wrong, 2)
 
 
 def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):

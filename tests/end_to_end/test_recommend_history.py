@@ -8,12 +8,10 @@ import pytest
 
 from repoeval_bench.analysis.evidence import Cost
 from repoeval_bench.core.source import count_nws
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.costs import new_chunks
 from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import find_runs
-from repoeval_bench.runs.runner import evaluate
 from support.command import json_of, succeed
 from support.history import NAMES, checkout, python_file
 
@@ -129,26 +127,6 @@ def test_every_candidate_has_its_costs(answered):
     stored = recommended(out)
     assert stored.costs == {name: Cost(**cost) for name, cost in result["costs"].items()}
     assert stored.edits == 70
-
-
-def test_the_lead_by_another_gold_is_that_of_runs_by_it(answered):
-    """From the rankings that are stored, to the last digit."""
-    out, result, _ = answered
-    lead, choice = result["lead"], result["choice"]
-    assert lead["rival"] == CURRENT if result["current"]["gains"] else True
-    specs = {candidate["name"]: candidate["spec"] for candidate in result["candidates"]}
-    for gold, difference in lead["differences"].items():
-        means = [
-            evaluate(
-                load_benchmark(result["source"], tests="out"),
-                spec,
-                protocol=f"commits+gold={gold}",
-                retriever="bm25",
-                out=out.parent / "golds",
-            ).metrics.micro["line_recall_auc"]
-            for spec in (choice["spec"], specs[lead["rival"]])
-        ]
-        assert difference == pytest.approx(means[0] - means[1], abs=1e-9)
 
 
 def test_retrievers_are_compared_on_the_choice_and_on_the_current_chunker(answered):

@@ -165,24 +165,6 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     assert values_of(browser, "#q-detail .query-text", "e.textContent") == [text]
 
 
-def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_bm25(browser, page, runs):
-    """Lines of the first retrieved chunk; of a missed query the gold, the top 10 and BM25's."""
-    visit(browser, page)
-    unfold(browser)
-    browser.find_element("css selector", "#q-detail .hits summary").click()
-    query_id = browser.find_element("css selector", "#q-detail h3").text
-    first = next(row for row in runs[0].log_rows() if row.query_id == query_id).topk[0]
-    lines = runs[0].inspection.sources[first.file].text.splitlines()[first.start_line : first.end_line]
-    shown = browser.find_element("css selector", "#q-detail .hits pre")  # waits for it
-    assert shown.get_attribute("textContent") == "\n".join([*lines, ""])
-    top = runs[0].ranked_ids()
-    missed = [query_id for query_id, gains in runs[0].qrels().items() if not set(top[query_id][:10]) & set(gains)]
-    assert len(texts(browser, "#m-list .miss")) == len(missed)
-    if missed:
-        browser.find_element("css selector", "#m-list summary").click()
-        assert len(texts(browser, "#m-list .hits")) == 2
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_nothing_overflows_and_axe_finds_nothing_serious(browser, page, width, dark):

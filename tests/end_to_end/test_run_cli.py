@@ -2,11 +2,10 @@
 
 import json
 import shlex
-from itertools import product
 
 import pytest
 
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, one_sentence, succeed
 from support.folders import content
 
 FILE = """\
@@ -27,26 +26,6 @@ def run(mirror, tmp_path):
         return bench(*words, *arguments, home=tmp_path / "home")
 
     return call
-
-
-def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, mirror, tmp_path):
-    """Every combination, compared within itself; the folders and the numbers are those of eval and compare."""
-    done = run(FILE, "--json")
-    assert done.code == 0, done.err
-    result = json.loads(done.out)
-    combinations = [(item["protocol"], item["retriever"]) for item in result]
-    assert combinations == list(product(("context", "body"), ("bm25", "random")))
-    # What the file names first is what `report` shows when it is not told runs.
-    remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
-    assert remembered == [run["run_id"] for run in result[0]["runs"]]
-    arguments = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--protocol", "body", "--retriever", "bm25")
-    arguments += ("-m", "ndcg@10", "-m", "line_rprec", "--source", mirror)
-    home = tmp_path / "home"
-    assert json_of("eval", *arguments, "--out", tmp_path / "again", home=home) == result[2]["runs"]
-    compared = json_of("compare", *arguments, "--out", tmp_path / "results", home=home)
-    assert compared == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
-    assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
-    assert {row["embedder"] for row in result} == {"none"}
 
 
 def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):

@@ -19,7 +19,6 @@ from repoeval_bench.protocols.qrels import (
     relevance_rule,
 )
 from repoeval_bench.protocols.queries import make_queries
-from repoeval_bench.protocols.query_gold_overlap import copy_note
 from support import brute_metrics as brute
 from support.random_runs import plain
 from support.written import task
@@ -120,24 +119,6 @@ def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
 def test_a_protocol_that_was_removed_is_refused_with_what_replaces_it(name, instead):
     with pytest.raises(UsageError, match=f"^protocol {name.partition('+')[0]} was removed; choose {instead}$"):
         Protocol.parse(name)
-
-
-@pytest.mark.parametrize(
-    ("share", "says"),
-    [(0.0, ""), (0.49, ""), (0.5, "largely a copy of the gold text (50.0%"), (0.95, "is a copy of the gold")],
-)
-def test_a_query_is_called_a_copy_by_the_measured_share_alone(share, says):
-    assert says in copy_note(share)
-    assert bool(copy_note(share)) == bool(says)
-
-
-def test_a_caution_follows_from_choices_and_not_from_a_name():
-    """An overridden protocol has the caution of what it does now."""
-    assert Protocol.parse("code-chunk+gold=context+repositories=all").caution == (
-        "each repository weighs the same, however few its tasks"
-    )
-    assert Protocol.parse("context").caution == ""
-    assert Protocol.parse("context+gold=body").caution == Protocol.parse("body").caution
 
 
 def test_copies_are_merged_and_hidden():

@@ -1,6 +1,5 @@
 """Figures: their numbers are the stored ones, their SVG is safe to inline, their colours can be told apart."""
 
-import itertools
 import re
 from xml.etree import ElementTree as ET
 
@@ -10,7 +9,7 @@ import pytest
 from repoeval_bench.analysis.means import over_ranks
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.report.plots import css, figures, png, svg, write
-from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
+from repoeval_bench.report.plots.theme import looks
 from repoeval_bench.report.text import elided
 from support.runs import write_run
 
@@ -125,38 +124,3 @@ def test_a_chunker_keeps_its_colour(runs):
     many = looks([runs[0]] * 20)
     assert len({look.colour for look in many[:8]}) == 8
     assert len({(look.colour, look.marker, str(look.dash)) for look in many}) == 20
-
-
-# Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.
-VISION = {
-    "common": np.eye(3),
-    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-}
-
-
-def linear(colour):
-    share = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-
-
-def lab(rgb):
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ np.clip(rgb, 0, 1)
-    xyz /= [0.9505, 1, 1.089]
-    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-def contrast(a, b):
-    low, high = sorted(np.array([0.2126, 0.7152, 0.0722]) @ linear(colour) for colour in (a, b))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize(("palette", "paper"), [(SERIES, PAPER), (DARK_SERIES, DARK_PAPER)])
-def test_colours_are_told_apart(palette, paper, vision):
-    """CIE76 distances of at least 12 between any two under each kind of colour vision; contrast 3:1 with the paper."""
-    seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in palette]
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 12
-    assert min(contrast(colour, paper) for colour in palette) >= 3
