@@ -1,11 +1,13 @@
 """The whole path, as processes, on a small benchmark with the real model."""
 
 import json
+import shutil
 
 import pytest
 
 from support.command import bench, json_of, one_sentence, python, succeed
 from support.folders import content
+from support.minirepo import build_mirror, tree_files
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
@@ -50,6 +52,14 @@ def test_a_second_run_writes_the_same_bytes_whatever_was_cached(folder, mirror, 
     succeed("eval", "-c", "fixed:max_nws=400", "--limit", "3", *part, home=tmp_path / "other-home")
     succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "again", home=tmp_path / "other-home")
     assert content(tmp_path / "again") == content(folder.parent)
+
+
+def test_the_order_of_the_files_does_not_matter(folder, warm_home, tmp_path):
+    """Archives whose members are in another order, unpacked into another order on disk, give the same bytes."""
+    other = build_mirror(tmp_path / "mirror", files=dict(reversed(tree_files().items())))
+    shutil.copytree(warm_home / "vectors", tmp_path / "home" / "vectors")
+    succeed("eval", "-c", AST, "--source", other, "--out", tmp_path / "results", home=tmp_path / "home")
+    assert content(tmp_path / "results") == content(folder.parent)
 
 
 def without_modules(words, heavy, home):
