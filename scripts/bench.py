@@ -353,7 +353,7 @@ def packs(_source: str, quick: bool) -> Iterator[Row]:
             tree.mkdir()
             text = generated(0.02).text
             for number in range(round(size * 50)):
-                (tree / f"m{number}.py").write_text(text.replace("function_", f"function_{number}_"))
+                (tree / f"m{number}.py").write_text(text.replace("_", f"_{number}_"))
             build = ("data", "build", tree, "-o", pack, "--tasks", "400", "--resolve", "no")
             costs["data build"].append(command(*build, home=home))
             words = ("--protocol", "body", "--retriever", "bm25", "--source", pack, "--out", out)

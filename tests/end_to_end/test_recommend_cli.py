@@ -62,18 +62,6 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
 
 
-def test_every_framework_has_a_line_to_paste(answered):
-    """Of those that are not measured too, with what it is expected to cost; the choice's own comes first."""
-    _, result = answered
-    setups = result["setups"]
-    assert setups[0]["framework"] == "repoeval-bench"
-    assert {setup["framework"] for setup in setups[1:]} == {"chonkie", "LangChain", "LlamaIndex"}
-    assert [setup["measured"] for setup in setups] == [True, False, False, False]
-    assert all(setup["expected_loss"] >= setups[0]["expected_loss"] for setup in setups)
-    for setup in setups:
-        compile(f"{setup['imports']}\n{setup['code']}", setup["framework"], "exec")
-
-
 def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered, pack):
     """It finds the same pack and the same runs; the line names the pack, and makes the run of the choice."""
     out, result = answered

@@ -94,24 +94,6 @@ def test_numbers_are_those_of_metrics_json(browser, page, runs):
         assert {"share", "search"} <= row.keys()
 
 
-def test_columns_sort_by_mouse_and_by_keyboard(browser, page):
-    """A heading's button orders the rows by value, the other way round when it is pressed again."""
-    from selenium.webdriver.common.keys import Keys
-
-    visit(browser, page)
-    unfold(browser)
-    button = browser.find_element("css selector", "#scores thead th:nth-child(2) button")
-
-    def order():
-        return [float(value) for value in values_of(browser, "#scores tbody td:nth-child(2)", "e.dataset.value")]
-
-    button.click()
-    assert order() == sorted(order(), reverse=True)
-    button.send_keys(Keys.ENTER)
-    assert order() == sorted(order())
-    assert values_of(browser, "#scores thead th:nth-child(2)", "e.ariaSort") == ["ascending"]
-
-
 def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     """Search, repository and winner narrow the list; the worst come first; the counts are said."""
     from selenium.webdriver.support.ui import Select

@@ -128,12 +128,6 @@ def test_other_data_is_refused(claimed, verify):
     assert "name the run's with --source" in one_sentence(verify(claimed), 2)
 
 
-def test_the_source_of_data_of_ones_own_has_to_be_named(claimed, two_runs):
-    """Nothing is fetched, as no source that is taken by itself has such data."""
-    message = one_sentence(bench("verify", claimed, "--source", "auto", home=two_runs.home), 2)
-    assert "is custom-mini-function-2k-codex; name its folder with --source" in message
-
-
 def test_an_imported_run_is_refused(verify, tmp_path):
     """Its chunks cannot be cut again."""
     imported = write_run(tmp_path / "imported", {"mrr": [1.0, 0.5]}, imported=True)
