@@ -1,4 +1,4 @@
-"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for three scripts.
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
 
 Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are cached beside it in
 a file of NumPy.
@@ -49,11 +49,6 @@ class Repository:
     def sample(self) -> Sample:
         """All queries, a cluster for each file."""
         return Sample.micro(self.scores, self.files.tolist())
-
-    def of_files(self, files: Sequence[str]) -> Repository:
-        """Return the queries of these files."""
-        index = np.isin(self.files, list(files))
-        return Repository(self.name, self.scores[index], self.files[index])
 
 
 @dataclass(frozen=True)

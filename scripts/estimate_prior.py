@@ -1,6 +1,6 @@
 r"""Print data/priors.json: the scores that `recommend` expects of its candidates, and how far to trust them.
 
-python scripts/estimate_prior.py FOLDER... [--unseen FOLDER] > data/priors.json
+python scripts/estimate_prior.py FOLDER... > data/priors.json
 
 A FOLDER has the runs of a pack, and the name of the pack, as made by this command:
 
@@ -15,9 +15,6 @@ and tau is that of the set that is farthest from the others. If repositories dif
 0.005, so that the scores of an unusual repository still count. Runs by the bundled model are those of
 data/leaderboard/leaderboard.csv. The means are over all data sets there that have a candidate, null without one. There
 tau^2 is BM25's plus the squared difference between two data sets.
-
---unseen names the runs of scripts/try_bounds.py: its packages show for which languages and protocols the bound of the
-loss holds. Without it no bound is printed anywhere.
 """
 
 from __future__ import annotations
@@ -34,10 +31,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
-from try_bounds import bounds_of, try_packages
 
 from repoeval_bench.analysis.evidence import SIZES
-from repoeval_bench.analysis.reference_sets import OTHER, ReferenceSets
+from repoeval_bench.analysis.reference_sets import OTHER
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -59,8 +55,7 @@ COMMANDS = (
         f"--tasks {tasks} --out {pack}"
         for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
     ),
-    "python scripts/try_bounds.py unseen --make",
-    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 --unseen unseen > data/priors.json",
+    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",
 )
 
 
@@ -100,7 +95,6 @@ def main() -> None:
     """Print the priors as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
-    parser.add_argument("--unseen", type=Path, help="runs of packages that are in no pack")
     options = parser.parse_args()
     packs = {
         folder.name: {question.protocol: question.repositories for question in read_questions(folder)}
@@ -143,15 +137,7 @@ def main() -> None:
     triangles = {
         name: [rounded(row[: index + 1]) for index, row in enumerate(matrix)] for name, matrix in noise.items()
     }
-    priors: dict[str, object] = {
-        "commands": COMMANDS,
-        "candidates": CANDIDATES,
-        "noise": triangles,
-        "sets": reference_sets,
-    }
-    if options.unseen:
-        stored = ReferenceSets.model_validate_json(json.dumps(priors))
-        priors["bounds"] = bounds_of(try_packages(options.unseen, stored))
+    priors = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets}
     print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
 
 

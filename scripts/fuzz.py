@@ -131,7 +131,7 @@ RAW = [
         "01",
         "9" * 5000,
         "[" * 5000,
-    ),
+    )
 ]
 """Pieces that no JSON writer writes, or that readers interpret in different ways."""
 
@@ -221,11 +221,7 @@ class Inputs:
     def make(cls, folder: Path) -> Inputs:
         """Store the runs in the folder."""
         files = {repo: tuple(SourceFile(repo, f"part{i}.py", CODE.format(i=i)) for i in range(4)) for repo in "rs"}
-        facts: dict[str, Any] = {
-            "ground_truth": "    return os.stat(path).st_size\n",
-            "level": "function",
-            "context_start": 0,
-        }
+        facts: dict[str, Any] = {"ground_truth": METADATA["ground_truth"], "level": "function", "context_start": 0}
         tasks = tuple(
             Task(task_id=file.name, repo=repo, path=file.path, prompt=file.text[:40], body=LineSpan(5, 6), **facts)
             for repo, of_repo in files.items()

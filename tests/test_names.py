@@ -147,8 +147,3 @@ def test_every_file_exists():
         if not (ROOT / name).exists()
     }
     assert missing == set()
-
-
-@pytest.mark.parametrize("name", ["core.registry.no_such", "repoeval_bench.core.no_such", "Chunk.slice", "no_such.Row"])
-def test_a_name_that_does_not_exist_is_unknown(name, modules, classes):
-    assert not is_known(name, {**modules, "no_such": ["repoeval_bench.core.no_such"]}, classes)

@@ -62,7 +62,7 @@ CALLS = {
 ELSEWHERE = {
     "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
     "logs questions": "`plugins/logs/test_foreign_questions.py`",
-    "lab reproduce": "all published settings take a minute, and a model: `test_reproduce_cli.py`",
+    "lab reproduce": "all published settings take a while, and a model: `end_to_end/test_the_whole_job.py`",
 }
 """Commands that are tried in a file of their own, and why."""
 
@@ -200,20 +200,6 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert [name_of_command.name for name_of_command in tmp_path.iterdir()] == ["way"]
 
 
-@pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export runs", "logs pool -o {way}/p.jsonl"])
-def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
-    """At once, so that nobody corrects one name after the other."""
-    missing = tmp_path / "one", tmp_path / "two"
-    done = bench(*words(call, {**stored, "way": tmp_path}, tmp_path), *missing)
-    assert done.code == 2
-    assert all(f"{name} is not there" in done.err for name in missing), done.err
-
-
-@pytest.mark.parametrize("call", ["diff", "segments", "export runs", "logs pool -o p.jsonl"])
-def test_a_run_that_is_not_named_is_asked_for(call):
-    assert "Missing argument 'RUN" in one_sentence(bench(*call.split()), 2)
-
-
 UNREAD = {
     "compare {run} {other} --limit 5 --protocol body --executor local:1": "--protocol, --limit, --executor change "
     "nothing without --chunker",
@@ -231,11 +217,6 @@ def test_an_option_that_would_not_be_read_or_is_out_of_bounds_is_refused(stored,
     done = bench(*words(call, stored, tmp_path), home=stored["home"], cwd=tmp_path)
     assert UNREAD[call] in one_sentence(done, 2)
     assert not done.out
-
-
-def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored, tmp_path):
-    """REPOEVAL_SOURCE is set for every command of a day, whether it reads data or not."""
-    succeed("compare", stored["run"], stored["other"], home=stored["home"], REPOEVAL_SOURCE="nowhere")
 
 
 def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored, tmp_path):
@@ -265,21 +246,3 @@ def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, rea
     done = bench(*words(CALLS[name].words, {**stored, "run": broken}, tmp_path), home=stored["home"])
     assert read in one_sentence(done, 1)
     assert not done.out
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("compare", "NAME", "fixed"),
-        ("runs", "--out", "NAME"),
-        ("chunker", "show", "NAME"),
-        ("run", "NAME"),
-        ("verify", "NAME"),
-        ("data", "fetch", "--home", "NAME"),
-    ],
-)
-def test_a_name_that_no_file_can_have_is_a_mistake(words):
-    """The system refuses even to look for it: one sentence, with its beginning."""
-    message = one_sentence(bench(*(word.replace("NAME", "n" * 5000) for word in words)), 2)
-    assert "nnn" in message
-    assert len(message) < 300

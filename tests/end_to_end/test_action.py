@@ -3,11 +3,9 @@
 `uses` steps (setup-python, cache) are left out. The comment goes to a server on 127.0.0.1 that speaks GitHub's API.
 """
 
-import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -21,6 +19,7 @@ import yaml
 
 from repoeval_bench.analysis.chosen import ChosenSetting
 from repoeval_bench.own.recommend.chosen import dump_chosen
+from support.command import python
 from support.history import Story, python_file
 from support.server import listening
 
@@ -28,9 +27,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-
-ONCE = ("Install", "Evaluate both")
-"""Steps whose result is kept for all tests that ask for the same."""
 
 OWN = """
 from repoeval_bench.core.source import Chunk
@@ -103,12 +99,12 @@ def environment(tmp_path_factory):
 class Runner:
     """What runs a composite action: expressions, conditions, variables, files for outputs and summaries."""
 
-    def __init__(self, temp, environment, github, inputs, pull_request=7):
+    def __init__(self, temp, environment, github, inputs):
         self.temp = temp
         self.summary = temp / "summary"
         self.environment = environment
         self.values = {"github.token": "secret", "github.run_id": "1", "github.run_attempt": "1"}
-        self.values |= {"github.event.pull_request.number": str(pull_request or ""), "runner.temp": str(temp)}
+        self.values |= {"github.event.pull_request.number": "7", "runner.temp": str(temp)}
         for name, field in ACTION["inputs"].items():
             assert name in inputs or not field.get("required"), name
             self.values[f"inputs.{name}"] = inputs.get(name, self.filled(field.get("default", "")))
@@ -154,14 +150,9 @@ class Runner:
             output = self.temp / f"output-{number}"
             output.touch()
             variables = {name: self.filled(text) for name, text in step.get("env", {}).items()}
-            done_before = (
-                self.environment / step["name"] / hashlib.sha256(str(self.step_inputs(variables)).encode()).hexdigest()
-            )
-            # What takes longest is done once for all tests: installing, and each evaluation.
-            if step["name"] in ONCE and done_before.exists():
-                if "id" in step:
-                    self.values[f"steps.{step['id']}.outputs.results"] = str(self.temp / "results")
-                    shutil.copytree(done_before, self.temp / "results")
+            # Installing is done once for all tests.
+            installed = self.environment / "installed"
+            if step["name"] == "Install" and installed.exists():
                 continue
             (self.temp / "step.sh").write_text(step["run"], "utf-8")
             done = subprocess.run(
@@ -179,15 +170,9 @@ class Runner:
                 self.values[f"steps.{step['id']}.outputs.{name}"] = value
             if done.returncode:
                 return done.returncode, printed
-            if step["name"] in ONCE:
-                done_before.mkdir(parents=True)
-                if "id" in step:
-                    shutil.copytree(self.values[f"steps.{step['id']}.outputs.results"], done_before, dirs_exist_ok=True)
+            if step["name"] == "Install":
+                installed.touch()
         return 0, printed
-
-    def step_inputs(self, variables):
-        """What decides the result of a step, without the folders of one test."""
-        return sorted((name, text) for name, text in variables.items() if not text.startswith(str(self.temp)))
 
 
 @pytest.fixture
@@ -200,19 +185,19 @@ def act(tmp_path, environment, github, mirror):
     (work / "low.yaml").write_text("gates:\n  - {measure: ndcg@10, at_least: 0.01}\n", "utf-8")
     (work / "high.yaml").write_text("gates:\n  - {measure: precision@10, at_least: 0.999}\n", "utf-8")
 
-    def call(pull_request=7, **inputs):
+    def call(**inputs):
         temp = tmp_path / f"temp-{len(list(tmp_path.iterdir()))}"
         temp.mkdir()
         given = {"source": str(mirror), **{name.replace("_", "-"): value for name, value in inputs.items()}}
-        runner = Runner(temp, environment, github, given, pull_request)
+        runner = Runner(temp, environment, github, given)
         code, printed = runner.run(work)
         return code, printed, runner
 
     return call
 
 
-def test_the_action_installs_compares_comments_and_passes(act, github):
-    """One comment with verdict, table and gates; a second run replaces it, another chunker has its own."""
+def test_the_action_installs_compares_comments_and_gates(act, github):
+    """One comment with verdict, table and gates; a second run replaces it, and fails after that where a gate does."""
     github.comments = [{"id": number, "body": f"comment {number}"} for number in range(130)]
     code, printed, runner = act(chunker="py:mine:Whole", gates="low.yaml")
     assert code == 0, printed
@@ -225,39 +210,27 @@ def test_the_action_installs_compares_comments_and_passes(act, github):
     assert "### the gate passed" in text
     results = Path(runner.values["steps.evaluate.outputs.results"])
     assert len(list(results.glob("*/*/manifest.json"))) == 2
-    code, printed, _ = act(chunker="py:mine:Whole", gates="low.yaml")
-    assert code == 0, printed
+    code, printed, runner = act(chunker="py:mine:Whole", gates="high.yaml")
+    assert code == 1, printed
     assert "replaced the comment" in printed
     assert len(github.comments) == 131
-    assert act(chunker="ast")[0] == 0
-    assert len(github.comments) == 132
-
-
-def test_a_gate_that_fails_fails_the_action_after_the_comment(act, github):
-    code, printed, runner = act(chunker="ast", gates="high.yaml")
-    assert code == 1, printed
-    (comment,) = github.comments
-    assert "### 1 of 1 gate failed" in comment["body"]
+    assert "### 1 of 1 gate failed" in github.comments[130]["body"]
     assert "FAILED" in runner.summary.read_text("utf-8")
 
 
-def test_a_token_that_may_not_write_is_a_warning_and_any_other_failure_an_error(act, github):
-    github.status = 403
-    code, printed, runner = act(chunker="ast")
-    assert code == 0, printed
-    assert "::warning::the token may not comment on this pull request" in printed
-    assert runner.summary.read_text("utf-8")
-    github.status = 500
-    code, printed, _ = act(chunker="ast")
-    assert code == 1
-    assert "::error::the comment was not written: 500" in printed
-    assert "Traceback" not in printed
-
-
-def test_without_a_pull_request_or_with_comment_false_nothing_is_written(act, github):
-    assert act(chunker="ast", pull_request=None)[0] == 0
-    assert act(chunker="ast", comment="false")[0] == 0
-    assert github.comments == []
+@pytest.mark.parametrize(("status", "code", "said"), [(403, 0, "::warning::the token may not"), (500, 1, "::error::")])
+def test_a_token_that_may_not_write_is_a_warning_and_any_other_failure_an_error(github, tmp_path, status, code, said):
+    github.status = status
+    (tmp_path / "comment.md").write_text("text")
+    variables = {
+        "GITHUB_API_URL": github.url,
+        "GITHUB_REPOSITORY": "me/mine",
+        "PULL_REQUEST": "7",
+        "GITHUB_TOKEN": "secret",
+    }
+    done = python(ROOT / "scripts" / "comment_on_pull_request.py", tmp_path / "comment.md", "--name", "a", **variables)
+    assert (done.code, done.err) == (code, "")
+    assert done.out.startswith(said)
 
 
 def test_a_chunker_is_compared_with_itself_on_another_branch(act, github, tmp_path):

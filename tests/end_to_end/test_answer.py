@@ -47,19 +47,6 @@ def test_the_verdict_is_the_first_line(stored, tmp_path):
     assert f"repoeval-bench report --out {tmp_path}" in rest[-1]
 
 
-def test_eval_answers_first(evaluate):
-    """One chunker's score with its interval and ceiling; two are compared."""
-    one = evaluate("-c", AST, "--retriever", "bm25")
-    assert one.out.startswith("ast scores 0.")
-    assert "One run alone says nothing about other chunkers" in one.out.replace("\n", " ")
-    assert {line.split("  ")[0].strip() for line in table_of(one.out)} >= {"lines found", "nDCG@10", "MRR"}
-    two = evaluate("-c", AST, "-c", FIXED, "--retriever", "bm25")
-    assert re.match(r"No (significant |clear )?\w+ under|\w+ wins under", two.out)
-    for done in (one, two):
-        assert done.code == 0, done.err
-        assert max(map(len, done.out.split("\n\n")[0].splitlines() + table_of(done.out))) <= 80
-
-
 def test_colours_are_for_terminals(stored, tmp_path):
     """A worse run is red at a terminal of 80 columns; in a pipe no colour is printed."""
     words = ("compare", "plain", "better", "--out", tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from repoeval_bench.analysis.chosen import ChosenEvidence, ChosenSetting
 from repoeval_bench.own.recommend.chosen import dump_chosen, read_chosen
 from support.codebase import write_modules
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, json_of, succeed
 from support.history import Story, python_file
 
 NAMES = [
@@ -121,24 +121,3 @@ def test_a_file_that_is_broken_is_one_sentence(tmp_path, text, said):
     assert done.code == 2
     assert said in done.err
     assert "Traceback" not in done.err
-
-
-def test_what_a_chosen_setting_does_not_read_is_refused(tmp_path):
-    path = write(tmp_path)
-    assert "--baseline" in one_sentence(bench("gate", path, "--baseline", "x", home=tmp_path), 2)
-    assert "--config" in one_sentence(bench("gate", "latest", home=tmp_path), 2)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "says"),
-    [
-        ("spec", "nope", "unknown chunker 'nope'"),
-        ("opponent", "ast:max_nws=0", "max_nws=0"),
-        ("retriever", "bm26", "bm26"),
-    ],
-)
-def test_a_misspelt_part_is_refused_before_changes_are_counted(shop, tmp_path, field, value, says):
-    """Too few changes since would else keep the check green."""
-    path = write(tmp_path, commit=shop.last, **{field: value})
-    done = bench("gate", path, "--source", shop.folder, "--out", tmp_path / "out", home=tmp_path)
-    assert says in one_sentence(done, 2)

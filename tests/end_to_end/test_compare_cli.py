@@ -65,13 +65,6 @@ def test_segments_of_one_run_and_of_two(two_runs, tmp_path):
     assert "did you mean 'is_method'" in one_sentence(bench("segments", ast, *options, "--by", "is_methd"), 2)
 
 
-def test_the_page_of_runs_from_elsewhere_is_offered_by_their_names(tmp_path):
-    """`report` without names shows what was compared in its own folder; runs of another one are named."""
-    folders = [write_run(tmp_path / name, {"ndcg@10": [0.1, 0.5] * 6}, chunker=name).folder for name in ("a", "b")]
-    done = succeed("compare", *folders, "--out", tmp_path / "other")
-    assert f"repoeval-bench report {folders[0]} {folders[1]}" in done.out
-
-
 def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path):
     """Another protocol, data set and query set: every command lists all three differences."""
     gates = tmp_path / "gates.yaml"
@@ -94,24 +87,3 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path)
             "1 query only in b (such as x)",
         ):
             assert piece in sentence, (command, sentence)
-
-
-def test_one_query_shows_nothing(tmp_path):
-    """No interval and no verdict; no command that compares or splits runs needs more."""
-    a, b = (
-        write_run(tmp_path / name, {"mrr": [value]}, files=["f.py"], imported=True).folder
-        for name, value in (("a", 0.2), ("b", 1.0))
-    )
-    assert "not significant" in succeed("compare", a, b).out
-    assert "changed in 1 of 1 query" in succeed("diff", a, b, "-m", "mrr").out
-    assert "[too few files]" in succeed("segments", a, b, "-m", "mrr", "--by", "repo").out
-    assert "The worst 1 of 1 query by MRR" in succeed("logs", "diagnose", a).out
-
-
-def test_two_runs_are_compared_with_the_baseline_that_is_named(two_runs):
-    """Also if the other is better."""
-    runs = two_runs.fixed.name, two_runs.ast.name
-    for baseline in runs:
-        done = succeed("compare", *runs, "--baseline", baseline, "--out", two_runs.out)
-        name = baseline.partition("-")[0]
-        assert f"minus {name}" in done.out or f"against {name}" in done.out, done.out

@@ -51,17 +51,3 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, 
     assert server.seen() == []
     assert "does not count tokens" in table.out
     without_key(home, results, printed=[failed.out, failed.err, done.out, done.err, table.out, table.err])
-
-
-def test_one_command_takes_a_server_through_a_file_and_its_runs_are_verified(server, mirror, tmp_path):
-    """`run FILE --embedder` asks the server what the file asks the bundled model; the runs are verified."""
-    file = tmp_path / "bench.yaml"
-    file.write_text("chunkers: [fixed, ast]\nprotocol: body\nembedder: minilm\ncompare: false\n")
-    spec = f"openai:drawn,base_url={server.base_url}"
-    where = ("--source", mirror, "--out", tmp_path / "theirs")
-    succeed("run", file, "--embedder", spec, *where, home=tmp_path / "home", OPENAI_API_KEY=KEY)
-    runs = sorted(path.parent for path in (tmp_path / "theirs").glob("*/manifest.json"))
-    assert {RunView(run).metrics.embedder for run in runs} == {spec}
-    for run in runs:
-        again = ("verify", run, "--source", mirror, "--allow", spec)
-        succeed(*again, home=tmp_path / "home", OPENAI_API_KEY=KEY)

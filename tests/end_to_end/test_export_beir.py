@@ -80,19 +80,6 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     assert {name.rpartition("-")[0] for name in configs(tmp_path / "beir")} == set(exported.metrics.per_repo)
 
 
-def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
-    """A run's manifest says which tasks it is about; two runs over different tasks are refused."""
-    home = tmp_path / "home"
-    words = ("--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
-    succeed("eval", "-c", AST, *words, "--limit", "3", home=home)
-    succeed("eval", "-c", AST, *words, home=home)
-    part, whole = sorted((tmp_path / "results").glob("*/metrics.json"), key=lambda path: path.stat().st_mtime_ns)
-    succeed("export", "beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
-    assert sum(len(read_rows(path)) for path in (tmp_path / "beir").rglob("queries.jsonl")) == 3
-    wrong = bench("export", "beir", whole.parent, part.parent, "-o", tmp_path / "b", "--source", mirror, home=home)
-    assert "export runs of other tasks one by one" in one_sentence(wrong, 2)
-
-
 def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(benchmark, run, tmp_path):
     exported = run()
     done = export_beir([exported], benchmark, tmp_path / "pool", pooled=True)
@@ -135,12 +122,6 @@ def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, 
         assert all(ids >= qrels.get(query_id, {}).keys() for query_id, ids in seen.items())
 
 
-def test_a_title_is_the_path_where_it_is_asked_for(benchmark, run, tmp_path):
-    export_beir([run()], benchmark, tmp_path / "set", pooled=True, title="path")
-    corpus, _, _ = read(tmp_path / "set")
-    assert all(row["_id"].startswith(f"{row['title']}@") for row in corpus.values())
-
-
 def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, run, tmp_path):
     for runs, says in (
         ([run(AST), run(FIXED, protocol="body")], "export runs of one protocol together"),
@@ -150,21 +131,3 @@ def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, run, t
         words = (*(exported.folder for exported in runs), "-o", tmp_path / "x", "--source", mirror)
         assert says in one_sentence(bench("export", "beir", *words, home=tmp_path / "home"), 2)
     assert not (tmp_path / "x").exists()
-
-
-def test_a_run_that_searched_all_repositories_as_one_is_one_set(benchmark, run, tmp_path):
-    """Scope pooled: every query sees every document, so there is nothing to say of candidates."""
-    done = export_beir([run(scope="pooled")], benchmark, tmp_path / "set")
-    corpus, queries, qrels = read(tmp_path / "set")
-    assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
-    assert {corpu.partition("/")[0] for corpu in corpus} == set(benchmark.files)
-    assert done.restricted == 0
-    assert not (tmp_path / "set" / "top_ranked.jsonl").exists()
-
-
-def test_questions_of_docstrings_are_exported_over_the_files_without_them(benchmark, run, tmp_path):
-    done = export_beir([run(protocol="docstring")], benchmark, tmp_path / "set", pooled=True)
-    corpus, queries, qrels = read(tmp_path / "set")
-    assert done.scored == len(queries) == len(qrels)
-    texts = "\n".join(row["text"] for row in corpus.values())
-    assert not any(query in texts for query in queries.values())

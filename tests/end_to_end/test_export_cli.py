@@ -8,11 +8,7 @@ import shutil
 
 import pytest
 
-from repoeval_bench.report.text import heading
-from repoeval_bench.runs.trec import read_run
-from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
-from support.runs import read_text
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -30,25 +26,6 @@ def runs(two_runs):
 
 def metrics(results, run):
     return json.loads((results / run / "metrics.json").read_text())
-
-
-def test_one_run_in_every_format(results, runs, tmp_path):
-    """TREC is the ranking and judgements, CSV every mean of every measure in full precision."""
-    stored = metrics(results, runs[1])
-    export = ("export", "runs", runs[1][-8:], "--out", results)
-    for form in ("csv", "trec"):
-        succeed(*export, "--format", form, "-o", tmp_path / f"a.{form}")
-    assert read_run(tmp_path / "a.trec").rankings == RunView(results / runs[1]).rankings()
-    assert (tmp_path / "a.trec.qrels").read_text() == read_text(results / runs[1] / "qrels.trec.gz")
-    records = {row["mean_over"]: row for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))}
-    assert {row["fingerprint"] for row in records.values()} == {stored["dataset"]["fingerprint"]}
-    expected = {**stored["per_repo"], "micro": stored["micro"], "macro": stored["macro"]}
-    expected["micro ceiling"] = stored["ceilings"]["micro"]
-    for label, means in expected.items():
-        for measure, value in means.items():
-            assert float(records[label][heading(measure)]) == value, (label, measure)
-    share = float(records["micro share of ceiling"]["nDCG@10"])
-    assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
 
 
 def cells_of(form, text):
@@ -113,21 +90,6 @@ def test_plots(results, runs, tmp_path):
         assert result.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
 
 
-def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
-    """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
-    for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a", "markdown")):
-        succeed("export", "runs", *runs, "--out", results, "-o", tmp_path / name)
-        assert (tmp_path / name).read_text() == bench("export", "runs", *runs, "--out", results, "--format", form).out
-    succeed("export", "runs", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
-
-
-def test_what_cannot_be_exported(results, runs):
-    """Two rankings in one file."""
-    export = ("export", "runs", *runs, "--out", results)
-    assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
-
-
 def test_a_table_for_a_paper_has_chosen_measures(results, runs):
     """Rows with short names and a letter each; the best of each column is bold. Other forms have every measure."""
     export = ("export", "runs", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--format")
@@ -175,21 +137,3 @@ def test_a_label_that_names_no_run_is_refused(results, runs, names, part):
     words = [word for name in names for word in ("--name", name)]
     for command in (("compare",), ("export", "runs"), ("report",)):
         assert part in one_sentence(bench(*command, *runs, *words, "--out", results), 2)
-
-
-def test_sizes_of_chunks_are_in_every_exported_table(results, runs, tmp_path):
-    """Mean, median and 95th percentile as they were cut, in characters without whitespace."""
-    sizes = [[metrics(results, run)["chunk_nws"][name] for name in ("mean", "median", "p95")] for run in runs]
-    export = ("export", "runs", *runs, "--out", results)
-    for form in ("markdown", "latex"):
-        rows = {row[1]: row[-3:] for row in cells_of(form, succeed(*export, "--format", form, "-m", "mrr").out)}
-        assert [rows[name] for name in ("fixed", "ast")] == [[f"{size:,.0f}" for size in of_run] for of_run in sizes]
-        text = succeed(*export, "--format", form).out
-        assert all(f"mean {mean:.0f}, median {median}, p95 {p95}" in text for mean, median, p95 in sizes)
-    succeed(*export, "-o", tmp_path / "a.csv")
-    columns = ("chunk mean", "chunk median", "chunk p95")
-    for row in csv.DictReader((tmp_path / "a.csv").open()):
-        assert [float(row[name]) for name in columns] == sizes[row["chunker"].startswith("ast")]
-    for row in csv.DictReader((tmp_path / "a.differences.csv").open()):
-        pair = [[float(row[f"{side} {name}"]) for name in columns] for side in ("baseline", "treatment")]
-        assert pair == sizes

@@ -4,7 +4,6 @@ They are installed beside the environment, for `datasets` makes every import of 
 `.ci/run` has the command.
 """
 
-import json
 from importlib.resources import files
 
 import pytest
@@ -95,14 +94,6 @@ def test_mteb_scores_what_the_run_scored(benchmark, run, tmp_path):
 
 
 @pytest.mark.usefixtures("offline")
-def test_mteb_ranks_a_pooled_set_within_each_querys_repository(benchmark, run, tmp_path):
-    export_beir([run], benchmark, tmp_path / "pool", pooled=True)
-    ours = [row["ndcg@10"] for row in run.per_query() if row["n_relevant"]]
-    (result,) = scores_of(tmp_path / "pool").values()
-    assert result["ndcg_at_10"] == pytest.approx(sum(ours) / len(ours), abs=1e-5)
-
-
-@pytest.mark.usefixtures("offline")
 def test_beir_reads_the_same_and_scores_the_runs_ranking_alike(benchmark, run, tmp_path):
     from beir.datasets.data_loader import GenericDataLoader
     from beir.retrieval.evaluation import EvaluateRetrieval
@@ -117,16 +108,3 @@ def test_beir_reads_the_same_and_scores_the_runs_ranking_alike(benchmark, run, t
         ndcg, _, recall, _ = EvaluateRetrieval.evaluate(qrels, results, [5, 10], ignore_identical_ids=False)
         assert ndcg["NDCG@10"] == pytest.approx(means["ndcg@10"][repo], abs=1e-5)
         assert recall["Recall@5"] == pytest.approx(means["recall@5"][repo], abs=1e-5)
-
-
-@pytest.mark.usefixtures("offline")
-def test_datasets_reads_each_configuration_by_name(benchmark, run, tmp_path):
-    from datasets import load_dataset
-
-    export_beir([run], benchmark, tmp_path / "set", pooled=True, title="path")
-    files = {"corpus": "corpus.jsonl", "queries": "queries.jsonl", "default": "qrels/test.jsonl"}
-    for name, path in files.items():
-        (loaded,) = load_dataset(str(tmp_path / "set"), name).values()
-        assert loaded.to_list() == [
-            json.loads(line) for line in (tmp_path / "set" / path).read_text("utf-8").split("\n")[:-1]
-        ]

@@ -1,7 +1,6 @@
 """What is missing is named with the extra that installs it, before anything is read or computed."""
 
 import ast
-import json
 import tomllib
 from pathlib import Path
 
@@ -91,19 +90,6 @@ def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base
     assert (typed.code, typed.out) == (2, "")
     assert "chunker chonkie needs chonkie" in typed.err
     assert f"{install_command('dense')}, or choose bm25, which needs no extra" in typed.err
-
-
-def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, code, tmp_path):
-    """Where faiss was installed for something else; a model that was typed is a mistake."""
-    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None if "sentence" in name else name)
-    arguments = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
-    done = succeed(*arguments, home=tmp_path / "home")
-    missing = f"embedder minilm needs sentence_transformers; run {install_command('dense')}"
-    assert f"left out: {missing}\n" in done.err
-    runs = (tmp_path / "runs").glob("*/manifest.json")
-    assert {json.loads(run.read_text())["config"]["retriever"].partition(":")[0] for run in runs} == {"bm25"}
-    typed = bench(*arguments, "--embedder", "minilm", home=tmp_path / "home")
-    assert (typed.code, missing in typed.err) == (2, True)
 
 
 def test_bm25_needs_the_base_alone(base, mirror, tmp_path):

@@ -43,10 +43,3 @@ def test_a_fault_is_seen(fuzz, monkeypatch, read, what):
     """A reader that raises, or that takes a number that is none."""
     monkeypatch.setitem(fuzz.KINDS, "made", (1.0, read))
     assert fuzz.outcome("made", random.Random(0), None)[0] == what
-
-
-def test_a_row_depends_on_its_number_alone(fuzz):
-    """So one row can be read again by itself."""
-    together = fuzz.fuzz(10, seed=5, only="run")["run"]
-    alone = [fuzz.fuzz(1, seed=5, only="run", first=number)["run"] for number in range(10)]
-    assert sum(result["accepted"] for result in alone) == together["accepted"]

@@ -1,11 +1,7 @@
 """`gate` as CI runs it: exit codes, reports, and the file in the docs."""
 
 import json
-import os
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -70,32 +66,3 @@ def test_a_baseline_that_is_not_there_or_of_another_question_is_named(tmp_path, 
     good, other = run(tmp_path, "good", 0.8), run(tmp_path, "other", 0.8, protocol="body")
     for baseline, said in ((tmp_path / "gone", "is not there"), (other, "protocol body against context")):
         assert said in one_sentence(bench("gate", good, "--config", config, "--baseline", baseline), 2)
-
-
-@pytest.mark.slow
-def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror):
-    """Its lines, one by one, in a folder with a gate file; only the last one fails, where the gate does."""
-    text = DOCS.read_text().partition("### By hand")[2]
-    job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])["jobs"]["gate"]
-    install, *lines = [step["run"] for step in job["steps"] if "run" in step]
-    assert install == "pip install git+https://github.com/OWNER/repoeval-bench@REF"
-    tool = tmp_path / "bin" / "repoeval-bench"
-    tool.parent.mkdir()
-    tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m repoeval_bench "$@"\n')
-    tool.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}"}
-    places = {"PYTHONPATH": DOCS.parents[1], "REPOEVAL_HOME": tmp_path / "home", "REPOEVAL_SOURCE": mirror}
-    places["GITHUB_STEP_SUMMARY"] = tmp_path / "summary.md"
-    environment |= {name: str(place) for name, place in places.items()}
-
-    def code_of(line):
-        return subprocess.run(["sh", "-e", "-c", line], cwd=tmp_path, env=environment, check=False).returncode
-
-    *evaluating, gating = lines
-    assert [code_of(line) for line in evaluating] == [0, 0]
-    for limit, code in ((0.05, 0), (0.5, 1)):
-        (tmp_path / "gates.yaml").write_text(f"gates: [{{measure: precision@10, at_least: {limit}}}]\n")
-        assert code_of(gating) == code
-        (tmp_path / "gates.xml").unlink()  # of this very gate
-        assert "gate" in (tmp_path / "summary.md").read_text()
-        (tmp_path / "summary.md").unlink()

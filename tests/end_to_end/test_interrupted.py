@@ -1,11 +1,13 @@
-"""A command that is broken off from outside: Ctrl-C and readers that go away."""
+"""A command and its surroundings: Ctrl-C, readers that go away, output that cannot be written, modules of the folder."""
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
-from support.command import bench, one_sentence, start
+from support.command import bench, one_sentence, python, start
 from support.minirepo import build_mirror
 
 
@@ -40,3 +42,23 @@ def test_an_interrupted_command_says_that_it_goes_on(tmp_path):
     done = bench(*words, cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=first_on_the_path(tmp_path))
     said = "error: interrupted; finished runs and vectors are kept, so the same command goes on from there"
     assert one_sentence(done, 130) == said
+
+
+FULL = "cannot be written (No space left on device); send it to another file or disk"
+CLOSED = "is closed; send it to a file or to /dev/null"
+
+
+@pytest.mark.parametrize("words", [("--help",), ("cache", "info", "--json")], ids=" ".join)
+@pytest.mark.parametrize(("redirection", "said"), [(">/dev/full", FULL), (">&-", CLOSED)])
+def test_output_that_cannot_be_written_is_one_sentence(words, redirection, said):
+    shell = ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "repoeval_bench", *words]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"error: standard output {said}\n")
+
+
+def test_no_module_of_the_current_folder_is_imported(tmp_path):
+    """It may be the code to chunk; `-m` puts it first on Python's path."""
+    for name in ("numbers", "typing", "click"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('planted')\n")
+    done = python("-m", "repoeval_bench", "list", "measures", cwd=tmp_path)
+    assert done.code == 0, done.err

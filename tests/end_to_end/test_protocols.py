@@ -5,16 +5,14 @@ import json
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.embedding.precision import choose_precision
 from repoeval_bench.runs.view import RunView
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
-from support.command import bench, one_sentence
+from support.command import bench
 from support.models import tiny_cross_encoder
 from support.runs import read_rows
 
 AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
-AUTO = choose_precision("auto", "cpu")
 
 
 SEEN = {
@@ -67,44 +65,6 @@ def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluated):
                     assert metrics[mean][name] == pytest.approx(ceiling), name
         share = metrics["micro"]["line_recall_auc_share"]
         assert share == pytest.approx(1, abs=0.02) if retriever == "oracle" else share < 1
-
-
-def test_any_measure_of_the_registry_can_be_asked_for(evaluated):
-    """An evaluation provides lines, texts, vectors, spans and sub-topics."""
-    names = "line_iou@500 line_precision@500 novelty@5 ild@5 novelty_ndcg@5 best_iou@5 mean_iou@5 alpha_ndcg@5"
-    names = [*names.split(), "redundancy@5", "err@10", "recall_auc@50"]
-    metrics = evaluated("-c", AST, *(part for name in names for part in ("-m", name)))
-    assert list(metrics["micro"]) == names
-    assert all(0 <= value <= 1.5 for value in metrics["micro"].values())
-    assert metrics["micro"]["alpha_ndcg@5"] > 0
-
-
-def test_the_model_cuts_no_more_chunks_than_there_are(evaluated):
-    """A query may have chunks of its own, of its file without the target; those of the files as they are count."""
-    options = ("-c", AST, "--embedder", "minilm:max_length=16")
-    as_they_are, blanked = evaluated(*options), evaluated(*options, "--set", "exclusion=body")
-    names = ("chunks", "chunks_truncated", "chunks_tokens", "chunks_tokens_lost")
-    counts, of_blanked = ({name: metrics["counts"][name] for name in names} for metrics in (as_they_are, blanked))
-    assert counts == of_blanked
-    assert 0 < counts["chunks_truncated"] <= counts["chunks"]
-
-
-def test_coderag_has_documents_of_its_own(evaluate, evaluated):
-    """No chunker is named; naming one is a usage error; the windows carry the protocol's spec."""
-    metrics = evaluated("--protocol", "coderag", "--retriever", "bm25:tokenizer=words")
-    assert metrics["chunker"] == "coderag-windows:lines=50,step=10"
-    assert metrics["headline"] == "macro"
-    assert metrics["counts"]["chunks_merged"] == 0
-    sentence = one_sentence(evaluate("--protocol", "coderag", "-c", AST), 2)
-    assert "name no chunker" in sentence
-
-
-def test_long_texts_are_read_by_policy(evaluated):
-    """tail and mean are embedders of their own name; with mean nothing is truncated."""
-    metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=tail", "--limit", "4")
-    assert metrics["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
-    metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=mean,long_chunks=mean", "--limit", "4")
-    assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
 
 
 def rankings(folder):

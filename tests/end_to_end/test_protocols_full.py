@@ -29,24 +29,6 @@ def test_coderags_bm25_row_is_reproduced(real_source, tmp_path):
     assert metrics["counts"]["queries"] == 373
 
 
-def test_bounds_hold_for_every_task(real_source, tmp_path):
-    """Three chunkers: BM25 stays between the seeded shuffle and the oracle in every mean."""
-    specs = ("-c", "ast", "-c", "fixed", "-c", "chonkie")
-    tables = [
-        evaluate(real_source, tmp_path, *specs, "--retriever", retriever) for retriever in ("random", "bm25", "oracle")
-    ]
-    for low, middle, high in zip(*tables, strict=True):
-        for name in ("line_rprec", "line_recall_auc", "ndcg@10", "recall@10", "mrr"):
-            assert low["micro"][name] < middle["micro"][name] < high["micro"][name], name
-
-
-def test_repocoders_exclusion_hides_the_hole_and_what_follows(real_source, tmp_path):
-    """Where the gold starts late in the file nothing of it is left: such tasks are counted, and ceilings fall."""
-    metrics = evaluate(real_source, tmp_path, "-c", "fixed", "--retriever", "bm25", "--set", "exclusion=repocoder")
-    assert 0 < metrics["counts"]["queries_without_relevant"] < 455
-    assert metrics["ceilings"]["micro"]["recall@10"] < 1
-
-
 def test_the_packs_version_stands_for_its_queries_and_its_gold(real_source, tmp_path):
     """Whoever changes what repoeval@chunking-v1 asks, or what is gold to it, has to give it another version."""
     protocol = read_benchmark(shipped("repoeval"), {}).requests[0].resolved_protocol()

@@ -1,14 +1,11 @@
 """What a person at a Python prompt or in a notebook meets."""
 
 import pickle
-import re
 
 import pytest
 
 from repoeval_bench import Chunk, LineSpan, choose, compare, evaluate, load_benchmark, plot
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.extras import install_command
-from repoeval_bench.metrics import score_run
 
 
 def halves(file):
@@ -66,14 +63,6 @@ def test_what_is_not_a_chunker_is_one_sentence(benchmark, given, sentence, tmp_p
         evaluate(benchmark, given, retriever="bm25", out=tmp_path)
 
 
-def test_one_measure_is_one_text(benchmark, warm_home, tmp_path):
-    """`ndcg@10` is not split into letters, where runs are made, compared or scored."""
-    options = {"retriever": "bm25", "measures": "ndcg@10", "out": tmp_path, "home": warm_home}
-    runs = [evaluate(benchmark, spec, **options) for spec in ("ast:max_nws=400", "fixed:max_nws=400")]
-    assert [comparison.measure for comparison in compare(runs, measures="nDCG@10")] == ["ndcg@10"]
-    assert score_run({"q": [("a", 1.0)]}, {"q": {"a": 1}}, "ndcg@10").values["ndcg@10"].tolist() == [1.0]
-
-
 def test_runs_are_named_by_object_id_chunker_or_path(stored_runs):
     """All are the same comparison; a measure's name finds its own, under any of its names."""
     runs, out = stored_runs
@@ -114,14 +103,6 @@ def test_queries_are_rows_and_frames(stored_runs):
         frame = getattr(rows, f"to_{library}")()
         assert list(frame.columns) == list(rows[0])
         assert list(frame["ndcg@10"]) == [row["ndcg@10"] for row in rows]
-
-
-def test_a_missing_library_is_one_sentence(stored_runs, monkeypatch):
-    """With the command that installs it."""
-    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
-    for call in (stored_runs[0][0].per_query().to_pandas, stored_runs[0][0].per_query().to_polars):
-        with pytest.raises(UsageError, match=rf"a data frame needs \w+; run {re.escape(install_command('frames'))}"):
-            call()
 
 
 def test_a_plot_is_a_matplotlib_figure(stored_runs):

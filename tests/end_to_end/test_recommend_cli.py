@@ -2,17 +2,13 @@
 
 import gzip
 import html
-import json
-import re
 import shlex
 import shutil
 
 import pytest
 
 from repoeval_bench.api.verification import verify
-from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
@@ -66,18 +62,6 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
 
 
-def test_every_framework_has_a_line_to_paste(answered):
-    """Of those that are not measured too, with what it is expected to cost; the choice's own comes first."""
-    _, result = answered
-    setups = result["setups"]
-    assert setups[0]["framework"] == "repoeval-bench"
-    assert {setup["framework"] for setup in setups[1:]} == {"chonkie", "LangChain", "LlamaIndex"}
-    assert [setup["measured"] for setup in setups] == [True, False, False, False]
-    assert all(setup["expected_loss"] >= setups[0]["expected_loss"] for setup in setups)
-    for setup in setups:
-        compile(f"{setup['imports']}\n{setup['code']}", setup["framework"], "exec")
-
-
 def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered, pack):
     """It finds the same pack and the same runs; the line names the pack, and makes the run of the choice."""
     out, result = answered
@@ -89,14 +73,6 @@ def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_ta
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
     assert json_of(*words, home=out / "home")["run_id"] == result["evidence"][0]["runs"][result["choice"]["name"]]
-
-
-def test_one_purpose_asks_one_question(code, tmp_path):
-    words = ["recommend", code, *NARROW, "--json", "--out", tmp_path / "out", "--for"]
-    done = bench(*words, "search", home=tmp_path / "home")
-    assert [row["protocol"] for row in json.loads(done.out)["evidence"]] == ["docstring"]
-    wrong = bench(*words, "serch", home=tmp_path / "home")
-    assert "did you mean 'search'" in one_sentence(wrong, 2)
 
 
 def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
@@ -121,16 +97,6 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
 
 
-def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
-    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
-    out, _ = answered
-    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
-    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
-    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
-    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
-    assert [int(match[1]) for match in left if match] == [96, 72, 36]
-
-
 def with_tests(code, folder):
     """The project with a test beside it that could ask under both protocols."""
     folder.mkdir()
@@ -148,25 +114,12 @@ def with_tests(code, folder):
 )
 def test_tests_are_searched_and_ask_only_where_that_is_requested(code, tmp_path, tests, searched, asks):
     project = with_tests(code, tmp_path / "project")
-    words = ["recommend", project, *NARROW, "--for", "search", "--out", tmp_path / "out"]
-    words += [] if tests == "out" else ["--tests", tests]
+    words = ["recommend", project, *NARROW, "--for", "search", "--out", tmp_path / "out", "--tests", tests]
     result = json_of(*words, home=tmp_path / "home")
     assert (result["tests"], result["test_files"]) == (tests, 0 if asks else 1)
-    assert any("1 file of tests: " in line for line in result["answer"]) is not asks
     run = find_runs(result["runs"], tmp_path / "out")[0]
     assert any("test_it.py" in str(names) for names in run.scores.gold_files) is asks
     assert (b"test_it.py" in gzip.decompress((run.folder / "chunks.jsonl.gz").read_bytes())) is searched
-    succeed("verify", run.folder, "--source", result["source"], home=tmp_path / "home")
-
-
-def test_a_folder_of_tests_alone_asks_them(code, tmp_path):
-    project = with_tests(code, tmp_path / "project")
-    (project / "tests" / "helper.py").write_text("def help_it():\n    return 1\n")
-    words = ["recommend", project / "tests", *NARROW, "--for", "completion", "--out", tmp_path / "out"]
-    done = succeed(*words, home=tmp_path / "home")
-    assert "only tests found" in done.err
-    assert "which ask and are searched" in done.err
-    assert json_of(*words, home=tmp_path / "home")["test_files"] == 0
 
 
 def test_only_so_many_tasks_are_asked(answered, pack):
@@ -187,40 +140,20 @@ def test_only_so_many_tasks_are_asked(answered, pack):
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--sizes", "5x"], "--sizes '5x': give whole numbers, separated by commas"),
-        (["-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
-        (["-c", "file", "--sizes", "200,400"], "file is the same at each of these sizes; name another chunker"),
-        (["-c", "file", "--sizes", "90000,99999"], ", where each file is one chunk of `fixed`"),
-    ],
-)
-def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
-    """No run and no half-written pack is left."""
-    words = [*words, "--retriever", "bm25", "--out", tmp_path / "out"]
-    done = bench("recommend", code, *words, home=tmp_path, cwd=tmp_path)
-    assert done.code in {1, 2}
-    assert sentence in done.err
-    assert not list((tmp_path / "out").glob("packs/.building*"))
-    assert not list((tmp_path / "out").glob("*/manifest.json"))
-
-
-@pytest.mark.parametrize(
     ("words", "sentences"),
     [
-        (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
+        (["-c", "fixed", "--sizes", "200"], ["there is nothing to choose from"]),
+        (["-c", "file", "--sizes", "200,400"], ["file is the same at each of these sizes; name another chunker"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
         (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
     ],
 )
-def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words, sentences):
-    """All at once; nothing is read of a folder, so nothing is fetched of a package, and no folder is made."""
-    done = bench("recommend", code, *words, "--out", tmp_path / "out", home=tmp_path / "home", cwd=tmp_path)
-    assert done.code == 2
-    for sentence in sentences:
-        assert sentence in done.err
-    assert "python file" not in done.err
-    assert not list(tmp_path.iterdir())
+def test_mistakes_are_told_all_at_once_and_nothing_is_left(code, tmp_path, words, sentences):
+    words = [*(() if "--retriever" in words else ("--retriever", "bm25")), *words, "--out", tmp_path / "out"]
+    done = bench("recommend", code, *words, home=tmp_path / "home", cwd=tmp_path)
+    assert done.code in {1, 2}
+    assert all(sentence in done.err for sentence in sentences)
+    assert not list(tmp_path.glob("out/*/manifest.json"))
 
 
 def test_questions_of_a_file_are_answered(code, tmp_path):
@@ -234,26 +167,6 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     )
     assert done.out.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
     assert "it has 3 queries of questions; a choice needs at least 20." in " ".join(done.out.split())
-
-
-def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
-    """Sizes that no file has are one: that of the largest file, with the realised mean in a line for each."""
-    out, _ = answered
-    benchmark = load_benchmark(pack)
-    sizes = [count_nws(file.text) for held in benchmark.files.values() for file in held]
-    options = BOTH | {"protocols": ("body",), "out": out}
-    result = recommend(benchmark, sizes=(200, 99_999_998, 99_999_999), **options)
-    (evidence,) = result.evidence
-    assert set(evidence.means) == {f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))}
-    assert result.skipped == tuple(
-        f"size {size}: no file has more than {max(sizes):,} characters; tried at {max(sizes):,}, where each "
-        f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
-        for size in ("99,999,998", "99,999,999")
-    )
-    largest = [name for label, name in evidence.runs.items() if result.candidates[label].size == max(sizes)]
-    assert {run.counts.chunks for run in find_runs(largest, out)} == {12}
-    exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
-    assert (exact.skipped, set(exact.runs)) == ((), set(result.runs))
 
 
 def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_path):
@@ -281,19 +194,6 @@ def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_pat
     assert result["answer"][0] not in head()
 
 
-def test_a_page_that_cannot_be_made_loses_no_answer(code, answered, monkeypatch):
-    """The answer is printed first."""
-    out, result = answered
-
-    def fail(*_, **__):
-        raise ResultError("no page")
-
-    monkeypatch.setattr("repoeval_bench.report.html.report.report_page", fail)
-    done = bench("recommend", code, *NARROW, "--out", out, "--report", out / "lost.html", home=out / "home")
-    assert (done.code, done.err.splitlines()[-1]) == (1, "error: no page")
-    assert all(line in " ".join(done.out.split()) for line in result["answer"])
-
-
 def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pack, tmp_path, monkeypatch, caplog):
     """It is stored too, so whoever ends the command then has lost nothing; the second try has both retrievers."""
     arguments = BOTH | {"retrievers": ("dense", "bm25"), "embedder": "hash", "sizes": (200, 400), "home": tmp_path}
@@ -315,14 +215,8 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     stored = recommended(tmp_path / "out")
     assert answer_lines(stored)[0] == use
     assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
-    caplog.clear()
     whole = recommend(benchmark, **arguments)
-    # The time left is not known while texts of another protocol are still to be embedded.
-    by_model = [line for line in caplog.messages if " by dense" in line and " runs: " in line]
-    assert [" left" in line for line in by_model] == [False, False, True, False]
     assert recommended(tmp_path / "out") == whole
-    questions = [(one.protocol, one.retriever.partition(":")[0]) for one in whole.evidence]
-    assert sorted(questions) == [(name, by) for name in ("body", "docstring") for by in ("bm25", "dense")]
     assert {run for one in stored.evidence for run in one.runs.values()} < set(whole.runs)
 
 
@@ -333,7 +227,6 @@ FEW = "def gather(items):\n    total = 0\n    for item in items:\n        total 
     ("files", "said"),
     [
         ({"a.py": "LIMIT = 3\n", "b.py": "x = 1\n", "c.ts": "const x = 1\n" * 9}, "no question to compare them by"),
-        ({"a.py": FEW, "b.py": "x = 1\n"}, "no question to compare them by"),
         ({"a.py": FEW, **{f"{i}.ipynb": "{}" for i in range(42)}}, "This covers 1 of 43 files: 42 notebooks were not"),
     ],
 )
@@ -359,9 +252,6 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     "source",
     [
         "https://github.com/owner/project",
-        "git@github.com:owner/project.git",
-        "ssh://git@example.org:22/owner/project.git/",
-        "github.com/owner/project",
         "https://example.org/project-1.0.tar.gz",
     ],
 )

@@ -3,19 +3,15 @@
 import html as markup
 import json
 import re
-import shlex
 
 import pytest
 
 from repoeval_bench.analysis.evidence import Cost
-from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.source import count_nws
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.costs import new_chunks
 from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import find_runs
-from repoeval_bench.runs.runner import evaluate
 from support.command import json_of, succeed
 from support.history import NAMES, checkout, python_file
 
@@ -98,22 +94,6 @@ def test_without_text_nothing_that_was_written_leaves(answered):
         assert "order.item" not in text
 
 
-def test_names_are_resolved_for_the_questions_that_need_them_alone(answered):
-    """To look for what code uses takes seconds, and `--for search` asks nothing of it."""
-    out, _, _ = answered
-    (manifest,) = [path for path in (out / "packs").glob("*/pack.yaml") if "commits" not in path.parent.name]
-    assert "uses:" not in manifest.read_text().replace("uses: null", "")
-
-
-def test_sizes_that_are_written_stay(answered):
-    """The current chunker is a candidate of its own, and so is a `-c` with a size; another one gets every size."""
-    _, result, _ = answered
-    specs = {candidate["name"]: candidate["spec"] for candidate in result["candidates"]}
-    assert specs.keys() == {"fixed:max_nws=300", "ast at 200", "ast at 400", CURRENT}
-    for name in ("fixed:max_nws=300", CURRENT):
-        assert specs[name] == make_chunker(name).spec
-
-
 def test_the_first_sentence_says_if_switching_is_worth_it(answered):
     _, result, _ = answered
     current = result["current"]
@@ -141,38 +121,6 @@ def test_every_candidate_has_its_costs(answered):
     stored = recommended(out)
     assert stored.costs == {name: Cost(**cost) for name, cost in result["costs"].items()}
     assert stored.edits == 70
-
-
-def test_the_lead_by_another_gold_is_that_of_runs_by_it(answered):
-    """From the rankings that are stored, to the last digit."""
-    out, result, _ = answered
-    lead, choice = result["lead"], result["choice"]
-    assert lead["rival"] == CURRENT if result["current"]["gains"] else True
-    specs = {candidate["name"]: candidate["spec"] for candidate in result["candidates"]}
-    for gold, difference in lead["differences"].items():
-        means = [
-            evaluate(
-                load_benchmark(result["source"], tests="out"),
-                spec,
-                protocol=f"commits+gold={gold}",
-                retriever="bm25",
-                out=out.parent / "golds",
-            ).metrics.micro["line_recall_auc"]
-            for spec in (choice["spec"], specs[lead["rival"]])
-        ]
-        assert difference == pytest.approx(means[0] - means[1], abs=1e-9)
-
-
-def test_details_show_what_was_weighed(answered):
-    out, _, code = answered
-    arguments = ["recommend", code, *NARROW, "--current", CURRENT, "--out", out]
-    done = succeed(*arguments, "--details", home=out.parent / "home")
-    words = " ".join(done.out.split())
-    again = shlex.split(done.out.splitlines()[-1].partition(": ")[2])[1:]
-    assert json_of(*again, home=out.parent / "home")["protocol"] == "commits"
-    assert "own mean, shipped mean" not in words
-    for name in ("own", "shipped", "shrunk", "edited again"):
-        assert name in words
 
 
 def test_retrievers_are_compared_on_the_choice_and_on_the_current_chunker(answered):

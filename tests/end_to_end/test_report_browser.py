@@ -94,24 +94,6 @@ def test_numbers_are_those_of_metrics_json(browser, page, runs):
         assert {"share", "search"} <= row.keys()
 
 
-def test_columns_sort_by_mouse_and_by_keyboard(browser, page):
-    """A heading's button orders the rows by value, the other way round when it is pressed again."""
-    from selenium.webdriver.common.keys import Keys
-
-    visit(browser, page)
-    unfold(browser)
-    button = browser.find_element("css selector", "#scores thead th:nth-child(2) button")
-
-    def order():
-        return [float(value) for value in values_of(browser, "#scores tbody td:nth-child(2)", "e.dataset.value")]
-
-    button.click()
-    assert order() == sorted(order(), reverse=True)
-    button.send_keys(Keys.ENTER)
-    assert order() == sorted(order())
-    assert values_of(browser, "#scores thead th:nth-child(2)", "e.ariaSort") == ["ascending"]
-
-
 def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     """Search, repository and winner narrow the list; the worst come first; the counts are said."""
     from selenium.webdriver.support.ui import Select
@@ -141,16 +123,6 @@ def test_queries_are_searched_filtered_and_ordered(browser, page, runs):
     assert all("wrap.py" in text for text in texts(browser, "#q-list button"))
 
 
-def test_an_address_that_encodes_nothing_opens_the_page(browser, page):
-    """Whatever follows `#query=`: no error, the first query is shown as without it."""
-    for part in ("#query=%zz", "#query=%", "#query=%E0%A4%A", "#query=nobody"):
-        console(browser)
-        visit(browser, page, part=part)
-        unfold(browser)
-        assert console(browser) == []
-        assert texts(browser, "#q-list button")
-
-
 def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     """Gold lines are the protocol's, every lane has the chunker's chunks, ranks are the log's, the cut is struck out."""
     inside = runs[1].inspection
@@ -173,24 +145,6 @@ def test_a_query_shows_gold_chunks_ranks_and_what_was_cut(browser, page, runs):
     text = {row.query_id: row.query for row in runs[1].log_rows()}[query.query_id]
     assert values_of(browser, "#q-detail del", "e.textContent") == [text[query.read[1] :]]
     assert values_of(browser, "#q-detail .query-text", "e.textContent") == [text]
-
-
-def test_a_retrieved_chunk_opens_to_its_code_and_a_miss_to_its_lines(browser, page, runs):
-    """Lines of the first retrieved chunk; of a missed query the target lines and the top 10."""
-    visit(browser, page)
-    unfold(browser)
-    browser.find_element("css selector", "#q-detail .hits summary").click()
-    query_id = browser.find_element("css selector", "#q-detail h3").text
-    first = next(row for row in runs[0].log_rows() if row.query_id == query_id).topk[0]
-    lines = runs[0].inspection.sources[first.file].text.splitlines()[first.start_line : first.end_line]
-    shown = browser.find_element("css selector", "#q-detail .hits pre")  # waits for it
-    assert shown.get_attribute("textContent") == "\n".join([*lines, ""])
-    top = runs[0].ranked_ids()
-    missed = [query_id for query_id, gains in runs[0].qrels().items() if not set(top[query_id][:10]) & set(gains)]
-    assert len(texts(browser, "#m-list .miss")) == len(missed)
-    if missed:
-        browser.find_element("css selector", "#m-list summary").click()
-        assert len(texts(browser, "#m-list .hits")) == 1
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -252,32 +206,6 @@ def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):
     assert "verdict" not in browser.execute_script(folded)
 
 
-def test_the_gold_is_in_sight_when_the_inspector_is_unfolded(browser, page):
-    """The source is scrolled to the gold, though it was filled in while it was folded."""
-    visit(browser, page)
-    browser.find_element("css selector", "#queries > summary").click()
-    apart = (
-        "const box = document.querySelector('#q-detail .viewer').getBoundingClientRect();"
-        "const line = document.querySelector('#q-detail .lines .gold').getBoundingClientRect();"
-        "return [line.top - box.top, box.bottom - line.top]"
-    )
-    assert min(browser.execute_script(apart)) > 0
-
-
-def test_a_table_that_goes_on_says_so(browser, page):
-    """On a phone the scores are wider than the screen: marked until they are scrolled to their end."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    visit(browser, page, width=400)
-    unfold(browser)
-    classes = "return document.querySelector('#scores').parentElement.className"
-    wait = WebDriverWait(browser, 5)
-    wait.until(lambda driver: {"wide", "beyond"} <= set(driver.execute_script(classes).split()))
-    browser.execute_script("document.querySelector('#scores').parentElement.scrollLeft = 1e6")
-    wait.until(lambda driver: "beyond" not in driver.execute_script(classes).split())
-    assert "wide" in browser.execute_script(classes).split()
-
-
 def test_hostile_source_is_shown_and_does_not_run(browser, page, runs):
     """Markup in source and prompt is text; a line of a megabyte is cut, and neither swells nor breaks the page."""
     query = next(q for q in runs[0].inspection.queries.values() if q.file.endswith("hostile.py"))
@@ -290,22 +218,3 @@ def test_hostile_source_is_shown_and_does_not_run(browser, page, runs):
     assert browser.find_elements("css selector", "#q-detail img, main script") == []
     assert browser.execute_script(OVERFLOWING) == []
     assert page.stat().st_size < 400_000
-
-
-@pytest.mark.full_data
-def test_three_chunkers_on_every_task(real_source, browser, tmp_path):
-    """Under 8 MB, with every query in its list, and fit for a phone."""
-    benchmark = load_benchmark(real_source, home=tmp_path / "home")
-    out = tmp_path / "results"
-    runs = [evaluate(benchmark, chunker, retriever="bm25", out=out) for chunker in ("ast", "fixed", "chonkie")]
-    path = tmp_path / "report.html"
-    path.write_text(report_page(runs, "report.html"), encoding="utf-8")
-    assert path.stat().st_size < 8_000_000
-    console(browser)
-    visit(browser, path)
-    assert len(browser.find_elements("css selector", "#q-list button")) == 455
-    for width in (400, 1400):
-        visit(browser, path, width=width)
-        unfold(browser)
-        assert browser.execute_script(OVERFLOWING) == []
-    assert console(browser) == []

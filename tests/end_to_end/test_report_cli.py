@@ -8,7 +8,6 @@ import shutil
 import pytest
 
 from repoeval_bench.report.text import COUNTS
-from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed
 from support.runs import edit, write_run
@@ -61,32 +60,6 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, tmp_path, m
     monkeypatch.chdir(page.parent / "home")
     succeed("compare", *(run.folder for run in stored), "-m", "ndcg@10")
     assert not (page.parent / "home" / "results").exists()
-
-
-def test_the_last_line_of_eval_gives_the_page_of_its_runs(mirror, tmp_path):
-    """`report` without names is about what was compared last, which these runs were not: the line names them."""
-    out = tmp_path / "out"
-    chunkers = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400")
-    done = bench("eval", *chunkers, "--retriever", "bm25", "--source", mirror, "--out", out)
-    (ast,), (fixed,) = out.glob("ast-*"), out.glob("fixed-*")
-    named = f"for a page: repoeval-bench report {ast.name} {fixed.name} --out {out}"
-    assert done.out.splitlines()[-1].endswith(named)
-    assert named not in succeed("compare", ast, fixed, "--out", out).out
-    (out / "compared.json").unlink()
-    (out / "compared.json").mkdir()  # as in a folder that cannot be written
-    assert named in succeed("compare", ast, fixed, "--out", out).out
-
-
-def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
-    """Without sources and boundaries the scores are there, and the page says what is not."""
-    folder = tmp_path / "run"
-    shutil.copytree(stored[0].folder, folder)
-    for name in (SOURCES, CHUNKS, QUERIES):
-        (folder / name).unlink()
-    page = tmp_path / "r.html"
-    succeed("report", folder, "-o", page)
-    assert "stored no sources and chunk boundaries" in page.read_text(encoding="utf-8")
-    assert data_of(page)["files"] == {}
 
 
 def test_an_imported_run_has_a_page_too(tmp_path):

@@ -2,12 +2,10 @@
 
 import json
 import shlex
-from itertools import product
 
 import pytest
 
-from repoeval_bench.runs.config import PACK
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, one_sentence, succeed
 from support.folders import content
 
 FILE = """\
@@ -28,43 +26,6 @@ def run(mirror, tmp_path):
         return bench(*words, *arguments, home=tmp_path / "home")
 
     return call
-
-
-def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, mirror, tmp_path):
-    """Every combination, compared within itself; the folders and the numbers are those of eval and compare."""
-    done = run(FILE, "--json")
-    assert done.code == 0, done.err
-    result = json.loads(done.out)
-    combinations = [(item["protocol"], item["retriever"]) for item in result]
-    assert combinations == list(product(("context", "body"), ("bm25", "random")))
-    # What the file names first is what `report` shows when it is not told runs.
-    remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
-    assert remembered == [run["run_id"] for run in result[0]["runs"]]
-    arguments = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--protocol", "body", "--retriever", "bm25")
-    arguments += ("-m", "ndcg@10", "-m", "line_rprec", "--source", mirror)
-    home = tmp_path / "home"
-    assert json_of("eval", *arguments, "--out", tmp_path / "again", home=home) == result[2]["runs"]
-    compared = json_of("compare", *arguments, "--out", tmp_path / "results", home=home)
-    assert compared == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
-    assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
-    assert {row["embedder"] for row in result} == {"none"}
-
-
-def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
-    """One chunker under one protocol: the tables of eval; another pack is another run, which is not compared."""
-    text = "chunkers: ast:max_nws=400\nretrievers: bm25\n"
-    done = run(text)
-    assert done.code == 0, done.err
-    assert done.out.startswith(f"{PACK} · protocol context · retriever bm25 · embedder none")
-    assert "ast scores 0." in done.out
-    assert "nothing embedded" in run(text, "--details").out
-    assert run(text + "pack: mine@2\n").code == 0
-    folders = sorted(path.parent for path in (tmp_path / "results").glob("*/manifest.json"))
-    stated = {json.loads((folder / "manifest.json").read_text())["config"]["pack"]: folder for folder in folders}
-    assert set(stated) == {PACK, "mine@2"}
-    for command in ("compare", "diff"):
-        done = bench(command, stated[PACK], stated["mine@2"])
-        assert f"pack {PACK} against mine@2" in one_sentence(done, 2)
 
 
 def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):

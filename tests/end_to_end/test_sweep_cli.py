@@ -4,21 +4,10 @@ import re
 
 import pytest
 
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, one_sentence, succeed
 
 AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
-
-
-def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
-    """One row a chunker and size, doubled sizes included, in the order they were named."""
-    arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path / "out"]
-    rows = json_of(*arguments, "--sizes", "200,400", home=tmp_path / "home")
-    assert [row["chunker"].partition(",")[0] for row in rows] == [
-        *("ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400")
-    ]
-    assert rows[2]["mean_nws"] < rows[3]["mean_nws"]
-    assert "line_recall_auc" in rows[0]
 
 
 def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, tmp_path):
@@ -39,15 +28,6 @@ def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, t
     assert float(large) < float(large_repeated)
 
 
-def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
-    """Recall grows with k; the knee is one of the cutoffs."""
-    (row,) = json_of("sweep", "-c", AST, *BM25, "--source", mirror, "--out", tmp_path / "out", home=tmp_path / "home")
-    recalls = [row[f"recall@{k}"] for k in (1, 3, 5, 10, 20, 50)]
-    assert recalls == sorted(recalls)
-    assert row["knee"] in (1, 3, 5, 10, 20, 50)
-    assert 0 < row["recall_auc@50"] <= 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "pieces"),
     [
@@ -65,14 +45,3 @@ def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(ar
     result = more or [first]
     assert len(result) == len(pieces), result
     assert [piece for piece in pieces if not any(piece in sentence for sentence in result)] == []
-
-
-def test_a_ranking_that_ends_before_the_last_budget_is_named_with_the_depth_that_is_enough(mirror, tmp_path):
-    """The areas go up to 12,000 characters: what is not ranked cannot be read."""
-    words = ("-c", AST, *BM25, "--source", mirror, "--out", tmp_path / "out", "--sizes", "40", "-m", "lines found")
-    done = succeed("sweep", *words, "--k", "3", home=tmp_path / "home")
-    note = re.search(
-        r"3 chunks have about \d+ characters, and lines\s+found goes up to 12,000: --k (\d+) ranks", done.out
-    )
-    assert note
-    assert "ranks enough" not in succeed("sweep", *words, "--k", note[1], home=tmp_path / "home").out

@@ -62,80 +62,42 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
     assert "macro, 2 repositories" in done.out
 
 
-TOOLS = {
-    "uv tool": ("uv", ["tool", "install", "WHEEL"], ["BIN/repoeval-bench"]),
-    "uvx": ("uv", ["--version"], ["uv", "tool", "run", "--from", "WHEEL", "repoeval-bench"]),
-    "pipx": ("pipx", ["install", "WHEEL"], ["BIN/repoeval-bench"]),
-}
-"""Installer -> the program, how it installs the wheel, and how the command is called then."""
-
-
-@pytest.fixture(scope="module")
-def downloads(tmp_path_factory):
-    """The folder in which uv keeps what it has fetched."""
-    return tmp_path_factory.mktemp("downloads")
-
-
-@pytest.fixture
-def installed(site, tmp_path, mirror, downloads):
-    """Has one of `TOOLS` install the wheel in an environment of the tool's own; (the command, what runs commands)."""
-
-    def install(name):
-        program, words, call = TOOLS[name]
-        result = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
-        if result is None:
-            pytest.skip(f"{program} is not installed: pip install {program}")
-        places = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "REPOEVAL_HOME": "home"}
-        places |= {"PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
-        # These variables name several files with blanks between them, and the checkout's path may have one.
-        pins = shutil.copy(CHECKOUT / "constraints.txt", downloads)
-        environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
-        # pip reads the second as the value of compiling: what a command imports is compiled then, and nothing else.
-        environment |= {"PIPX_DEFAULT_PYTHON": sys.executable, "PIP_NO_COMPILE": "0", "UV_CACHE_DIR": str(downloads)}
-        environment["PATH"] = os.pathsep.join((str(Path(result).parent), os.environ["PATH"]))
-        known = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": result}
-
-        def done(*command):
-            words, settings = [known.get(word, word) for word in command], {"cwd": tmp_path, "env": environment}
-            return subprocess.run(words, **settings, capture_output=True, text=True, timeout=300, check=False)
-
-        printed = done(result, *words)
-        assert printed.returncode == 0, printed.stderr
-        return call, done
-
-    return install
-
-
 @pytest.mark.network
-@pytest.mark.parametrize("name", TOOLS)
-def test_installers_of_commands_take_the_wheel(installed, site, tmp_path, mirror, name):
-    """In an environment of the tool's own the command answers and evaluates; that of `uv tool` is looked at.
+def test_an_installer_of_commands_takes_the_wheel(site, tmp_path, mirror):
+    """In an environment of the tool's own: the base, with no torch and under 230 MB of files.
 
-    It is the base: no torch, under 230 MB of files. What a chunker needs is named by a command that installs it there.
+    What a chunker needs is named by a command that installs it there.
     """
-    command, done = installed(name)
-    assert done(*command, "--version").stdout.startswith("repoeval-bench, version 0")
-    run = ("eval", "--source", str(mirror), "--limit", "3", "--retriever", "bm25", "-c")
-    ranked = done(*command, *run, "ast")
-    assert "3 of 18 tasks" in ranked.stdout, ranked.stderr
-    if name == "uv tool":
-        (packages,) = (tmp_path / "tools").glob("*/lib/*/site-packages")
-        files = [path for path in packages.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-        assert 50e6 < sum(path.stat().st_size for path in files) < 230e6
-        assert not (packages / "torch").exists()
-    refused = done(*command, *run, "semchunk")
+    uv = shutil.which("uv", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    if uv is None:
+        pytest.skip("uv is not installed: pip install uv")
+    # The variables name several files with blanks between them, and the checkout's path may have one.
+    pins = shutil.copy(CHECKOUT / "constraints.txt", tmp_path)
+    folders = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "UV_CACHE_DIR": "downloads", "REPOEVAL_HOME": "home"}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {name: str(tmp_path / folder) for name, folder in folders.items()}
+    environment |= {"UV_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
+    environment["PATH"] = os.pathsep.join((str(Path(uv).parent), os.environ["PATH"]))
+
+    def done(*command):
+        settings = {"cwd": tmp_path, "env": environment, "timeout": 300, "check": False}
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, **settings)
+
+    assert done(uv, "tool", "install", site[0]).returncode == 0
+    command = tmp_path / "bin" / "repoeval-bench"
+    assert done(command, "--version").stdout.startswith("repoeval-bench, version 0")
+    run = (command, "eval", "--source", mirror, "--limit", "3", "--retriever", "bm25", "-c")
+    assert "3 of 18 tasks" in done(*run, "ast").stdout
+    (packages,) = (tmp_path / "tools").glob("*/lib/*/site-packages")
+    files = [path for path in packages.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert 50e6 < sum(path.stat().st_size for path in files) < 230e6
+    assert not (packages / "torch").exists()
+    refused = done(*run, "semchunk")
     assert refused.returncode == 2
     hint = shlex.split(refused.stderr.strip().partition("; run ")[2])
     assert f"{site[0]}[semchunk]" in hint
-    if hint[-1] == "repoeval-bench":  # for one call
-        command = hint
-    else:
-        printed = done(*hint)
-        assert printed.returncode == 0, printed.stderr
-    ranked = done(*command, *run, "semchunk")
-    assert "3 of 18 tasks" in ranked.stdout, ranked.stderr
+    assert done(*hint).returncode == 0
+    assert "3 of 18 tasks" in done(*run, "semchunk").stdout
 
 
 def test_an_installed_wheel_keeps_data_in_the_users_cache_folder(site, tmp_path):

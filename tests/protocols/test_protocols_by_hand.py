@@ -90,18 +90,3 @@ def test_a_protocol_whose_repositories_are_not_there_is_refused():
     with pytest.raises(DatasetError, match=f"scores none of {name}; choose other repositories or repositories=all"):
         select(outside, Protocol.parse("code-chunk"))
     assert select(outside, Protocol.parse("context")) is outside
-
-
-def test_six_repositories_of_which_some_are_missing_say_so_on_the_label():
-    """Of the published benchmark; a pack of one's own has no six."""
-    part = replace(BENCHMARK, name="repoeval-function-2k-codex", whole_tasks=455, whole_repos=8, is_published=True)
-    label = select(part, Protocol.parse("code-chunk")).label
-    assert (
-        label
-        == f"repoeval-function-2k-codex · 1 of 455 tasks, 1 of 8 repositories (1 of the protocol's 6) · {'0' * 12}"
-    )
-    files = {f"r{i}": (HAND_FILE,) for i in range(6)}
-    six = replace(part, files=files, tasks=tuple(replace(HAND_TASK, task_id=f"{repo}/0", repo=repo) for repo in files))
-    assert "6 of 8 repositories · " in select(six, Protocol.parse("code-chunk")).label
-    assert "1 of 8 repositories · " in select(part, Protocol.parse("context")).label
-    assert select(BENCHMARK, Protocol.parse("code-chunk")).label == BENCHMARK.label

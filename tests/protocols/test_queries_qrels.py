@@ -12,8 +12,6 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import (
-    RULES,
-    Overlap,
     build_qrels,
     drop_excluded,
     gold_of,
@@ -21,7 +19,6 @@ from repoeval_bench.protocols.qrels import (
     relevance_rule,
 )
 from repoeval_bench.protocols.queries import make_queries
-from repoeval_bench.protocols.query_gold_overlap import copy_note
 from support import brute_metrics as brute
 from support.random_runs import plain
 from support.written import task
@@ -97,13 +94,6 @@ def test_overriding_a_choice_renames_the_protocol():
     assert plain.override(query="full") is plain
 
 
-def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
-    """The name tells what differs from the protocol it is named after, not what was done to it."""
-    once = Protocol.parse("context").override(query="tail:5", scope="pooled")
-    assert once.override(query="tail:20").name == "context+query=tail:20+scope=pooled"
-    assert once.override(query="full", scope="repository") == Protocol.parse("context")
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -129,38 +119,6 @@ def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
 def test_a_protocol_that_was_removed_is_refused_with_what_replaces_it(name, instead):
     with pytest.raises(UsageError, match=f"^protocol {name.partition('+')[0]} was removed; choose {instead}$"):
         Protocol.parse(name)
-
-
-@pytest.mark.parametrize("name", ["contex", "context+qeury=full", "context+gold=boddy"])
-def test_unknown_protocols_are_refused(name):
-    """An unknown protocol, choice or value is refused with what exists."""
-    with pytest.raises(UsageError):
-        Protocol.parse(name)
-
-
-@pytest.mark.parametrize(
-    ("share", "says"),
-    [(0.0, ""), (0.49, ""), (0.5, "50.0% of the target lines are already in the query")],
-)
-def test_a_query_is_called_a_copy_by_the_measured_share_alone(share, says):
-    assert says in copy_note(share)
-    assert bool(copy_note(share)) == bool(says)
-
-
-def test_a_caution_follows_from_choices_and_not_from_a_name():
-    """An overridden protocol has the caution of what it does now."""
-    assert Protocol.parse("code-chunk+gold=context+repositories=all").caution == (
-        "each repository weighs the same, however few its tasks"
-    )
-    assert Protocol.parse("context").caution == ""
-    assert Protocol.parse("context+gold=body").caution == Protocol.parse("body").caution
-
-
-def test_every_rule_that_is_listed_can_be_parsed():
-    """RULES names what relevance_rule reads; none gives a gain where no line is shared."""
-    nothing = Overlap(lines=0, union=9, nonblank=0, chunk_nonblank=4, gold_nonblank=5, definitions=0)
-    for name in RULES:
-        assert relevance_rule(name.replace(":N", ":3").replace(":T", ":0.5"))(nothing) == 0
 
 
 def test_copies_are_merged_and_hidden():

@@ -14,7 +14,7 @@ from repoeval_bench.core.uses import CodeDefinition, UsedDefinition
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.protocols.uses import distance, uses_facts
+from repoeval_bench.protocols.uses import uses_facts
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import plan_run
@@ -101,11 +101,6 @@ def test_lines_that_the_prompt_shows_cost_nothing_and_do_not_count():
     assert result == pytest.approx(list(budgets.values()))
 
 
-def test_lines_are_counted_over_the_union():
-    result, _ = scores("line_recall@42", "line_recall@45", "line_recall@105")
-    assert result == pytest.approx([6 / 10, 7 / 10, 1])
-
-
 def test_chunks_gain_by_their_definitions():
     gains = (0, 2, 1, 1, 1, 1)
     dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
@@ -148,14 +143,6 @@ def test_another_gold_is_one_definition():
 def test_facts_say_how_many_and_how_far():
     (task,) = select(BENCHMARK, Protocol.parse("uses")).tasks
     assert uses_facts(task) == {"definitions": 4, "definition_files": 2, "definition_distance": 2}
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [("r/a.py", "r/a.py", 0), ("r/a.py", "r/b.py", 1), ("r/a.py", "r/d/b.py", 2), ("r/c/a.py", "r/d/e/b.py", 4)],
-)
-def test_distance_counts_folders(one, other, expected):
-    assert distance(one, other) == distance(other, one) == expected
 
 
 def test_what_cannot_be_asked_is_said(monkeypatch):

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from repoeval_bench.report.formats import latex, latex_text, markdown, markdown_text
+from repoeval_bench.report.formats import latex, latex_text, markdown
 from repoeval_bench.report.scores import scores_csv
 from repoeval_bench.report.table import figures, make_table, with_notes
 from repoeval_bench.report.text import printable
@@ -96,8 +96,3 @@ def test_csv_gives_the_name_back_and_no_formula(tmp_path, name):
     assert not any(value.startswith(("=", "+", "@")) for row in rows for value in row.values())
     # The last two rows are of ceilings, which made runs do not have.
     assert [row["MRR"] and float(row["MRR"]) for row in rows] == [0.375] * 3 + [""] * 2
-
-
-def test_common_names_stay_readable():
-    assert markdown_text("ast:max_nws=1500 · -0.01 [-0.02, +0.01]") == r"ast:max\_nws=1500 · -0.01 [-0.02, +0.01]"
-    assert latex_text("ast:max_nws=1500, -0.01 [-0.02, +0.01]") == r"ast:max\_nws=1500, $-$0.01 [$-$0.02, +0.01]"

@@ -1,16 +1,15 @@
 """Figures: their numbers are the stored ones, their SVG is safe to inline, their colours can be told apart."""
 
-import itertools
 import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.means import headline_means, over_ranks
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.analysis.means import over_ranks
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.report.plots import css, figures, png, svg, write
-from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
+from repoeval_bench.report.plots.theme import looks
 from repoeval_bench.report.text import elided
 from support.runs import write_run
 
@@ -61,16 +60,6 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
     log = np.log2
     second = (1 / log(3)) / (1 + 1 / log(3)), (1 / log(3) + 1 / log(4)) / (1 + 1 / log(3))
     assert curves["ndcg"].means == pytest.approx([0.5, (1 + second[0]) / 2, (1 + second[1]) / 2])
-
-
-def test_one_cluster_has_no_band(tmp_path):
-    run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, files=["a.py", "a.py"])
-    assert headline_means(run, ["mrr"]) == {"mrr": (0.75, None)}
-    assert all(svg(figure) for figure in figures([run]))
-
-
-def test_every_figure_is_there_and_of_its_own_name(drawn):
-    assert [figure.name for figure in drawn] == ["line-recall-over-budget", "recall-over-k", "ndcg-over-k"]
 
 
 def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
@@ -135,56 +124,3 @@ def test_a_chunker_keeps_its_colour(runs):
     many = looks([runs[0]] * 20)
     assert len({look.colour for look in many[:8]}) == 8
     assert len({(look.colour, look.marker, str(look.dash)) for look in many}) == 20
-
-
-def test_names_take_no_room_from_the_plot(tmp_path):
-    """Five runs with long names: the axes are as high as with one, and the legend is within the figure."""
-    many = [stored_run(tmp_path / str(i), f"py:a.module.with.a.long.name{i}:Cutter") for i in range(5)]
-    heights = []
-    for runs in (many[:1], many):
-        drawing = figures(runs)[0].drawn
-        (axes,) = drawing.axes
-        heights.append(axes.get_position().height * drawing.get_figheight())
-        legend = drawing.legends[0].get_window_extent().transformed(drawing.transFigure.inverted())
-        assert all(0 <= end <= 1 for end in legend.extents)
-    assert heights[1] > 0.9 * heights[0]
-
-
-def test_runs_of_different_questions_are_refused(runs, tmp_path):
-    with pytest.raises(UsageError, match="protocol"):
-        figures([runs[0], stored_run(tmp_path / "other", "ast", protocol="body")])
-
-
-# Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.
-VISION = {
-    "common": np.eye(3),
-    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-}
-
-
-def linear(colour):
-    share = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-
-
-def lab(rgb):
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ np.clip(rgb, 0, 1)
-    xyz /= [0.9505, 1, 1.089]
-    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-def contrast(a, b):
-    low, high = sorted(np.array([0.2126, 0.7152, 0.0722]) @ linear(colour) for colour in (a, b))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize(("palette", "paper"), [(SERIES, PAPER), (DARK_SERIES, DARK_PAPER)])
-def test_colours_are_told_apart(palette, paper, vision):
-    """CIE76 distances of at least 12 between any two under each kind of colour vision; contrast 3:1 with the paper."""
-    seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in palette]
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 12
-    assert min(contrast(colour, paper) for colour in palette) >= 3

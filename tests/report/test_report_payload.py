@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from repoeval_bench.report.html.payload import LINE, TOP, _cut, payload
+from repoeval_bench.report.html.payload import TOP, payload
 from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.runs.runner import evaluate
 
@@ -57,16 +57,3 @@ def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
     for query in result["queries"]:
         assert query["lanes"] == [lane(run, query["id"], run.inspection.chunks[query["file"]])]
         assert result["files"][query["file"]] == run.inspection.sources[query["file"]].text.splitlines()
-
-
-def test_a_query_with_chunks_of_its_own_brings_them(of):
-    """Where the body is blanked for each query, its lanes are its own."""
-    run, result = of("context+exclusion=body")
-    for query in result["queries"]:
-        assert query["lanes"] == [lane(run, query["id"], run.inspection.own[query["id"]])]
-        assert any(rank for _, _, rank, _ in query["lanes"][0])
-
-
-def test_long_lines_are_cut_and_say_how_long_they_are():
-    """A line of a megabyte is shown by its beginning."""
-    assert _cut("short\n" + "x" * 1_000_000 + "\nlast") == f"short\n{'x' * LINE} … 1,000,000 characters\nlast"

@@ -56,11 +56,3 @@ def test_the_page_has_the_ranking_in_its_order_and_one_plot(stored_runs):
                 f"{difference.treatment}: {difference.difference:+.4f} [{difference.ci[0]:+.4f}, {difference.ci[1]:+.4f}]"
                 in page
             )
-
-
-def test_one_run_has_no_plot_of_differences(stored_runs):
-    page = report_page(stored_runs[:1], "report.html")
-    assert 'id="ranking"' in page
-    assert 'id="ranking-plot"' not in page
-    (row,) = ranking(page_runs(stored_runs[:1]), verdict(stored_runs[:1]).record).rows
-    assert (row.difference, row.outcome, row.cost) == (None, "", 1000.0)

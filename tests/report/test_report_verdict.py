@@ -53,15 +53,6 @@ def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
     assert "ahead of b (p = " in result.text
 
 
-def test_an_end_just_below_zero_keeps_its_sign(tmp_path, plain):
-    """In the sentence as in the table: an interval with zero in it is not told as one above it."""
-    noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
-    run, other = stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", noisy)
-    (pair,) = compare([run, other], run)
-    near = replace(pair, micro=replace(pair.micro, ci=(-0.0004, 0.0104)))
-    assert "[-0.000, 0.010]" in verdict([run, other], [near]).text
-
-
 def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, plain):
     """Of ten files two are joined by a query: nine groups, of which one may carry a difference. `--by file` stays."""
     files = [f"f{i // 8}.py" for i in range(80)]
@@ -110,38 +101,6 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
     runs = [stored_run(tmp_path / name, plain, chunk_nws=size) for name, size in zip("bcd", sizes, strict=True)]
     assert not any("chunk sizes differ" in line for line in verdict(runs[:2]).notes)
     assert any("b 100, c 104, d 120" in line for line in verdict(runs).notes)
-
-
-@pytest.mark.parametrize(("mean", "advised"), [(110.0, False), (111.0, True)])
-def test_no_match_is_advised_for_sizes_that_may_be_matched(tmp_path, plain, mean, advised):
-    """Matched sizes are within 5 % of a target, so two of them may be 1.05 / 0.95 apart."""
-    runs = [
-        stored_run(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": size, "median": 1, "p95": 1})
-        for name, spec, size in (("b", "ast:max_nws=1500", 100.0), ("c", "fixed:max_nws=900", mean))
-    ]
-    (note,) = (line for line in verdict(runs).notes if "chunk sizes differ" in line)
-    assert ("--match-size" in note) is advised
-
-
-@pytest.mark.parametrize(
-    ("chunkers", "said"),
-    [
-        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size ast makes them equal"),
-        (("ast:max_nws=1500", "functions"), "; --match-size functions makes them equal"),
-        (("file", "functions"), "and change scores"),
-        (
-            ("ast:max_nws=1500", "file", "functions"),
-            "and change scores",
-        ),
-    ],
-)
-def test_a_size_is_matched_where_there_is_one(tmp_path, plain, chunkers, said):
-    """One chunker without a size can be what the others are set to; of several nothing is promised."""
-    runs = [
-        stored_run(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": mean, "median": 1, "p95": 1})
-        for name, spec, mean in zip("bcd", chunkers, (100.0, 120.0, 140.0), strict=False)
-    ]
-    assert any(line.startswith("chunk sizes differ") and line.endswith(said) for line in verdict(runs).notes)
 
 
 def test_equal_means_have_no_first_among_them(tmp_path, plain):

@@ -79,7 +79,8 @@ def _verdict(row: PublishedRow) -> str:
 def _figures(row: PublishedRow) -> str:
     if row.measured is None:
         return "| "
-    return f"{row.measured:.4f} | [{row.low:.4f}, {row.high:.4f}]"
+    # Fewer than six files have no interval.
+    return f"{row.measured:.4f} | " + ("" if row.low is None else f"[{row.low:.4f}, {row.high:.4f}]")
 
 
 def _causes(rows: Sequence[PublishedRow]) -> list[str]:
