@@ -108,10 +108,10 @@ class BindingForms:
 
 def binding_forms(
     *,
-    names: str,
-    binds: str,
-    scopes: str,
-    outer: str,
+    names: str = "",
+    binds: str = "",
+    scopes: str = "",
+    outer: str = "",
     within: str = "",
     refers: str = "",
     functions: str = "",

@@ -1,25 +1,25 @@
 """The interface of a language: its rules of names, imports and types, which `by_name` follows.
 
-A language is a subclass of `LanguageRules` in a file of its own under `languages/`. It overrides the defaults, which
-are the rules of most languages. Languages whose files use each other's definitions, such as C and C++, are one family
-with one file.
+A language is a subclass of `LanguageRules` in a file of its own under `languages/`, with a table of its fields beside
+it. What neither says is as in most languages. Languages whose files use each other's definitions, such as C and C++, are
+one family with one file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.binding_forms import BindingForms, binding_forms
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.binding_forms import BindingForms
     from repoeval_bench.own.references.imports import Import, Imports
     from repoeval_bench.own.references.resolved_name import Reason
     from repoeval_bench.own.references.steps import Steps
@@ -80,81 +80,65 @@ class Names(Protocol):
         """Return the definitions that are in the namespace which these parts name in a file."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeKinds:
-    """Kinds of syntax nodes of a language, by their role for names and types."""
-
-    dotted: Sequence[str] = ()
-    """They look a name up in a receiver."""
-    calls: Sequence[str] = ()
-    creations: Sequence[str] = ()
-    """They create a value of the type that they name."""
-    casts: Sequence[str] = ()
-    same: Sequence[str] = ()
-    """They have the type of the expression inside them; a pointer or reference has the type of its target."""
-    items: Sequence[str] = ()
-    literals: Sequence[str] = ()
-    collections: Sequence[str] = ()
-    classes: Sequence[str] = ()
-    generic: Sequence[str] = ()
-    wraps: Sequence[str] = ()
-    """Types that have the members of the type inside them: pointers and similar wrappers."""
-    untyped: Sequence[str] = ()
-    declarators: Sequence[str] = ()
-    patterns: Sequence[str] = ()
-    """Patterns that match what the pattern inside them matches."""
-    groups: Sequence[str] = ()
-    """Declarations around those that have the names."""
-    aliases: Sequence[str] = ()
-
-
+@dataclass(frozen=True, kw_only=True, eq=False)
 class LanguageRules:
-    """The rules of names of a language; the defaults are those of most languages."""
+    """The rules of names of a language; the defaults are those of most languages.
 
-    nodes: ClassVar[NodeKinds] = NodeKinds()
-    """Kinds of nodes of its grammars; none where `scripted`."""
-    forms: ClassVar[BindingForms]
+    Its fields are in a table `languages/FAMILY.yaml`.
+    """
+
+    nodes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Role for names and types -> kinds of syntax nodes of its grammars; none where `scripted`.
+
+    - `dotted` nodes look a name up in a receiver, and `creations` create a value of the type that they name;
+    - `same` have the type of the expression inside them: a pointer or reference has the type of its target;
+    - `wraps` are types with the members of the type inside them, and `untyped` stand for a type that is not written;
+    - `patterns` match what the pattern inside them matches, and `groups` are declarations around those with the names;
+    - `calls`, `casts`, `items` (subscripts), `literals`, `collections`, `classes`, `generic` types, `declarators` and
+      `aliases` are what they say.
+    """
+    forms: BindingForms = field(default_factory=binding_forms)
     """The forms in which it binds local names."""
-    self_names: ClassVar[frozenset[str]] = frozenset()
+    self_names: frozenset[str] = frozenset()
     """Names of an object and of its class inside the class, such as `this`."""
-    super_names: ClassVar[frozenset[str]] = frozenset()
+    super_names: frozenset[str] = frozenset()
     """Those of `self_names` that mean the bases alone."""
-    open_objects: ClassVar[frozenset[str]] = frozenset()
+    open_objects: frozenset[str] = frozenset()
     """Receivers that may have members that no class declares."""
-    standard: ClassVar[tuple[str, ...]] = ()
+    standard: frozenset[str] = frozenset()
     """Names of the standard library as the first part of a qualified name."""
-    pointers: ClassVar[frozenset[str]] = frozenset()
+    pointers: frozenset[str] = frozenset()
     """Types that have the members of their type argument, such as smart pointers."""
-    makers: ClassVar[frozenset[str]] = frozenset()
+    makers: frozenset[str] = frozenset()
     """Built-in functions whose first argument decides the type of their result."""
-    only_called: ClassVar[frozenset[str]] = frozenset()
+    only_called: frozenset[str] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
-    scripted: ClassVar[bool] = False
+    scripted: bool = False
     """True where `script_types` infers the types, which uses the type that the code around an expression expects."""
-    implicit_members: ClassVar[bool] = False
+    implicit_members: bool = False
     """True where code names members without a receiver, and each constructor has the name of its class."""
-    types_apart: ClassVar[bool] = False
+    types_apart: bool = False
     """True where a type and a value may have one name."""
-    overloads: ClassVar[bool] = False
+    overloads: bool = False
     """True where a class has several methods of one name."""
-    inner_types: ClassVar[bool] = False
+    inner_types: bool = False
     """True where an inner class is looked up in its outer class."""
-    namespaces: ClassVar[bool] = False
+    namespaces: bool = False
     """True where namespaces qualify names and do not tell in which files these are."""
-    sees_all: ClassVar[bool] = False
+    sees_all: bool = False
     """True where a file sees what all files define."""
-    include_depth: ClassVar[int] = 1
+    include_depth: int = 1
     """Depth to which imports of all names of a file are followed."""
-    re_exports: ClassVar[bool] = True
+    re_exports: bool = True
     """True where a file can export what it imports."""
-    pointer_items: ClassVar[bool] = False
+    pointer_items: bool = False
     """True where a subscript of a pointer has the type of the pointer's target."""
-    one_definition: ClassVar[bool] = False
+    one_definition: bool = False
     """True where a receiver that is neither a local nor defined here may still be of the repository."""
-    outside_unless_found: ClassVar[bool] = False
+    outside_unless_found: bool = False
     """True where a type that no file defines is from outside the repository."""
-    embeds: ClassVar[bool] = False
+    embeds: bool = False
     """True where a type has the members of the types that it embeds."""
 
     def space_of(self, node: Node) -> str:

@@ -133,7 +133,7 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     """Read the bindings of a scope; in a function also those of inner blocks that hold in all of it."""
     parent = root.parent
     # A class without a name has no definitions.
-    outer = root.type in forms.outer and (parent is None or parent.type not in rules.nodes.creations)
+    outer = root.type in forms.outer and (parent is None or parent.type not in rules.nodes.get("creations", ()))
     hidden = outer and not rules.implicit_members and parent is not None
     scope = _Scope(outer=outer, hidden=hidden, sealed=root.type in forms.sealed, closed=forms.closed.get(root.type, ()))
     for node, form, name in _bound_in(root, forms, rules):

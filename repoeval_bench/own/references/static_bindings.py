@@ -20,9 +20,9 @@ Step = int | Literal["item", "inside"]
 
 _PARTS = frozenset({"variable_declarator"})
 """Nodes whose parent has the type."""
-_NO_TYPE = nodes_of(lambda nodes: nodes.untyped)
-_SHAPES = nodes_of(lambda nodes: nodes.declarators)
-_PLAIN = nodes_of(lambda nodes: nodes.patterns)
+_NO_TYPE = nodes_of("untyped")
+_SHAPES = nodes_of("declarators")
+_PLAIN = nodes_of("patterns")
 _INSIDE = frozenset({"Some", "Ok"})
 
 

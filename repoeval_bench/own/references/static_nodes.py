@@ -13,17 +13,17 @@ from repoeval_bench.own.references.tree_names import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DOTTED = nodes_of(lambda nodes: nodes.dotted)
-CALLS = nodes_of(lambda nodes: nodes.calls)
-CREATIONS = nodes_of(lambda nodes: nodes.creations)
-CAST = nodes_of(lambda nodes: nodes.casts)
-SAME = nodes_of(lambda nodes: nodes.same)
-ITEMS = nodes_of(lambda nodes: nodes.items)
-LITERALS = nodes_of(lambda nodes: nodes.literals)
-COLLECTIONS = nodes_of(lambda nodes: nodes.collections)
-CLASSES = nodes_of(lambda nodes: nodes.classes)
-GENERIC = nodes_of(lambda nodes: nodes.generic)
-_WRAPS = nodes_of(lambda nodes: nodes.wraps)
+DOTTED = nodes_of("dotted")
+CALLS = nodes_of("calls")
+CREATIONS = nodes_of("creations")
+CAST = nodes_of("casts")
+SAME = nodes_of("same")
+ITEMS = nodes_of("items")
+LITERALS = nodes_of("literals")
+COLLECTIONS = nodes_of("collections")
+CLASSES = nodes_of("classes")
+GENERIC = nodes_of("generic")
+_WRAPS = nodes_of("wraps")
 
 
 def bare_type(node: Node) -> Node:

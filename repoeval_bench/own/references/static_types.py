@@ -60,8 +60,8 @@ _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "ba
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
-_GROUPS = nodes_of(lambda nodes: nodes.groups)
-_ALIASES = nodes_of(lambda nodes: nodes.aliases)
+_GROUPS = nodes_of("groups")
+_ALIASES = nodes_of("aliases")
 _RESULT = ("result", "return_type", "returns", "type")
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.binding_forms import binding_forms
 from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -24,75 +23,6 @@ _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 
 class C(LanguageRules):
     """C and C++."""
-
-    nodes: ClassVar = NodeKinds(
-        dotted=["field_expression", "qualified_identifier"],
-        calls=["call_expression"],
-        creations=["new_expression"],
-        casts=["cast_expression", "compound_literal_expression"],
-        same=["assignment_expression", "parenthesized_expression", "pointer_expression", "unary_expression"],
-        items=["subscript_expression"],
-        literals=["raw_string_literal", "string_literal", "true"],
-        collections=["variadic_parameter_declaration"],
-        classes=["class_specifier", "struct_specifier"],
-        generic=["template_function", "template_type"],
-        wraps=["type_descriptor"],
-        untyped=["placeholder_type_specifier"],
-        declarators=["array_declarator", "init_declarator", "pointer_declarator", "reference_declarator"],
-        aliases=["alias_declaration", "type_definition"],
-    )
-    forms: ClassVar = binding_forms(
-        names="identifier type_identifier field_identifier namespace_identifier",
-        binds="""
-            declaration declarator around name any
-            type_definition declarator around name both
-            field_declaration|function_definition declarator around start
-            parameter_declaration|optional_parameter_declaration declarator around start
-            variadic_parameter_declaration declarator around start
-            for_range_loop declarator inside right
-            pointer_expression argument around end
-            lambda_capture_initializer left around start
-            template_declaration parameters inside start both
-            lambda_expression template_parameters inside start both
-            type_parameter_declaration|variadic_type_parameter_declaration ! around start both
-            optional_type_parameter_declaration name around start both
-            struct_specifier|union_specifier|enum_specifier|class_specifier name around name both if:body
-            alias_declaration|concept_definition|namespace_alias_definition|enumerator name around name both
-            field_designator|parameter_list ! label start
-            offsetof_expression member label start
-            initializer_pair designator label start
-        """,
-        scopes="""
-            compound_statement function_definition lambda_expression for_statement for_range_loop if_statement
-            while_statement switch_statement catch_clause template_parameter_list declaration field_declaration
-            parameter_declaration optional_parameter_declaration variadic_parameter_declaration type_definition
-            type_descriptor requires_expression
-        """,
-        outer="translation_unit field_declaration_list declaration_list",
-        within="""
-            init_declarator|function_declarator|array_declarator|pointer_declarator|pointer_type_declarator declarator
-            parameter_declaration|optional_parameter_declaration|variadic_parameter_declaration declarator
-            optional_type_parameter_declaration|qualified_identifier name
-            template_template_parameter_declaration !parameters
-            template_function|operator_name|operator_cast|destructor_name|bitfield_clause
-            attribute_declaration|attribute_specifier|ms_based_modifier|ms_call_modifier|type_qualifier
-        """,
-        passes="template_declaration",
-        refers="""
-            qualified_identifier.name template_function.name template_type.name template_method.name attribute.name
-            preproc_def.name preproc_function_def.name preproc_ifdef.name preproc_elifdef.name
-            parameter_pack_expansion.pattern struct_specifier.name union_specifier.name enum_specifier.name
-            class_specifier.name
-        """,
-    )
-    self_names: ClassVar = frozenset({"this"})
-    standard: ClassVar = ("std",)
-    pointers: ClassVar = frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"})
-    implicit_members = True
-    namespaces = True
-    include_depth = 4
-    re_exports = False  # `include_depth` covers what an included file includes
-    pointer_items = True
 
     def hoists_enumerators(self, enumeration: str) -> bool:
         """Return whether an enumeration has no scope, as `enum class` has."""

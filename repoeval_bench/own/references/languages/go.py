@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.binding_forms import binding_forms
 from repoeval_bench.own.references.imports import Import, Imports
-from repoeval_bench.own.references.language_rules import LanguageRules, Names, NodeKinds
+from repoeval_bench.own.references.language_rules import LanguageRules, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,53 +22,6 @@ _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 
 class Go(LanguageRules):
     """Go."""
-
-    nodes: ClassVar = NodeKinds(
-        dotted=["selector_expression"],
-        calls=["call_expression"],
-        creations=["composite_literal"],
-        casts=["type_assertion_expression", "type_conversion_expression"],
-        same=[
-            "literal_element",
-            "parenthesized_expression",
-            "slice_expression",
-            "type_instantiation_expression",
-            "unary_expression",
-        ],
-        items=["index_expression"],
-        literals=["int_literal", "interpreted_string_literal", "raw_string_literal", "true"],
-        collections=["array_type", "channel_type", "map_type", "slice_type", "variadic_parameter_declaration"],
-        generic=["generic_type"],
-        wraps=["parenthesized_type", "pointer_type", "type_constraint", "type_elem"],
-        groups=["const_declaration", "type_declaration", "var_declaration"],
-        aliases=["type_alias", "type_spec"],
-    )
-    forms: ClassVar = binding_forms(
-        names="identifier type_identifier field_identifier",
-        binds="""
-            short_var_declaration left around end
-            var_spec|const_spec name around end
-            type_spec name around name both
-            type_alias name around end both
-            type_parameter_declaration name around start both
-            parameter_declaration|variadic_parameter_declaration name around start
-            range_clause left around end if::=
-            receive_statement left around end if::=
-            type_switch_statement alias inside value
-            function_declaration|method_declaration|field_declaration|method_elem name around start
-            generic_type type_arguments around start both
-        """,
-        scopes="""
-            block function_declaration method_declaration func_literal if_statement for_statement
-            expression_switch_statement type_switch_statement expression_case default_case type_case
-            communication_case function_type method_elem type_spec type_alias
-        """,
-        outer="source_file struct_type interface_type",
-        refers="map_type.key qualified_type.name",
-    )
-    makers: ClassVar = frozenset({"new", "make", "append"})
-    outside_unless_found = True
-    embeds = True
 
     def refers(self, node: Node, name: Node) -> bool:
         """Return whether type arguments name types: those of a method's receiver bind the names."""

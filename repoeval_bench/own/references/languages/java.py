@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.binding_forms import binding_forms
 from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,60 +23,6 @@ _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 
 class Java(LanguageRules):
     """Java."""
-
-    nodes: ClassVar = NodeKinds(
-        dotted=["field_access", "scoped_identifier", "scoped_type_identifier"],
-        calls=["method_invocation"],
-        creations=["object_creation_expression"],
-        casts=["cast_expression"],
-        same=["assignment_expression", "parenthesized_expression", "unary_expression"],
-        items=["array_access"],
-        literals=["string_literal", "true"],
-        collections=["array_type"],
-        classes=["class_declaration", "enum_declaration", "interface_declaration", "record_declaration"],
-        generic=["generic_type"],
-    )
-    forms: ClassVar = binding_forms(
-        names="identifier type_identifier",
-        binds="""
-            variable_declarator name around name
-            formal_parameter|catch_formal_parameter name around start
-            resource name around name
-            enhanced_for_statement name inside value
-            lambda_expression parameters inside start
-            instanceof_expression name around name
-            type_pattern|record_pattern_component ! around name
-            type_parameter ! around start type
-            class_declaration|interface_declaration|enum_declaration|record_declaration name around start both
-            method_declaration|constructor_declaration|compact_constructor_declaration name around start method
-            annotation_type_element_declaration name around start method
-            enum_constant name around start
-            labeled_statement|break_statement|continue_statement ! label start
-            element_value_pair key label start
-        """,
-        scopes="""
-            block constructor_body method_declaration constructor_declaration compact_constructor_declaration
-            lambda_expression for_statement enhanced_for_statement try_with_resources_statement catch_clause
-            switch_block switch_rule if_statement while_statement do_statement class_declaration
-            interface_declaration enum_declaration record_declaration
-        """,
-        outer="program class_body interface_body enum_body enum_body_declarations annotation_type_body",
-        within="""
-            formal_parameters|type_bound|annotation|marker_annotation|generic_type|scoped_type_identifier
-            array_type|integral_type|floating_point_type|boolean_type|modifiers
-        """,
-        refers="scoped_identifier.name method_invocation.name annotation.name marker_annotation.name",
-        closed="""
-            if_statement.alternative try_with_resources_statement.catch_clause
-            try_with_resources_statement.finally_clause
-        """,
-    )
-    self_names: ClassVar = frozenset({"this", "super"})
-    super_names: ClassVar = frozenset({"super"})
-    implicit_members = True
-    types_apart = True
-    overloads = True
-    inner_types = True
 
     def space_of(self, node: Node) -> str:
         """Return the space of a name: a method may have the name of a local."""

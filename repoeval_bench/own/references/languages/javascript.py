@@ -5,10 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.javascript import is_required
-from repoeval_bench.own.references.binding_forms import binding_forms
 from repoeval_bench.own.references.imports import EVERY, Import, Imports
 from repoeval_bench.own.references.language_rules import LanguageRules
 
@@ -30,62 +29,6 @@ _JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d
 
 class JavaScript(LanguageRules):
     """JavaScript, TypeScript and TSX."""
-
-    forms: ClassVar = binding_forms(
-        names="identifier shorthand_property_identifier_pattern type_identifier",
-        binds="""
-            variable_declaration ! function start
-            lexical_declaration|using_declaration ! around start
-            function_declaration|generator_function_declaration|function_signature name around start
-            function_expression|generator_function name inside start
-            class_declaration|abstract_class_declaration|enum_declaration name around start both
-            class name inside start both
-            interface_declaration|type_alias_declaration name around start type
-            internal_module|module name around start
-            type_parameter|mapped_type_clause name around start type
-            infer_type ! around start type
-            index_signature name inside start
-            formal_parameters ! around start
-            arrow_function parameter inside start
-            catch_clause parameter inside start
-            for_in_statement left inside start if:let
-            for_in_statement left inside start if:const
-            for_in_statement left inside start if:using
-            for_in_statement left function start if:var
-            pair key label start
-            method_definition|method_signature|abstract_method_signature|property_signature name label start
-            public_field_definition|enum_assignment|enum_body|required_parameter|optional_parameter name label start
-            field_definition property label start
-        """,
-        scopes="""
-            statement_block switch_body for_statement class_declaration abstract_class_declaration class
-            interface_declaration type_alias_declaration conditional_type index_signature
-            call_signature construct_signature constructor_type
-        """,
-        functions="""
-            function_declaration function_expression function_signature generator_function
-            generator_function_declaration arrow_function method_definition method_signature
-            abstract_method_signature function_type class_static_block program
-        """,
-        outer="program",
-        within="""
-            variable_declarator name
-            required_parameter|optional_parameter pattern
-            pair_pattern value
-            object_assignment_pattern|assignment_pattern left
-            infer_type !constraint
-        """,
-        refers="""
-            import_specifier.name import_specifier.alias export_specifier.name export_specifier.alias
-            jsx_opening_element.name jsx_closing_element.name jsx_self_closing_element.name generic_type.name
-            nested_type_identifier.name type_predicate.name
-        """,
-    )
-    self_names: ClassVar = frozenset({"this", "self", "super"})
-    super_names: ClassVar = frozenset({"super"})
-    open_objects: ClassVar = frozenset({"this"})
-    scripted = True
-    types_apart = True
 
     def refers(self, node: Node, name: Node) -> bool:
         """Return whether a variable is an import by `require`."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.binding_forms import binding_forms
 from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -26,72 +25,6 @@ _PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", 
 
 class Rust(LanguageRules):
     """Rust."""
-
-    nodes: ClassVar = NodeKinds(
-        dotted=["field_expression", "scoped_identifier", "scoped_type_identifier"],
-        calls=["call_expression"],
-        creations=["struct_expression"],
-        casts=["type_cast_expression"],
-        same=[
-            "assignment_expression",
-            "await_expression",
-            "generic_function",
-            "parenthesized_expression",
-            "reference_expression",
-            "unary_expression",
-        ],
-        items=["index_expression"],
-        literals=["raw_string_literal", "string_literal", "true"],
-        collections=["array_type"],
-        classes=["impl_item", "trait_item"],
-        generic=["generic_type"],
-        wraps=["abstract_type", "bounded_type", "bracketed_type", "dynamic_type", "pointer_type", "reference_type"],
-        patterns=["captured_pattern", "match_pattern", "mut_pattern", "ref_pattern", "reference_pattern"],
-        aliases=["type_item"],
-    )
-    forms: ClassVar = binding_forms(
-        names="identifier shorthand_field_identifier type_identifier",
-        binds="""
-            let_declaration|let_condition pattern around end
-            for_expression pattern inside value
-            match_arm pattern inside start
-            closure_parameters ! around start
-            parameter pattern around start
-            function_item|function_signature_item|const_item|static_item|macro_definition name around start
-            struct_item|enum_item|union_item|trait_item|type_item|associated_type name around start both
-            mod_item name around start both
-            type_parameter name around start both
-            const_parameter name around start
-            label|lifetime ! label start
-            field_declaration name label start
-        """,
-        scopes="""
-            block closure_expression for_expression while_expression if_expression match_arm function_item
-            function_signature_item function_type impl_item trait_item struct_item enum_item union_item type_item
-            field_declaration_list enum_variant_list
-        """,
-        outer="source_file declaration_list",
-        within="""
-            parameter|field_pattern pattern name
-            tuple_struct_pattern|struct_pattern !type
-            match_pattern !condition
-            range_pattern|scoped_identifier|const_block|generic_pattern|macro_invocation|negative_literal
-        """,
-        refers="""
-            scoped_identifier.name scoped_type_identifier.name struct_expression.name type_binding.name
-            extern_crate_declaration.name extern_crate_declaration.alias use_as_clause.alias qualified_type.alias
-        """,
-        sealed="function_item const_item static_item",
-        closed="if_expression.alternative",
-    )
-    self_names: ClassVar = frozenset({"self", "Self"})
-    standard: ClassVar = ("std", "core", "alloc")
-    pointers: ClassVar = frozenset(
-        {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
-    )
-    only_called: ClassVar = frozenset({"macro"})
-    one_definition = True
-    types_apart = True
 
     def refers(self, node: Node, name: Node) -> bool:
         """Return whether a name in a pattern is a constant or a variant, which begin with a capital."""
