@@ -5,7 +5,7 @@ from __future__ import annotations
 from repoeval_bench.metrics.measure import Measure
 
 _FIRST_BY = {
-    "lines": "gold lines per character",
+    "lines": "target lines per character",
     "definitions": "definitions per character",
 }
 
