@@ -35,16 +35,16 @@ RUNS    = $(or $(OUT),results)
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo '  Each option of a command is a variable in capitals; repoeval-bench eval --help-all lists them:'
+	@echo '  Each option is a variable in capitals; repoeval-bench eval --help-all lists them:'
 	@echo '  CHUNKER="ast fixed"          one or more specs; ast:max_nws=800 sets an option'
-	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME EXCLUSION=repocoder MATCH_SIZE=fixed …'
-	@echo '  SOURCE=FOLDER                auto, github, pypi, or a folder or URL that mirrors the archives'
+	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME MATCH_SIZE=fixed …'
+	@echo '  SOURCE=FOLDER                auto, github, pypi, or a folder or URL with the archives'
 	@echo '  REPOS="a b" LIMIT=20         some of the tasks only'
-	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: the baseline, and the margin within which means are equal'
-	@echo '  DETAILS=1                    eval, compare, run: every table and note, not the answer alone'
-	@echo '  BENCH=repoeval               run, sensitivity: a YAML file, or repoeval, leaderboard, leaderboard-dense'
+	@echo '  BASELINE=fixed               compare: the run to compare the others with'
+	@echo '  DETAILS=1                    eval, compare, run: every table and note'
+	@echo '  BENCH=repoeval               run, sensitivity: a YAML file, or the name of a shipped one'
 	@echo '  OUT=results                  the folder for runs'
-	@echo '  EXECUTOR=local:8 DATA=pypi-40   leaderboard-full: where runs are made, and the packs beside RepoEval'
+	@echo '  EXECUTOR=local:8             leaderboard-full: the workers; DATA=pypi-40: the packs'
 
 # torch is installed first and alone, so that later installs keep a CPU build from the index.
 .venv/torch.stamp: pyproject.toml constraints.txt
@@ -71,13 +71,13 @@ help: ## list the targets and variables
 download: .venv/run.stamp ## obtain and verify the RepoEval data
 	@$(ASK) data fetch
 
-recommend: .venv/run.stamp ## say which chunker and size to use for the code in SOURCE=path
+recommend: .venv/run.stamp ## say which chunker and size suit the code in SOURCE=path
 	@$(if $(SOURCE),$(if $(filter file,$(origin CHUNKER)),CHUNKER= )$(ASK) recommend $(FROM),echo 'error: name the code with SOURCE=path' >&2; exit 2)
 
 eval: .venv/run.stamp ## chunk, embed, retrieve, score; print lines found and nDCG@10
 	@$(ASK) eval
 
-compare: .venv/run.stamp ## run missing evaluations and test which differences are real
+compare: .venv/run.stamp ## run missing evaluations and test which differences are significant
 	@$(ASK) compare
 
 run: .venv/run.stamp ## run the benchmark described by a file, BENCH=bench.yaml
@@ -90,12 +90,12 @@ leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol; write OUT/lead
 	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.csv)
 
 # A run that is stored is not made again, so the same line goes on where it was stopped.
-leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
+leaderboard-full: .venv/all.stamp ## run and rank all chunkers on all shipped data (hours)
 	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
 	  $(ASK) run $$bench --source "$$data"; done; done
 	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) -o $(call q,$(RUNS)/leaderboard.csv)
 
-sensitivity: .venv/run.stamp ## count the settings of a file, BENCH=FILE, in which one chunker beats another
+sensitivity: .venv/run.stamp ## count the settings of BENCH=FILE in which a chunker wins
 	@$(ASK) lab sensitivity $(if $(filter file,$(origin BENCH)),sensitivity,$(call q,$(BENCH)))
 
 reproduce: .venv/run.stamp ## reproduce published numbers, with causes
@@ -104,7 +104,7 @@ reproduce: .venv/run.stamp ## reproduce published numbers, with causes
 test: .venv/dev.stamp ## test what a change can break; minutes
 	@$(COMPILED) -m pytest -n auto --dist worksteal -m 'not ($(LONG))' $(PYTEST)
 
-test-all: .venv/dev.stamp ## run the long tests that test leaves out: full data, indexes, browsers, clusters, deep properties
+test-all: .venv/dev.stamp ## run the long tests: full data, indexes, browsers, clusters
 	@$(COMPILED) -m pytest -n auto --dist worksteal -m '$(LONG) or hypothesis' --hypothesis-profile deep $(PYTEST)
 
 lint: .venv/dev.stamp ## check style, types and architecture
@@ -115,13 +115,13 @@ lint: .venv/dev.stamp ## check style, types and architecture
 
 check: lint test ## lint and test
 
-docs: .venv/dev.stamp ## build the documentation site into build/site; its notebooks are run
+docs: .venv/dev.stamp ## build the documentation into build/site, and run its notebooks
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
 bench: .venv/dev.stamp ## measure speed and memory as ratios, side by side in one run
 	@$(COMPILED) scripts/bench.py --source $(FROM)
 
-clean: ## remove the environment and tool caches; data, vectors and results stay
+clean: ## remove the environment and caches of tools, not the data
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -not -path './data/cache/*' -prune -exec rm -rf {} +
 	@echo "kept: data/cache/ (data and vectors), $(RUNS)/ (runs)"

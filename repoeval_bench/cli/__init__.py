@@ -29,9 +29,9 @@ except KeyboardInterrupt:  # Ctrl-C may come before there is a command that coul
 
 
 COMMANDS = {
-    "recommend": ("repoeval_bench.cli.recommend:recommend_command", "Say which chunker and size to use for some code."),
+    "recommend": ("repoeval_bench.cli.recommend:recommend_command", "Say which chunker and size to use for your code."),
     "eval": ("repoeval_bench.cli.evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
-    "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are real."),
+    "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are significant."),
     "report": ("repoeval_bench.cli.report:report_command", "Write stored runs as one HTML page."),
     "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
     "diff": ("repoeval_bench.cli.diff:diff_command", "List the queries whose score changed, and why."),

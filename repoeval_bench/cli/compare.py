@@ -1,4 +1,4 @@
-"""`compare`: which differences between runs are real."""
+"""`compare`: which differences between runs are significant."""
 
 from __future__ import annotations
 

@@ -111,10 +111,10 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option(
     "--commits",
     is_flag=True,
-    help="Instead of tasks, questions from the history of SOURCE, a checkout or bare repository.",
+    help="Instead of tasks, queries from the history of SOURCE, a checkout or bare repository.",
 )
 @click.option(
-    "--since", default="", metavar="DATE|REV", help="With --commits: only later commits ask. [default: 5 years]"
+    "--since", default="", metavar="DATE|REV", help="With --commits: use later commits only. [default: 5 years]"
 )
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
@@ -167,7 +167,7 @@ def _commits(content: PackFile) -> Table:
     from repoeval_bench.own.history.questions import REASONS
 
     (level,) = content.levels.values()
-    rows = [("questions", level.tasks, ""), *((reason, n, REASONS[reason]) for reason, n in level.left_out.items())]
+    rows = [("queries", level.tasks, ""), *((reason, n, REASONS[reason]) for reason, n in level.left_out.items())]
     rows.append(("commits read", level.candidates, ""))
     return make_table(["", *figures("commits", number=""), Column(name="meaning", prose=True)], rows)
 

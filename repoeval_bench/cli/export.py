@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of, labelled
@@ -23,7 +22,6 @@ from repoeval_bench.cli.output import (
     write_and_say,
 )
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
@@ -34,7 +32,6 @@ from repoeval_bench.runs.records import QRELS
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView
 
@@ -113,25 +110,24 @@ def _files(
         return {output: stored[0].trec_run(), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
     compared = stored if base is None or base in stored else [base, *stored]
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
-    choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None
     if form == "csv":
         files = {output: scores_csv(stored)}
         if comparisons:
             sizes = dict(zip(run_names(compared), map(chunk_sizes, compared), strict=True))
             files[output.with_name(f"{output.stem}.differences.csv")] = comparison_csv(comparisons, sizes)
         return files
-    tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons, choice)
+    tables = [paper_table(compared, comparisons, measures)] if measures else _tables(stored, comparisons)
     tables = with_notes(tables, unanswered_notes(compared))
     return {output: markdown(tables) if form == "markdown" else latex(tables)}
 
 
-def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> list[Table]:
+def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> list[Table]:
     """Return the tables that `eval` and `compare` print; an imported run has none of its own."""
     imported = [run.run_id for run in stored if run.metrics.imported]
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
     scores = [] if imported else score_tables(stored)
-    return [*scores, *comparison_tables(comparisons), *([choice_table(choice)] if choice else [])]
+    return [*scores, *comparison_tables(comparisons)]
 
 
 def _draw(stored: Sequence[RunView], folder: Path) -> None:

@@ -61,9 +61,9 @@ class Query:
 
 
 TESTS = {
-    "out": "they ask nothing and are not searched",
-    "index": "they are searched, and ask nothing",
-    "all": "they are searched and ask, as other code",
+    "out": "they give no queries and are not searched",
+    "index": "they are searched, and give no queries",
+    "all": "they are searched and give queries, as other code",
 }
 """What is done with the tests of a repository that has other code too."""
 

@@ -31,7 +31,7 @@ _at_budget = partial(
 @_at_budget(
     name="definition_recall",
     aliases=("definitions",),
-    meaning="Share of the used definitions whose gold lines are all read within the budget of B characters.",
+    meaning="Share of the needed definitions whose lines are all in the first B characters retrieved.",
     formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
     range="0..1; its ceiling depends on the chunker and B",
     avoid="a part of a definition helps too: use lines@B",

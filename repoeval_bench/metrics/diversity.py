@@ -78,7 +78,7 @@ def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
     range="0..1; lower is more diverse",
     source="complement of distinct_files over k",
-    avoid="several chunks of one file are useful, as for long gold",
+    avoid="several chunks of one file are useful, as for long targets",
     lower_is_better=True,
     needs=frozenset({"ranking", "places"}),
 )

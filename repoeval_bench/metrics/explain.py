@@ -5,7 +5,7 @@ from __future__ import annotations
 from repoeval_bench.metrics.measure import Measure
 
 _FIRST_BY = {
-    "lines": "gold lines per character",
+    "lines": "target lines per character",
     "definitions": "definitions per character",
 }
 
@@ -45,8 +45,8 @@ def _ceiling(of: str | None) -> str:
         return "none is computed"
     if of == "relevant":
         return "the best possible: all relevant chunks by gain"
-    most = f"the score when chunks with the most {_FIRST_BY[of]} come first"
-    return f"{most}, never below the run's; other orders may score more"
+    most = f"the score of a near-optimal ranking of the same chunks, with the most {_FIRST_BY[of]} first"
+    return f"{most}; the true best may be higher"
 
 
 def _bands(bands: tuple[tuple[float, str], ...]) -> str:

@@ -25,10 +25,10 @@ _at_budget = partial(
 @_at_budget(
     name="line_recall",
     aliases=("lines",),
-    meaning="Share of the gold's non-blank lines read before the budget of B characters is spent.",
-    formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
+    meaning="Share of the target's non-blank lines in the first B characters retrieved, without whitespace.",
+    formula="|collected and target| / |target|, over distinct non-blank lines, chunks read in order of rank",
     range="0..1; its ceiling depends on the chunker and B",
-    avoid="B is far below the gold's own characters: no chunker can then score; use lines R-prec or lines found",
+    avoid="B is far below the target's own characters: no chunker can then score; use lines R-prec or lines found",
 )
 def line_recall(run: JudgedRun, budget: int) -> FloatArray:
     """Distinct gold lines collected within the budget, over the gold lines: float64 (n_queries,)."""
@@ -37,10 +37,10 @@ def line_recall(run: JudgedRun, budget: int) -> FloatArray:
 
 @_at_budget(
     name="line_precision",
-    meaning="Share of the lines read within the budget of B characters that is gold.",
-    formula="|collected and gold| / |collected|, over distinct non-blank lines",
+    meaning="Share of target lines among the lines in the first B characters retrieved.",
+    formula="|collected and target| / |collected|, over distinct non-blank lines",
     range="0..1",
-    avoid="B is above the gold's characters: more cannot be gold then; read it beside lines@B",
+    avoid="B is above the target's characters: precision then falls with B; read it beside lines@B",
 )
 def line_precision(run: JudgedRun, budget: int) -> FloatArray:
     """Gold lines over all distinct lines collected within the budget: float64 (n_queries,)."""
@@ -49,10 +49,10 @@ def line_precision(run: JudgedRun, budget: int) -> FloatArray:
 
 @_at_budget(
     name="line_iou",
-    meaning="Lines read within the budget of B characters that are gold, over the lines that are either.",
-    formula="|collected and gold| / |collected or gold|, over distinct non-blank lines",
+    meaning="Target lines in the first B characters retrieved, over the lines that are in either.",
+    formula="|collected and target| / |collected or target|, over distinct non-blank lines",
     range="0..1",
-    avoid="only one error, reading too much or missing gold, matters: use line_precision or lines@B",
+    avoid="only one error, reading too much or missing target lines, matters: use line_precision or lines@B",
 )
 def line_iou(run: JudgedRun, budget: int) -> FloatArray:
     """Gold lines collected over the union of gold and collected lines: float64 (n_queries,)."""
@@ -62,10 +62,10 @@ def line_iou(run: JudgedRun, budget: int) -> FloatArray:
 @_at_budget(
     name="line_rprec",
     aliases=("lines_r_prec",),
-    meaning="lines@B at a budget of the gold's own characters: as much is read as the gold has.",
-    formula="lines@B with B = characters of the gold",
+    meaning="lines@B at a budget of the target's own characters: as much is read as the target has.",
+    formula="lines@B with B = characters of the target",
     range="0..1",
-    avoid="golds differ much in size and one budget is what will be paid: use lines@B",
+    avoid="targets differ much in size and one budget is what will be paid: use lines@B",
     cutoff="none",
 )
 def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget

@@ -22,9 +22,9 @@ _fit = partial(
 
 @_fit(
     name="best_iou",
-    meaning="How closely the best retrieved relevant chunk coincides with the gold.",
+    meaning="How closely the best retrieved relevant chunk coincides with the target.",
     formula="max over relevant chunks of the first k of shared lines / lines of the union",
-    avoid="the gold is longer than any chunk: the ceiling is then low; use lines@B",
+    avoid="the target is longer than any chunk: the ceiling is then low; use lines@B",
 )
 def best_iou(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
     """Largest IoU of a relevant chunk of the first k with the gold; 0 without one: float64 (n_queries,)."""
@@ -36,9 +36,9 @@ def best_iou(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
 
 @_fit(
     name="mean_iou",
-    meaning="How closely the retrieved relevant chunks coincide with the gold, on average.",
+    meaning="How closely the retrieved relevant chunks coincide with the target, on average.",
     formula="mean over relevant chunks of the first k of shared lines / lines of the union",
-    avoid="several chunks cover the gold together: each then scores low; use line_iou",
+    avoid="several chunks cover the target together: each then scores low; use line_iou",
 )
 def mean_iou(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
     """Mean IoU of the relevant chunks of the first k with the gold; 0 without one: float64 (n_queries,)."""

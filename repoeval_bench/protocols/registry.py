@@ -10,7 +10,7 @@ CONTEXT = protocol(
     __name__,
     name="context",
     gold="context",
-    users="this project's default: query the whole prompt, gold its lines and the function to be written",
+    users="this project's default: query the whole prompt, target its lines and the function to be written",
 )
 
 CODE_CHUNK = protocol(
@@ -37,7 +37,7 @@ BODY = protocol(
     name="body",
     query="tail:20",
     gold="body",
-    users="RepoCoder's window: query the last 20 lines of the prompt, gold the lines to be written",
+    users="RepoCoder's window: query the last 20 lines of the prompt, target the lines to be written",
 )
 
 USES = protocol(
@@ -46,7 +46,7 @@ USES = protocol(
     query="tail:20",
     gold="uses",
     relevance="definitions",
-    users="completion: query the prompt's last 20 lines, gold the definitions that the lines to be written use and "
+    users="completion: query the prompt's last 20 lines, target the definitions that the lines to be written use and "
     "the prompt does not show",
     exclusion="free",
 )
@@ -55,7 +55,7 @@ COMMITS = protocol(
     __name__,
     name="commits",
     gold="lines",
-    users="code search: query the subject of a later commit, gold the lines that it changed in the tree before, "
+    users="code search: query the subject of a later commit, target the lines that it changed in the tree before, "
     "with five lines around; a pack of `data build CHECKOUT --commits` has them",
     tasks="commits",
 )

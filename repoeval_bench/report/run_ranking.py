@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.choosing import READ, costs
-from repoeval_bench.report.recommendation import evidence_name
+from repoeval_bench.report.recommendation import candidate_columns, evidence_name
 from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import explained, full_outcome_name, heading
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.evidence import Evidence, Recommendation
+    from repoeval_bench.analysis.evidence import Recommendation
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.report.html.runs import PageRun
@@ -66,30 +66,14 @@ def ranking_table(ranks: Ranking, rows: Sequence[RankedRow], kind: str) -> Table
     return table_of(columns, rows, "page")
 
 
-def candidates_table(ranks: Ranking, rows: Sequence[RankedRow], recommendation: Recommendation) -> Table:
-    """Return some rows of the candidates with the scores that were measured here, each question by each retriever."""
-
-    def measured(evidence: Evidence) -> Column:
-        return number(
-            f"measured: {evidence_name(evidence)}", lambda row: evidence.means.get(row.name), ".3f", missing=""
-        )
-
-    def cost(name: str, key: str, form: str) -> Column:
-        return number(name, lambda row: getattr(recommendation.costs.get(row.name), key, None), form, missing="")
-
-    columns = [
-        Column(name="candidate", value=lambda row: row.name),
-        number(ranks.measure, lambda row: row.score, ".3f"),
-        number(f"expected difference to the {ranks.to}", lambda row: row.difference, "+.3f", missing=""),
-        Column(name="verdict", value=lambda row: row.outcome),
-        *map(measured, recommendation.evidence),
-        number(f"{ranks.unit} per query", lambda row: row.cost, ",.0f"),
-        cost("chunks", "chunks", ",.0f"),
-        cost("bytes of vectors", "vector_bytes", ",.0f"),
-        cost("edited again", "edited", ".0%"),
-        cost("tokens per edit", "edit_tokens", ",.0f"),
-    ]
-    return table_of(columns, rows, "page")
+def candidates_table(recommendation: Recommendation, rows: Sequence[RankedRow]) -> Table:
+    """Return some rows of the candidates with the columns of the terminal's table, and the verdict on each."""
+    outcome = {row.name: row.outcome for row in rows}
+    assert recommendation.decision is not None
+    name, *others = candidate_columns(recommendation)
+    columns = [name, Column(name="verdict", value=lambda candidate: outcome[candidate.name]), *others]
+    shown = [candidate for candidate in recommendation.decision.candidates if candidate.name in outcome]
+    return table_of(columns, shown, "page")
 
 
 def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:

@@ -174,7 +174,7 @@ class DataRequest(Request):
     questions: Annotated[
         str | None,
         Flag(
-            "Use your own questions: JSONL with query, file, start_line and end_line; the protocol is questions.",
+            "Use your own queries: JSONL with query, file, start_line and end_line. The protocol is then `questions`.",
             "FILE",
             spelled="--queries",
             key="queries",
@@ -206,12 +206,14 @@ class RunRequest(DataRequest):
             rare=True,
         ),
     ] = "none"
-    protocol: Annotated[str, Flag("Questions and their gold; see `list protocols`.", "NAME", combined=True)] = "context"
+    protocol: Annotated[
+        str, Flag("What the queries and their target lines are; see `list protocols`.", "NAME", combined=True)
+    ] = "context"
     query: Annotated[
         str | None, Flag("Override the protocol's query: full, tail:LINES or named.", "POLICY", rare=True)
     ] = None
     gold: Annotated[
-        str | None, Flag("Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
+        str | None, Flag("Override the target lines: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
     ] = None
     relevance: Annotated[str | None, Flag(_RELEVANCE, "RULE", rare=True)] = None
     repositories: Annotated[str | None, Flag("Override the protocol's repositories: all or six.", "SET", rare=True)] = (
@@ -373,7 +375,7 @@ class RecommendRequest(DataRequest):
     purpose: Annotated[
         str,
         Flag(
-            "Purpose of the chunks: completion (code that must see definitions), search (words that look for code), or "
+            "Purpose of the chunks: completion (code that must see definitions), search (natural-language queries), or "
             "both.",
             "NAME",
             spelled="--for",

@@ -185,7 +185,7 @@ def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_pat
     shown = head()
     assert all(line in shown for line in result["answer"])
     assert result["setups"][0]["code"] in shown
-    assert all(f"measured: {one['protocol']} by BM25" in shown for one in result["evidence"])
+    assert all(f"{one['protocol']} bm25" in shown for one in result["evidence"])
     record = (stored / "recommended.json").read_text()
     (stored / "recommended.json").write_text("{}")
     assert result["answer"][0] not in head()

@@ -49,7 +49,7 @@ def test_tests_are_not_searched_in_older_trees_either(answered):
     out, result, _ = answered
     stored = recommended(out)
     (view,) = find_runs([stored.evidence[0].runs[CURRENT]], out)
-    assert "6 files of tests: they ask nothing and are not searched" in " ".join(result["answer"])
+    assert "6 files of tests: they give no queries and are not searched" in " ".join(result["answer"])
     assert not [name for name in view.inspection.sources if "test_" in name]
 
 

@@ -152,14 +152,9 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     assert names == [candidate.name for candidate in result.decision.candidates]
     assert names == ["ast at 500", "fixed at 500", "recursive at 500"]
     heads = re.findall(r"<button[^>]*>([^<]*)<", table)
-    measured = ["measured: uses by BM25", "measured: docstring by BM25"]
-    assert heads[:3] == ["candidate", "expected score", "expected difference to the choice"]
-    assert [head for head in heads if head.startswith("measured")] == measured
-    rows = [re.findall(r'<td data-value="([^"]*)"', row) for row in table.split("<tr")[2:]]
-    expected = [float(row[0]) for row in rows]
-    assert expected == sorted(expected, reverse=True)
-    # Each difference is that of the scores beside it.
-    assert [float(row[1]) for row in rows[1:]] == pytest.approx([score - expected[0] for score in expected[1:]])
+    assert heads[:5] == ["candidate", "verdict", "uses bm25", "docstring bm25", "expected loss"]
+    losses = [float(loss) for loss in re.findall(r'data-column="expected_loss" data-value="([^"]*)"', table)]
+    assert losses == [candidate.expected_loss for candidate in result.decision.candidates]
     assert "make_chunker(&#34;ast:max_nws=500&#34;)" in page
     behind = result.decision.candidate("recursive at 500").to_choice
     assert (

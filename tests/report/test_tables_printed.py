@@ -61,26 +61,69 @@ def test_a_pipe_gets_every_row_whole(printed):
     assert not any(line.endswith(" ") for line in lines)
 
 
-@pytest.mark.parametrize("columns", [30, 60, 80, 100])
-def test_a_narrow_terminal_gets_each_row_as_a_list(printed, columns):
-    """Every figure is there once beside its heading, and no option of a spec is cut in two."""
-    lines = printed(scores(), columns)
-    for i, name in enumerate(MEASURES):
-        assert [line.split("  ")[-2:] for line in lines if f"0.1{i}23" in line] == [[name, f"0.1{i}23"]]
-    assert all(option in "".join(lines) for option in AST.split(","))
-    assert "…" not in "".join(lines)
+@pytest.mark.parametrize("columns", [None, 60, 100])
+def test_a_title_is_folded_between_words(printed, columns):
+    """At the terminal's width; in a pipe at that of the rows, or at 80 columns below narrower ones."""
+    title = " ".join(f"word{i}" for i in range(40))
+    for figures_beside in (1, 9):
+        rows = [(AST, *range(figures_beside))]
+        table = make_table([spec_column("chunker"), *figures(*MEASURES[:figures_beside])], rows, title=title)
+        lines = printed(table, columns)
+        above = lines[: next(i for i, line in enumerate(lines) if not line)]
+        assert " ".join(above).split() == title.split()
+        widest = columns or max(80, *map(len, lines[len(above) :]))
+        assert max(map(len, above)) <= widest
+        assert len(above[0]) + len(" " + above[1].split()[0]) > widest
+
+
+def test_a_wide_terminal_folds_specs_between_options(printed):
+    """The column keeps its width, and no option is cut in two."""
+    lines = printed(scores(), 160)
+    assert any(line.split()[0] == "ast:max_nws=1500,min_nws=50," for line in lines if line.split())
+    assert sum("0.1" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_a_long_name_is_whole(printed, columns):
+    """A name without a place to fold at is longer than its column, and than the terminal if need be."""
+    name = "py:a_module_of_mine:" + "AClassWithAName" * 6
+    for table in (make_table(["", Column(name="", prose=True)], [(name, name)]), make_table([name, name], [(1, name)])):
+        assert name in " ".join(printed(table, columns)).split()
+
+
+def test_a_heading_breaks_between_words_alone(printed):
+    """Wide headings over narrow cells are folded where the table has no room."""
+    names = ["definitions@12000 of all", "mean characters", "lines found"] * 2
+    lines = printed(make_table(["run", *figures(*names)], [("ast", *range(6))]), 70)
+    assert max(map(len, lines)) <= 70
+    words = " ".join(lines).split()
+    assert words.count("definitions@12000") == words.count("characters") == words.count("found") == 2
 
 
 @pytest.mark.parametrize("what", LISTS)
-def test_lists_fit_a_terminal(printed, what):
+@pytest.mark.parametrize("columns", [80, 120])
+def test_lists_fit_a_terminal(printed, what, columns):
     """Prose is folded between words, or the cells are below each other; no word is broken."""
     table = LISTS[what]()
     words = {piece for row in table.texts() for text in row for piece in re.split(r"[\s,/]", text)}
-    lines = printed(table, 80)
-    assert max(map(len, lines)) <= 80
+    lines = printed(table, columns)
+    assert max(map(len, lines)) <= columns
     assert {word for word in words if len(word) < 20} <= {
         piece for line in lines for piece in re.split(r"[\s,/]", line)
     }
+
+
+def test_text_is_folded_between_words(printed):
+    """On a terminal alone."""
+    text = [
+        "name: what it means in many words that need two lines",
+        "  key=1       its meaning, said at some length here",
+    ]
+    assert printed(text) == text
+    assert printed(text, 34) == [
+        *("name: what it means in many words", "that need two lines", "  key=1       its meaning, said at"),
+        "some length here",
+    ]
 
 
 def test_a_list_of_records_within_a_record_is_columns_by_their_names():

@@ -100,7 +100,7 @@ def report_page(
     inspected = [runs[i] for i in shown_at]
 
     def rows_table(rows: Sequence[RankedRow]) -> Table:
-        return candidates_table(ranks, rows, answer) if answer else ranking_table(ranks, rows, kind)
+        return candidates_table(answer, rows) if answer else ranking_table(ranks, rows, kind)
 
     def short_name(difference: Comparison) -> str:
         return runs[names[difference.treatment]].short
@@ -175,7 +175,7 @@ def _breakable(name: str) -> Markup:
     """Return a text that a browser may break after punctuation, so that it breaks no word of a long name."""
     from markupsafe import Markup
 
-    return Markup("<wbr>").join(re.split(r"(?<=[:,=/_-])(?=\w)", visible(name)))
+    return Markup("<wbr>").join(re.split(r"(?<=[:=/])(?=\w)|(?<=[,_-])(?=[A-Za-z])", visible(name)))
 
 
 def _left_out(manifest: Manifest) -> tuple[str, ...]:

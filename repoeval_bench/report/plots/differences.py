@@ -38,8 +38,8 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
         axes.grid(visible=False, axis="y")
         axes.locator_params(axis="x", nbins=6)
-        to = f"0 = {elided(first.name, 30)}; left of it less is retrieved"
-        axes.set_xlabel("\n".join([f"difference in {ranks.measure}, 95 % CI ({to})", *wrap(ranks.explained, 66)]))
+        axis = f"difference in {ranks.measure}, 95 % CI (0 = {elided(first.name, 30)}; left: less is retrieved)"
+        axes.set_xlabel("\n".join([*wrap(axis, 60), *wrap(ranks.explained, 60)]))
 
     words = "; ".join(f"{row.name}: {with_interval(row.difference or 0.0, row.ci, '+.4f')}" for row in others)
     return draw(

@@ -17,7 +17,7 @@ function runKey(data, at) {
 
 // A long name breaks after its punctuation, and never inside a word.
 function breakable(text) {
-  return text.split(/(?<=[:,=/_-])(?=\w)/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
+  return text.split(/(?<=[:=/])(?=\w)|(?<=[,_-])(?=[A-Za-z])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 }
 
 function option(value, text) {
