@@ -91,14 +91,6 @@ def recommend_command(
 ) -> None:
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
-<<<<<<< HEAD
-    Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
-    budgets of text. A chunker with a size of its own is tried as written. The answer is one chunker with its size, its
-    expected loss, what it costs, and lines to paste for chonkie, LangChain and LlamaIndex. In a git checkout
-    the subjects of its commits ask for the lines that they changed. For small code bases the answer leans
-    on the results of other repositories. BM25's answer comes before the embedding model begins. The same command
-    resumes an interrupted one.
-=======
     Every chunker is tried at every size, so that all have the same mean chunk, and is scored on the same budgets of
     text. A chunker with a size of its own is tried as written. The answer names one chunker with its size, its expected
     loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
@@ -106,7 +98,6 @@ def recommend_command(
     In a git repository the subject of each commit is a query for the lines that it changed. For small code bases the
     answer leans on results measured on other repositories. An answer by BM25 is printed before the embedding model
     begins. The same command resumes an interrupted one.
->>>>>>> h-face
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)

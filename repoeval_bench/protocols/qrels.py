@@ -21,16 +21,8 @@ if TYPE_CHECKING:
     from repoeval_bench.protocols.protocol import Protocol
 
 RULES = {
-<<<<<<< HEAD
-    "overlap": "shares at least one line with the gold",
-    "iou:T": "shared lines over the lines of the union reach T (0 < T <= 1)",
-=======
     "overlap": "shares at least one line with the target",
-    "lines:N": "shares at least N lines with the target",
     "iou:T": "shared lines over the lines of the union reach T (0 < T <= 1)",
-    "chunk-share:T": "T of the chunk's non-blank lines are target lines (0 < T <= 1)",
-    "gold-share:T": "T of the target's non-blank lines are the chunk's (0 < T <= 1)",
->>>>>>> h-face
     "graded:iou": "gain = IoU of the lines",
     "definitions": "gain = number of target definitions the chunk touches; target lines count as one",
     "graded:levels": "gain 2 where half of the chunk or of the target is shared (non-blank lines), else 1 for a line",

@@ -1,8 +1,8 @@
 """The interface of a language: its rules of names, imports and types, which `by_name` follows.
 
 A language is a subclass of `LanguageRules` in a file of its own under `languages/`, with a table of its fields beside
-it. What neither says is as in most languages. Languages whose files use each other's definitions, such as C and C++, are
-one family with one file.
+it. What neither says is as in most languages. Languages whose files use each other's definitions, such as C and C++,
+are one family with one file.
 """
 
 from __future__ import annotations
