@@ -46,7 +46,7 @@ LIMITS: Mapping[str, float] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class DiagnosisEvidence:
     """The content of a run's folder that the checks read."""
 
     scores: QueryScores
@@ -128,10 +128,10 @@ class Found(NamedTuple):
 Missing = str
 """The result of a check's function on a run that does not have what it needs: the reason."""
 
-CHECKS: list[Callable[[Evidence], Check]] = []
+CHECKS: list[Callable[[DiagnosisEvidence], Check]] = []
 """Every check, in the order of this file."""
 
-Look = Callable[[Evidence], Found | Missing]
+Look = Callable[[DiagnosisEvidence], Found | Missing]
 
 
 def check(name: str, *limits: str, finding: str = "", fine: str) -> Callable[[Look], Look]:
@@ -142,7 +142,7 @@ def check(name: str, *limits: str, finding: str = "", fine: str) -> Callable[[Lo
     """
 
     def register(look: Look) -> Look:
-        def answer(evidence: Evidence) -> Check:
+        def answer(evidence: DiagnosisEvidence) -> Check:
             seen = look(evidence)
             status: Status = "unknown"
             if isinstance(seen, str):
@@ -159,7 +159,7 @@ def check(name: str, *limits: str, finding: str = "", fine: str) -> Callable[[Lo
     return register
 
 
-def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
+def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
     numbers: Numbers = {}
     for k in cuts:
         numbers[f"recall@{k}"] = evidence.mean(f"recall@{k}")
@@ -167,7 +167,7 @@ def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
     return numbers
 
 
-def _too_shallow(evidence: Evidence) -> Missing:
+def _too_shallow(evidence: DiagnosisEvidence) -> Missing:
     way_out = f"import a log of {DEEP} results a query" if evidence.metrics.imported else f"rank with --k {DEEP}"
     return f"the run ranks {evidence.metrics.k} results; lower ranks are not known, {way_out}"
 
@@ -179,7 +179,7 @@ def _too_shallow(evidence: Evidence) -> Missing:
     finding=f"what is relevant is retrieved, but below rank 5: rerank the first {DEEP}, or pass on more results (k)",
     fine="what is retrieved does not wait below rank 5",
 )
-def _depth(evidence: Evidence) -> Found | Missing:
+def _depth(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < LEAST_DEEP:
         return _too_shallow(evidence)
     is_low = evidence.recall_share(5) < LIMITS["recall-low"]
@@ -188,7 +188,7 @@ def _depth(evidence: Evidence) -> Found | Missing:
 
 
 @check("missing", "recall-high", fine="most of what is relevant is among them")
-def _missing(evidence: Evidence) -> Found | Missing:
+def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < LEAST_DEEP:
         return _too_shallow(evidence)
     files, known = evidence.file_recall()
@@ -220,7 +220,7 @@ def _missing(evidence: Evidence) -> Found | Missing:
     "chunks) before or after ranking",
     fine="repeats do not keep precision low",
 )
-def _near_duplicates(evidence: Evidence) -> Found | Missing:
+def _near_duplicates(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < TOP:
         return f"the run ranks {evidence.metrics.k} results; near-duplicates are looked for in ten"
     share = float(np.mean([repeats(evidence.log.topk(query_id)[:TOP]) for query_id in evidence.scores.query_ids]))
@@ -251,7 +251,7 @@ def repeats(entries: Sequence[Retrieved]) -> float:
 
 
 @check("ranking", "mrr-low", fine="where something relevant is found, it ranks high")
-def _ranking(evidence: Evidence) -> Found | Missing:
+def _ranking(evidence: DiagnosisEvidence) -> Found | Missing:
     is_hit = evidence.values[f"hit@{evidence.deep}"] > 0
     if not is_hit.any():
         return "no query has a hit: there is nothing to rank"
@@ -268,7 +268,7 @@ def _ranking(evidence: Evidence) -> Found | Missing:
 
 
 @check("truncation", "truncated", fine="the model reads nearly all")
-def _truncation(evidence: Evidence) -> Found | Missing:
+def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
     counts = evidence.metrics.counts
     if not evidence.metrics.chunk_tokens:
         if evidence.metrics.imported:
@@ -300,7 +300,7 @@ def _truncation(evidence: Evidence) -> Found | Missing:
     "chunking",
     fine="a perfect ranker could read nearly all gold lines from these chunks",
 )
-def _chunker(evidence: Evidence) -> Found | Missing:
+def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
     ceiling = evidence.line_ceiling
     if ceiling is None:
         return "line ceilings are not stored for this run"
@@ -314,7 +314,7 @@ def _chunker(evidence: Evidence) -> Found | Missing:
     "skipped",
     fine="every query can be answered from the index, or nearly",
 )
-def _lost(evidence: Evidence) -> Found:
+def _lost(evidence: DiagnosisEvidence) -> Found:
     counts = evidence.metrics.counts
     without = sum(not gains for gains in evidence.log.qrels.values())
     share = without / counts.queries if counts.queries else 0.0
@@ -364,7 +364,7 @@ class WorstQuery:
     top: tuple[Ranked, ...]
 
 
-def worst_queries(evidence: Evidence, measure: str, number: int) -> list[WorstQuery]:
+def worst_queries(evidence: DiagnosisEvidence, measure: str, number: int) -> list[WorstQuery]:
     """Return the `number` queries with the lowest values, lowest first; ties by the later first hit, then by id."""
     log, values = evidence.log, evidence.scores.by_query(measure)
     hits = {
@@ -419,7 +419,7 @@ def diagnose(run: RunView, *, measure: str | None = None, worst: int = 20) -> Di
     usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
     (measure,) = shared_measures([run], [measure or usual])
     log = JudgedLog.of(run.scores, run.log_rows(), run.qrels())
-    evidence = Evidence(scores=run.scores, log=log, metrics=run.metrics)
+    evidence = DiagnosisEvidence(scores=run.scores, log=log, metrics=run.metrics)
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,

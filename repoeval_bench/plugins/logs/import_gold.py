@@ -17,12 +17,12 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Gold as Places
 from repoeval_bench.core.places import Place
 from repoeval_bench.metrics.condensed import bpref, judged_at
-from repoeval_bench.plugins.logs.import_formats import gold_rows
-from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, read_rows
-from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
+from repoeval_bench.plugins.logs.import_formats import gold_rows, log_rows
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
 ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 """File -> chunk_id -> its lines, where they are known."""
@@ -31,15 +31,15 @@ Named = Mapping[str, Mapping[str, str]]
 """query_id -> field (repository, conversation, …) -> its name."""
 
 
-def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
-    """Yield the log's rows with their rankings sorted by rank; `rows` replaces those of the file.
+def read_log(path: Path, places: Mapping[str, LoggedChunk] | None = None, depth: int | None = None) -> Iterator[LogRow]:
+    """Yield the rows of a log, or of a TREC run (see `log_rows`), with their rankings sorted by rank.
 
     A LogError with file:line names a repeated query or ranked chunk, ranks that are not 1, 2, 3, …, or a second system,
     because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
-    for number, row in read_rows(path, LogRow) if rows is None else rows:
+    for number, row in log_rows(path, places, depth):
         where = f"{path}:{number}"
         if row.query_id in seen:
             raise LogError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")

@@ -18,7 +18,6 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_formats import log_rows
 from repoeval_bench.plugins.logs.import_gold import (
     CONVERSATION,
     Groups,
@@ -74,7 +73,7 @@ def import_run(
     match, or contradict each other, are a LogError.
     """
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
-    rows = {row.query_id: row for row in read_log(log, log_rows(log, places, depth))}
+    rows = {row.query_id: row for row in read_log(log, places, depth)}
     chunks = places_of(rows.values()) if places is None else by_file(places.values())
     judgements = judge_log(chunks, gold, {q for q, row in rows.items() if row.no_answer}, has_corpus=corpus is not None)
     known = judgements.known(rows, gold, log, corpus=corpus is not None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plugins.logs.made_logs import row
-from repoeval_bench.plugins.logs.diagnosis import CHECKS, Evidence, repeats, worst_queries
+from repoeval_bench.plugins.logs.diagnosis import CHECKS, DiagnosisEvidence, repeats, worst_queries
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import Retrieved
 from support.runs import metrics as made_metrics
@@ -68,7 +68,7 @@ def evidence(tops=None, golds=None, values=None, rows=None, **metrics):
     usual |= {"chunk_tokens": {"mean": 100.0, "median": 100, "p95": 100, "max": 100}}
     usual |= {"ceilings": {"micro": {"line_rprec": 0.95}}}
     qrels = {name: dict.fromkeys(golds[i], 1.0) for i, name in enumerate(names)}
-    return Evidence(
+    return DiagnosisEvidence(
         scores=scored,
         log=JudgedLog.of(scored, log, qrels),
         metrics=made_metrics({}, ["r"] * N, **{**usual, **metrics}),

@@ -92,7 +92,6 @@ def test_mistakes_end_in_one_sentence(run, tmp_path):
     call("logs", "pool", run, "-o", pool)
     for words, message in (
         (("logs", "pipeline", run, "-k", 11), "k 11 is deeper than the 10 chunks"),
-        (("logs", "hard-negatives", run, "-n", 11), "n 11 is deeper than the 10 chunks"),
         (("logs", "pool", run, other, "-o", tmp_path / "p.jsonl"), "have different data"),
         (("logs", "pool", run, "-o", pool), "exists already, perhaps with judgements"),
         (("logs", "bounds", run, "--judgements", judgements), "judges none of the run's queries, such as 'a'"),

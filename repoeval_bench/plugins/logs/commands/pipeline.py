@@ -87,16 +87,18 @@ def _tables(section: Section) -> list[Table]:
     changes = [figure for figure in section.figures if figure.kind == "change"]
     others = [figure for figure in section.figures if figure.kind != "change"]
     if others:
-        columns = [Column(name="", width=64), *figures("value", "95 % CI", "of", missing="")]
+        has_ci = any(figure.kind != "milliseconds" for figure in others)
+        names = ("value", "95 % CI", "of") if has_ci else ("value", "of")
         rows = [
             (
                 _name(figure.name),
                 format(figure.value, _format(figure)),
-                None if figure.kind == "milliseconds" else interval(figure.ci, _format(figure)),
+                *([interval(figure.ci, _format(figure))] if has_ci else []),
                 _of(figure),
             )
             for figure in others
         ]
+        columns = [Column(name="", width=64), *figures(*names, missing="")]
         tables.append(make_table(columns, rows, title=section.title))
     if changes:
         columns = [

@@ -34,14 +34,8 @@ def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Pa
     """Measure the loss by n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
 
     `negatives` is a JSONL file with query_id and chunk_id, hardest first; see `negatives_section` for the default. A
-    run without a measure of ranks is a UsageError, and so is a number of placeholders beyond the run's depth. A broken
-    file is a LogError.
+    run without a measure of ranks is a UsageError, a broken file a LogError.
     """
-    most = max(run.metrics.k, *NUMBERS)
-    if negatives is None and (n := max(numbers, default=0)) > most:
-        raise UsageError(
-            f"n {n} is deeper than the {run.metrics.k} chunks that {run.run_id} ranks; take at most {most}"
-        )
     log = JudgedLog.read(run)
     if not log.measures:
         raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
