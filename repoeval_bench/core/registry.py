@@ -238,7 +238,10 @@ class Kind(Generic[R]):
         A SpecError says in one sentence what does not exist, is missing or is not possible.
         """
         parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-        row = self.find(parsed.name, parsed.target)
+        return self.resolve(self.find(parsed.name, parsed.target), parsed)
+
+    def resolve(self, row: R, parsed: Spec) -> ResolvedSpec:
+        """`choose` for a part that is found."""
         if row.name != "py":
             self._check_target(row, parsed.target)
         own, chosen = self.options(row), None
@@ -335,8 +338,8 @@ class ResolvedSpec:
 
     def check_installed(self) -> None:
         """Raise a UsageError if a package is missing that the part, or the one inside it, needs."""
-        packages = (*self.row.requires, *(self.inner.row.requires if self.inner else ()))
-        require(f"{self.kind.name} {self.row.name}", *packages)
+        if packages := (*self.row.requires, *(self.inner.row.requires if self.inner else ())):
+            require(f"{self.kind.name} {self.row.name}", *packages)
 
     def make(self, **material: Any) -> Any:
         """Make the part from those of the materials that it has parameters for.
@@ -345,8 +348,11 @@ class ResolvedSpec:
         """
         self.check_installed()
         kind, factory = self.kind, self.row.part
-        material = {"spec": self.spec, "inner": self.inner, self.row.target.strip("[]").lower(): self.target} | material
-        arguments = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
+        material |= {"inner": self.inner, self.row.target.strip("[]").lower(): self.target}
+        parameters = inspect.signature(factory).parameters
+        if "spec" in parameters:
+            material.setdefault("spec", self.spec)
+        arguments = {name: material[name] for name in parameters if name in material}
         if not self.row.origin:
             return factory(**arguments, **self.options)
         with others_errors_as(lambda reason: SpecError(f"{self.spec} cannot be built: {reason}")):

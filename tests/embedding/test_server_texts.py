@@ -168,7 +168,7 @@ def test_a_policy_needs_a_tokenizer(tmp_path):
     ("options", "message"),
     [
         ("tokenizer=/nowhere", "tokenizer /nowhere is neither a tokenizer.json nor a folder with one"),
-        ("concurrency=0", "concurrency is a whole number from 1"),
+        ("concurrency=0", "concurrency=0 is not possible; a number of 1 or more"),
         ("query_prefx=x", "did you mean 'query_prefix'"),
     ],
 )
