@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import OR_SKIP, LanguageError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.syntax import Reparser
+from repoeval_bench.core.syntax import TreeParser
 
 if TYPE_CHECKING:
     LanguageName = str
@@ -51,9 +51,9 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
 
 
 @cache
-def library_parser(language: str) -> Reparser:
+def library_parser(language: str) -> TreeParser:
     """Return a parser of tree-sitter-language-pack's grammar, shared by all sizes and libraries."""
-    return Reparser(import_module("tree_sitter_language_pack").get_language(language))
+    return TreeParser(import_module("tree_sitter_language_pack").get_language(language))
 
 
 SAME_NAMES: Mapping[str, str] = {name: name for name in LANGUAGES}

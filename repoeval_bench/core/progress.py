@@ -27,7 +27,7 @@ class _Lines:
     def write(self, text: str) -> None:
         """Write what tqdm draws, on a line of its own."""
         if line := text.strip("\r\n "):
-            print(line, file=sys.stderr)
+            sys.stderr.write(f"{line}\n")
 
     def flush(self) -> None:
         """Do nothing: the error stream has no buffer."""
