@@ -165,34 +165,6 @@ class Parsed:
                 return
             yield first, max(first, last), child
 
-    def unwound(self, node: Node) -> Iterator[tuple[Node, int | None]]:
-        """Yield the node and those inside it that cover its lines, except perhaps the first or last, from outside in.
-
-        A sum or a chain of calls over many lines has one node inside the other for each line, and so has a statement
-        after `if (x)` on its line; it is enough to open the yielded nodes. Each comes with the line that the node
-        around it adds at its end, None if it adds none. The walk ends at the first node of another form.
-        """
-        yield node, None
-        roles, lists = self._grammar.roles, self._grammar.lists
-        while not self._starts and (count := node.child_count) > 1 and node.kind_id not in lists:
-            children = node.children if count < 8 else (node.child(0), node.child(1), node.child(count - 1))
-            head, follower, last = children[0], children[1], children[-1]
-            (begin, _), (end, column) = head.start_point, head.end_point
-            start, stop = follower.start_point.row, last.end_point.row
-            if head.kind_id in roles or stop + self.first >= self.end:
-                return
-            if begin == last.start_point.row < stop and last.kind_id not in roles:
-                node, line = last, None
-            elif begin == end or not column:
-                return
-            elif end == stop:
-                node, line = head, None
-            elif end < start == stop and follower.kind_id not in roles:
-                node, line = head, start + self.first
-            else:
-                return
-            yield node, line
-
     def text(self, node: Node) -> str:
         """The node's text; line ends are newlines."""
         return self.text_between(node.start_byte, node.end_byte)
