@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self, SupportsIndex, overload
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.metrics import Measure, lower_is_better
 
 if TYPE_CHECKING:
@@ -179,19 +178,3 @@ class Comparisons(list[Comparison]):
 
     def __str__(self) -> str:
         return "\n".join(map(repr, self))
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                comparison.measure,
-                comparison.treatment,
-                comparison.baseline,
-                f"{comparison.difference:+.4f}",
-                "" if comparison.ci is None else f"{comparison.ci[0]:+.4f} to {comparison.ci[1]:+.4f}",
-                comparison.verdict.outcome,
-            )
-            for comparison in self
-        ]
-        return html_table(
-            "paired differences, query by query", ("measure", "run", "minus", "difference", "95 % CI", "verdict"), rows
-        )

@@ -5,12 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from repoeval_bench.core.changes import AskedCommit
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.places import Gold
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import UsedDefinition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCommit:
+    """A commit whose subject is a question. The task's `places` are the deciding gold, `lines`.
+
+    `file` is the newest path of the changed file, which is one cluster in all windows. `author` numbers the authors of
+    a repository from 1, so that no name is stored. `age_days` counts from the base, `lines_changed` what the commit
+    removed and added. `is_insertion`: it removed nothing, and the gold is at the line before.
+    `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them.
+    """
+
+    commit: str
+    date: str
+    subject: str
+    author: int
+    file: str
+    age_days: int
+    lines_changed: int
+    is_insertion: bool
+    exact: Gold
+    definitions: Gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +138,6 @@ class Benchmark:
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (repo, str(sum(task.repo == repo for task in self.tasks)), str(len(files)))
-            for repo, files in self.files.items()
-        ]
-        return html_table(self.label, ("repository", "tasks", "files"), rows)
 
     @property
     def by_name(self) -> dict[str, SourceFile]:

@@ -171,22 +171,6 @@ def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> Abstra
     return others_errors_as(lambda reason: kind(f"{what} failed with {reason}; {way_out}"))
 
 
-@contextmanager
-def ending_with(last: Callable[[], None]) -> Iterator[None]:
-    """Call `last` at the end of the block, after an error too; if both fail, one message names both errors."""
-    try:
-        yield
-    except BaseException as error:
-        try:
-            last()
-        except BenchError as second:
-            if isinstance(error, BenchError):
-                raise type(error)(f"{error}; after that {second}") from error
-            error.add_note(str(second))  # an interrupt stays one
-        raise
-    last()
-
-
 def without_traceback(error: ChunkError) -> ChunkError:
     """The same error without its traceback, whose frames keep the caller's data and open caches in memory.
 

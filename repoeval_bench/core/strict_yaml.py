@@ -88,13 +88,7 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
     import yaml
 
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        remedy = "save it as UTF-8" if kind is UsageError else way_out
-        raise kind(f"{path}:{line} is not UTF-8; {remedy}") from error
-    try:
-        loader = _loader()(text)
+        loader = _loader()(raw)
         root = loader.get_single_node()
         lines = {} if root is None else dict(_lines(root, ()))
         content = None if root is None else loader.construct_document(root)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import CacheError, ending_with
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
@@ -131,10 +131,12 @@ class CachedEmbedder:
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> int:
         """Encode and cache each part that is not cached yet; return how many there were."""
-        with ending_with(self._cache.flush):
+        try:
             distinct = self._distinct(texts)
             missing = {role: self._missing(parts, role) for role, parts in distinct.items()}
             return self._encode_missing(missing, sum(map(len, distinct.values())))
+        finally:
+            self._cache.flush()
 
     def _encode_missing(self, missing: Mapping[Role, Sequence[str]], of: int) -> int:
         """Encode missing parts, out of so many, under one progress bar, roles with the same prompt in one pass."""

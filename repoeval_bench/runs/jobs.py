@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, ending_with
+from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.materials import Materials
@@ -134,11 +134,11 @@ class Job:
                 self.shared.code.check()
                 materials = cached_materials(self.shared, placed)
                 before = materials.texts_embedded
-                with ending_with(materials.share):
-                    try:
-                        run_id = self.make(materials)
-                    finally:
-                        texts = materials.texts_embedded - before
+                try:
+                    run_id = self.make(materials)
+                finally:
+                    texts = materials.texts_embedded - before
+                    materials.share()
             except BenchError as raised:
                 error = str(raised)
                 skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)

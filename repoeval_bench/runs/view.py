@@ -23,7 +23,6 @@ from repoeval_bench.core.json_reader import (
     read_rows,
     read_text,
 )
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
@@ -146,11 +145,6 @@ class RunView:
     def __repr__(self) -> str:
         """Its id; the folder is `run.folder`."""
         return f"<RunView {self.run_id}>"
-
-    def _repr_html_(self) -> str:
-        metrics = self.metrics
-        rows = [(name, f"{mean:.4f}", f"{metrics.macro[name]:.4f}") for name, mean in metrics.micro.items()]
-        return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
 
     def query_rows(self) -> Iterator[QueryRow]:
         """Return the rows of per_query.jsonl.gz, read lazily."""

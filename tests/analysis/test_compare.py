@@ -239,7 +239,6 @@ def test_a_measures_name_finds_one_comparison_for_each_pair(tmp_path, n_runs):
     assert of_mrr == [difference for difference in compared if difference.measure == "mrr"]
     assert str(of_mrr).splitlines() == list(map(repr, of_mrr))
     assert len(compare(runs, runs[0])["mrr"]) == n_runs - 1
-    assert "<table>" in of_mrr[:1]._repr_html_()
 
 
 def test_a_ceiling_is_compared_and_not_tested(tmp_path):

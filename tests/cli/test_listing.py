@@ -14,7 +14,11 @@ from support.command import bench, one_sentence
     [
         ("chunkers ast", ["chunker ast: ", "  max_nws=1500", "  header=none"]),
         ("chunkers exec", ["chunker exec:COMMAND"]),
-        ("chunkers ast:max_nws=800", ["chunker ast: "]),
+        ("chunkers ast:max_nws=800", ["chunker ast: ", "  max_nws=800"]),
+        (
+            "chunkers py:repoeval_bench.chunkers.file:FileChunker",
+            ["chunker py:repoeval_bench.chunkers.file:FileChunker: "],
+        ),
         ("relevance overlap", ["relevance overlap: shares at least one line"]),
         ("relevance graded:iou", ["relevance graded:iou: gain = IoU"]),
         ("relevance graded", ["relevance graded:iou", "relevance graded:levels"]),
@@ -58,6 +62,7 @@ def test_whatever_a_list_prints_is_explained(kind):
         ("measures", "lines1500", "did you mean 'line_recall@1500'?"),
         ("measures", "ndcg(gian=exp)@5", "did you mean 'gain'"),
         ("exclusions", "repocodr", "did you mean 'repocoder'"),
+        ("relevance", "lines:x", "unknown relevance 'lines:x'; choose from overlap, lines:N"),
         ("chunkers", "chonky", "did you mean 'chonkie'"),
         ("chunkers", "ast:xyz", "chunker ast takes no name"),
         ("protocols", "xyzzy", "unknown protocol 'xyzzy'"),

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.benchmark import AskedCommit, Task
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.places import Gold, Place, join
