@@ -78,8 +78,9 @@ def check_entries(query_id: str, what: str, ids: Iterable[Any], numbers: Collect
 
 
 def _check_query_ids(given: Mapping[Any, Any], what: str) -> None:
-    if wrong := next((query_id for query_id in given if not isinstance(query_id, str)), None):
-        raise MetricError(f"query ids are text; the {what} has {wrong!r}; convert those of run and qrels")
+    for query_id in given:
+        if not isinstance(query_id, str):
+            raise MetricError(f"query ids are text; the {what} has {query_id!r}; convert those of run and qrels")
 
 
 def _of_frame(frame: Any, what: str, numbers: Sequence[str]) -> dict[str, dict[str, Any]]:
