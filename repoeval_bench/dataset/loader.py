@@ -140,9 +140,8 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
         "repositories"
     )
     if len(tasks) < whole_tasks:
-        missing = installed.missing or sorted(set(index.repositories()) - present)
-        whence = f" --source {installed.root.name}" if installed.missing else ""
-        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch{whence}` tries for more"
+        missing = ", ".join(sorted(set(index.repositories()) - present))
+        line += f" (missing: {missing}); `repoeval-bench data fetch` tries for more"
     return "; ".join([line, *obtained.notes])
 
 

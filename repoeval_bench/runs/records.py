@@ -277,8 +277,8 @@ class Means(Averages):
 class Metrics(Record):
     """The content of metrics.json. An imported run has no sizes and no ceilings.
 
-    `query_gold_overlap` is the share of the gold that is in the query, and the share of the top 10 that overlaps the
-    prompt. An imported run has only the first, if queries and sources are known.
+    `query_gold_overlap` is the share of the gold that is in the query; of an imported run, if queries and sources are
+    known.
     """
 
     run_id: str

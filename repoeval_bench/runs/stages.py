@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
-from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
@@ -21,7 +20,6 @@ from repoeval_bench.runs.store import RunOutcome
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder, Retriever, Role
-    from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.runs.planning import Inputs, Plan
@@ -89,8 +87,7 @@ def execute(
     )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
     clock.lap("ceilings")
-    overlap = _query_gold_overlap(planned, run, inputs)
-    clock.lap("overlap")
+    overlap = {"gold_lines_in_query": inputs.gold_in_query}
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     clock.lap("facts")
@@ -129,15 +126,6 @@ def _index(
         ideal=lambda: ideal_rankings(judgements.qrels, judgements.context, judgements.excluded),
     )
     return searcher, queries
-
-
-def _query_gold_overlap(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
-    """Diagnostic -> query_id -> share."""
-    chunks = {chunk.chunk_id: chunk for chunk in planned.corpus}
-    return {
-        "gold_lines_in_query": inputs.gold_in_query,
-        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, chunks),
-    }
 
 
 def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage | None:
