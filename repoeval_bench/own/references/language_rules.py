@@ -1,8 +1,8 @@
 """The interface of a language: its rules of names, imports and types, which `by_name` follows.
 
 A language is a subclass of `LanguageRules` in a file of its own under `languages/`, with a table of its fields beside
-it. What neither says is as in most languages. Languages whose files use each other's definitions, such as C and C++, are
-one family with one file.
+it. What neither says is as in most languages. Languages whose files use each other's definitions, such as C and C++,
+are one family with one file.
 """
 
 from __future__ import annotations
@@ -109,8 +109,6 @@ class LanguageRules:
     """Names of the standard library as the first part of a qualified name."""
     pointers: frozenset[str] = frozenset()
     """Types that have the members of their type argument, such as smart pointers."""
-    makers: frozenset[str] = frozenset()
-    """Built-in functions whose first argument decides the type of their result."""
     only_called: frozenset[str] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 

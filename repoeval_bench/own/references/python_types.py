@@ -23,17 +23,13 @@ from repoeval_bench.own.references.python_nodes import (
     bare,
     expression_of,
     field,
-    given,
     inside,
     last_word,
     operands,
     string_of,
     subscripted,
 )
-from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
 from repoeval_bench.own.references.python_values import (
-    GIVES_ITEM,
-    GIVES_ITEMS,
     HOLDERS,
     ONE_OF,
     PROPERTIES,
@@ -52,6 +48,8 @@ from repoeval_bench.own.references.tree_names import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
+
 
 _DEPTH = 12
 """The most steps from one expression to the next; what needs more is not known."""
@@ -65,7 +63,7 @@ class Types:
 
     def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._members = Members(modules, self.infer, target_span, lambda: self._cut.add(_TOO_FAR))
+        self._members = Members(modules, self.infer, target_span)
         self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
         self._unknown: dict[tuple[Node, Scope], tuple[int, frozenset[object]]] = {}
         self._busy: set[object] = set()
@@ -128,15 +126,12 @@ class Types:
             yield Outside("builtin")
         elif kind == "identifier":
             for target in self.targets(node, scope):
-                yield from self._got(target, (), self.types_of(target))
+                yield from self.types_of(target)
         elif attribute is not None:
             owners = self.infer(attribute[0], scope)
-            if text_of(attribute[1]) == "__class__":
-                yield from (Class(type_.scope) for type_ in owners if isinstance(type_, Instance))
-                return
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
             for target in self.targets(node, scope):
-                yield from self._got(target, owners, self.types_of(target, on))
+                yield from (type_ for type_ in self.types_of(target, on) if not self._is_descriptor(type_))
         elif kind == "call":
             yield from self._call(node, scope)
         elif kind in SUBSCRIPTS:
@@ -164,9 +159,6 @@ class Types:
         for type_ in self.infer(value, scope):
             if isinstance(type_, Items):
                 yield Items(type_.of) if [part.type for part in parts] == ["slice"] else type_.of
-            elif isinstance(type_, Instance):
-                returned = tuple(self._returned(type_, "__getitem__"))
-                yield from returned or (contained.of for contained in self._contents(type_))
             elif isinstance(type_, Class | Outside):
                 yield type_
 
@@ -178,8 +170,6 @@ class Types:
             parts = inside(node)[:3]
         for part in parts:
             value = (field(part, "value") or part) if part.type == "pair" else part
-            if part.type == "dictionary_splat":
-                value = next(iter(inside(part)), part)
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
@@ -219,19 +209,9 @@ class Types:
                     yield from self.types_of(Name(base, name), on)
                     return
 
-    def _got(self, target: Target, owners: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
-        """Yield the types of an attribute; for a descriptor read from an instance, those that `__get__` returns."""
-        read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
-        for type_ in types:
-            if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in owners)):
-                yield type_
-            elif isinstance(self._members.of(type_, "__get__"), Name):
-                itself = [
-                    Instance(scope) for scope in self._members.bases(type_.scope) if not isinstance(scope, Outside)
-                ]
-                yield from (got for got in self._returned(type_, "__get__") if got not in itself)
-            else:
-                yield type_
+    def _is_descriptor(self, type_: Type) -> bool:
+        """Return whether a value decides by itself what an attribute that has it means."""
+        return isinstance(type_, Instance) and isinstance(self._members.of(type_, "__get__"), Name)
 
     def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         if site.opens is not None:
@@ -248,8 +228,7 @@ class Types:
         elif site.role == "value":
             yield from self.infer(site.source, site.scope)
         elif site.role == "item":
-            for type_ in self.infer(site.source, site.scope):
-                yield from self._iterated(type_)
+            yield from self._items_of(self.infer(site.source, site.scope))
         elif site.role == "context":
             for context in self.infer(site.source, site.scope):
                 entered = (
@@ -267,28 +246,6 @@ class Types:
 
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (type_.of for type_ in types if isinstance(type_, Items))
-
-    def _iterated(self, value: Type) -> Iterator[Type]:
-        """Yield the types of the items that a loop over a value takes."""
-        if not isinstance(value, Instance):
-            yield from self._items_of((value,))
-            return
-        iterators = self._first_returned(value, "__iter__", "__aiter__")
-        yield from self._items_of(iterators or self._contents(value))
-        for type_ in iterators:
-            if isinstance(type_, Instance):
-                yield from self._first_returned(type_, "__next__", "__anext__")
-
-    def _contents(self, value: Type) -> Iterator[Items]:
-        """Yield the items of a value that is a collection, or whose class inherits from one with a type argument."""
-        if isinstance(value, Items):
-            yield value
-        for scope in self._members.bases(value.scope) if isinstance(value, Instance) else ():
-            if isinstance(scope, Scope) and scope.parent is not None:
-                for base in given(scope.node.child_by_field_name("superclasses"))[0]:
-                    if base.type in SUBSCRIPTS and last_word(subscripted(base)[0]) in HOLDERS:
-                        types = self._subscripted(base, scope.parent, None)
-                        yield from (type_ for type_ in types if isinstance(type_, Items))
 
     def _returned(self, value: Instance, method: str) -> Iterator[Type]:
         target = self._members.of(value, method)
@@ -329,16 +286,6 @@ class Types:
         function = field(node, "function")
         if function is None:
             return
-        name, attribute, (arguments, _) = last_word(function), attribute_of(function), arguments_of(node)
-        if attribute is not None:
-            owners = self.infer(attribute[0], scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
-            own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
-            if items := [*chain.from_iterable(map(self._contents, own))]:
-                yield from (type_.of if name in GIVES_ITEM else type_ for type_ in items)
-                return
-        if name == "__new__" and arguments:
-            yield from (Instance(type_.scope) for type_ in self.infer(arguments[0], scope) if isinstance(type_, Class))
-            return
         for callee in self.infer(function, scope):
             match callee:
                 case Class():
@@ -348,28 +295,21 @@ class Types:
                 case Instance():
                     yield from self._returned(callee, "__call__")
                 case Outside():
-                    yield from self._call_outside(name, arguments, scope) or (callee,)
+                    yield from self._call_outside(node, function, scope) or (callee,)
 
-    def _call_outside(self, name: str, placed: list[Node], scope: Scope) -> tuple[Type, ...]:
+    def _call_outside(self, call: Node, function: Node, scope: Scope) -> tuple[Type, ...]:
         """Return the types of the result of a well-known function; nothing for others."""
-        arguments = [argument for argument in placed if argument.type != "list_splat"]
+        name = last_word(function)
         if name == "super":
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
-        if not arguments:
+        arguments = [argument for argument in arguments_of(call)[0] if argument.type != "list_splat"]
+        if not arguments or name not in SAME | ONE_OF:
             return ()
-        if name == "cast":
-            return tuple(self.annotated(arguments[0], scope))
         types = self.infer(arguments[-1 if name == "filter" else 0], scope)
-        if name in SAME:
-            return tuple(type_ for type_ in types if not isinstance(type_, Outside))
         if name in ONE_OF:
             return tuple(self._items_of(types))
-        if name == "type" and len(arguments) == 1:
-            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
-        if name == "partial":
-            return tuple(callee for callee in types if isinstance(callee, Class | Routine))
-        return ()
+        return tuple(type_ for type_ in types if not isinstance(type_, Outside))
 
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
@@ -399,9 +339,6 @@ class Types:
         if word in WRAPPERS:
             for part in parts[:1] if word == "Annotated" else parts:
                 yield from self.annotated(part, scope, on)
-        elif word in ("Type", "type"):
-            types = (type_ for part in parts for type_ in self.annotated(part, scope, on))
-            yield from (Class(type_.scope) for type_ in types if isinstance(type_, Instance))
         elif word in HOLDERS:
             # The items of a generator are what it yields, those of a dictionary its values.
             members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
@@ -425,10 +362,9 @@ class Types:
                     continue
                 if site.role == "value" and site.source.type in (*SUBSCRIPTS, *UNIONS):
                     yield from self.annotated(site.source, site.scope)
-                elif last_word(field(site.source, "function")) in ("TypeVar", "NewType"):
-                    arguments, named = arguments_of(site.source)
-                    for base in [named["bound"]] if "bound" in named else arguments[1:]:
-                        yield from self.annotated(base, site.scope)
+                elif last_word(field(site.source, "function")) == "TypeVar":
+                    bound = arguments_of(site.source)[1].get("bound")
+                    yield from self.annotated(bound, site.scope) if bound is not None else ()
             self._busy.discard(target)
 
 

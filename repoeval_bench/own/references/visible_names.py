@@ -14,7 +14,6 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.file_definitions import FileDefinitions
 from repoeval_bench.own.references.imports import EVERY, Import, Imports
 from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, parameters_of
-from repoeval_bench.own.references.namespaces import Namespaces
 from repoeval_bench.own.references.script_trees import Trees
 from repoeval_bench.own.references.static_types import StaticTypes
 
@@ -28,6 +27,30 @@ _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 
 _Tried = dict[tuple[str, str], int]
 """(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
+
+
+_NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
+
+
+class _Namespaces:
+    """The `known` namespaces of a repository; what is outside of it is none."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: set[str] = set()
+        self._unsaid: set[str] = set()
+        for text in texts:
+            for inline, name in _NAMESPACE.findall(text):
+                parts = re.findall(r"\w+", name)
+                known.update(parts)
+                self._unsaid.update(parts[-1:] if inline else ())
+            for macro in _MACRO.findall(text) if "namespace" in text else ():
+                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
+        self.known = frozenset(known)
+
+    def plain(self, parts: Sequence[str]) -> list[str]:
+        """Return the parts of a namespace's name without what code leaves out or a macro says."""
+        return [part for part in parts if part not in self._unsaid]
 
 
 class VisibleNames(FileDefinitions):
@@ -169,9 +192,9 @@ class VisibleNames(FileDefinitions):
         """Return whether all parts are namespaces in files of a file's language family."""
         return self.rules(path).namespaces and self._namespaces(self.rules(path)).known.issuperset(parts)
 
-    def _namespaces(self, rules: LanguageRules) -> Namespaces:
+    def _namespaces(self, rules: LanguageRules) -> _Namespaces:
         texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
-        return self.imports.once(("namespaces", rules), lambda: Namespaces(texts))
+        return self.imports.once(("namespaces", rules), lambda: _Namespaces(texts))
 
     def in_namespaces(
         self, matches: Sequence[tuple[str, Definition]], path: str, parts: Sequence[str]
