@@ -14,7 +14,7 @@ from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.own.references.language_rules import NOWHERE
+from repoeval_bench.own.references.language_rules import NOWHERE, Located
 from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_nodes import called_with
@@ -25,7 +25,6 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.languages import Language
 
 _LONGEST_TYPED = 2_000
@@ -82,7 +81,7 @@ class ByName(VisibleNames):
             self._deep[path, span] = self._trees.of(path).is_deeper(DEEPEST, span)
         return self._deep[path, span]
 
-    def _named_at(self, path: str, name: Node) -> list[tuple[str, Definition]]:
+    def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
         line = self._trees.of(path).span(name).start
         named = self.of_name(path, text_of(name))
@@ -122,7 +121,7 @@ class ByName(VisibleNames):
         # A function in a function is a definition; a class in a macro or a function may have members that are none.
         nested = [located for one in bound for located in self._named_at(path, one.name)] if not receiver else []
         is_local = bool(bound) and not (bound[-1].outer and (receiver or nested))
-        matches: Sequence[tuple[str, Definition]] = ()
+        matches: Sequence[Located] = ()
         reason: Reason | None = None
         if is_macro(node):  # a macro is visible in its whole crate, and only a call with `!` means one
             matches = [located for located in self.of_name(path, name) if located[1].form == "macro"]
@@ -156,7 +155,7 @@ class ByName(VisibleNames):
 
     def _looked_up(
         self, path: str, receiver: str, name: str, *, is_local: bool
-    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+    ) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in its receiver of unknown type, or the reason why there are none."""
         plain = receiver.replace("::", ".").split(".")
         if plain[0] in self.rules(path).standard:
@@ -167,9 +166,7 @@ class ByName(VisibleNames):
             return self.of_module(path, plain, name)
         return self._of_receiver(path, plain, name)
 
-    def _of_receiver(
-        self, path: str, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+    def _of_receiver(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
         for import_ in self.imports.of(path):
             if import_.name == parts[0] and len(parts) == 1:
                 if not import_.files:
@@ -179,11 +176,7 @@ class ByName(VisibleNames):
                     return matches, None if matches else "unresolved"
         if (special := self.rules(path).looked_up(self, path, parts, name)) is not None:
             return special
-        if members := self.of_type(path, parts[-1], name):
+        classes, reason = self.bare(path, NOWHERE, parts[-1])
+        if members := self.members(path, classes, name):
             return members, None
-        _, reason = self.bare(path, NOWHERE, parts[-1])
-        rules = self.rules(path)
-        # Neither a local nor defined here, it is from outside. Scripts have globals, C++ has parameters of templates,
-        # and Rust has crates and patterns.
-        outside = not (rules.scripted or rules.namespaces or rules.one_definition or self.of_name(path, parts[0]))
-        return (), "third party" if outside or reason == "third party" else "dynamic"
+        return (), "third party" if reason == "third party" else "dynamic"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.language_rules import Located
 from repoeval_bench.own.references.languages import nodes_of
 from repoeval_bench.own.references.script_trees import Trees, child
 from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
@@ -74,7 +75,7 @@ class Value:
 
 _OUTSIDE = Value("", None)
 _NO_OWNER = Value(" ", None)
-Members = Sequence[tuple[str, Definition]] | None
+Members = Sequence[Located] | None
 """(file, definition) of members; None if the receiver's type is known to be from outside the repository."""
 
 
@@ -281,7 +282,7 @@ class StaticTypes:
             return Value(value.path, arguments[-1])
         return value if self._names.rules(value.path).pointer_items else None
 
-    def _classes(self, value: Value) -> Sequence[tuple[str, Definition]]:
+    def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return ()
