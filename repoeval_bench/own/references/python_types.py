@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 12
 """The most steps from one expression to the next; what needs more is not known."""
-_TOO_FAR = "farther"
 _DISPLAYS = TUPLES | {"list", "set", "dictionary"}
 _LITERALS = STRINGS | {"integer", "float", "true", "false", "ellipsis"}
 
@@ -65,9 +64,7 @@ class Types:
         self._modules = modules
         self._members = Members(modules, self.infer, target_span)
         self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
-        self._unknown: dict[tuple[Node, Scope], tuple[int, frozenset[object]]] = {}
         self._busy: set[object] = set()
-        self._cut: set[object] = set()
 
     def targets(self, node: Node, scope: Scope) -> tuple[Target, ...]:
         """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
@@ -82,43 +79,19 @@ class Types:
         """The types that an expression may have; none if nothing is known."""
         node = bare(node)
         key = (node, scope)
-        if key in self._known:
-            return self._known[key]
-        if self._is_busy(key) or self._is_unknown(key):
-            return ()
-        self._modules.steps.take()
-        around, self._cut = self._cut, set()
-        self._busy.add(key)
-        try:
-            types = tuple(dict.fromkeys(self._infer(node, scope)))
-        finally:
-            self._busy.discard(key)
-            cut = frozenset(query for query in self._cut if query is _TOO_FAR or query in self._busy)
-            self._cut = around | cut
-        if types:
-            self._unknown.clear()  # with this known, an inference that was cut short may get farther
-        if types or not self._busy or not cut:
+        if key not in self._known:
+            if key in self._busy or len(self._busy) > _DEPTH:
+                return ()
+            self._modules.steps.take()
+            self._busy.add(key)
+            try:
+                types = tuple(dict.fromkeys(self._infer(node, scope)))
+            finally:
+                self._busy.discard(key)
+            if not (types or not self._busy):
+                return ()  # it may have been cut short
             self._known[key] = types
-        else:
-            self._unknown[key] = len(self._busy), cut
-        return types
-
-    def _is_unknown(self, key: tuple[Node, Scope]) -> bool:
-        """Return whether the inference of an expression is too deep, or would be cut short as it was before."""
-        if len(self._busy) > _DEPTH:
-            self._cut.add(_TOO_FAR)
-            return True
-        if key not in self._unknown:
-            return False
-        depth, cut = self._unknown[key]
-        again = all(query in self._busy or (query is _TOO_FAR and depth <= len(self._busy)) for query in cut)
-        self._cut |= cut if again else set()
-        return again
-
-    def _is_busy(self, key: object) -> bool:
-        """Return whether this is being inferred already; the caller then does without it."""
-        self._cut |= {key} & self._busy
-        return key in self._busy
+        return self._known[key]
 
     def _infer(self, node: Node, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         kind, attribute = node.type, attribute_of(node)
@@ -130,7 +103,7 @@ class Types:
         elif attribute is not None:
             owners = self.infer(attribute[0], scope)
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
-            for target in self.targets(node, scope):
+            for target in self.targets(node, scope) if owners else ():
                 yield from (type_ for type_ in self.types_of(target, on) if not self._is_descriptor(type_))
         elif kind == "call":
             yield from self._call(node, scope)
@@ -178,7 +151,7 @@ class Types:
         if isinstance(target, Package | Outside):
             yield target
             return
-        if self._is_busy(target):
+        if target in self._busy:
             return
         self._busy.add(target)
         try:
@@ -260,7 +233,7 @@ class Types:
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
-        if scope.node.type != "function_definition" or self._is_busy((scope, "returns")):
+        if scope.node.type != "function_definition" or (scope, "returns") in self._busy:
             return
         self._busy.add((scope, "returns"))
         try:
@@ -354,7 +327,7 @@ class Types:
                 yield Instance(type_.scope)
             elif isinstance(type_, Outside):
                 yield type_
-        if isinstance(target, Name) and not self._is_busy(target):
+        if isinstance(target, Name) and target not in self._busy:
             # An alias of a type, or a type variable with its bound.
             self._busy.add(target)
             for site in target.scope.names.get(target.name, ()):
