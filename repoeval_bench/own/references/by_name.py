@@ -60,10 +60,12 @@ class ByName(VisibleNames):
                 if span.start not in lines:
                     continue
                 line = file.chars_of(span)
-                found, reason = self._resolve(path, lines, node, typed=len(line) <= _LONGEST_TYPED)
+                definitions, reason = self._resolve(path, lines, node, typed=len(line) <= _LONGEST_TYPED)
                 column = parsed.chars(node).start - line.start
                 names.append(
-                    ResolvedName(name=text_of(node), line=span.start, column=column, definitions=found, reason=reason)
+                    ResolvedName(
+                        name=text_of(node), line=span.start, column=column, definitions=definitions, reason=reason
+                    )
                 )
         except GrammarError:
             return None
