@@ -2,6 +2,7 @@
 
 import gzip
 import html
+import re
 import shlex
 import shutil
 
@@ -86,15 +87,25 @@ def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
 def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     """Nothing begins after the limit; the answer rests on what was finished, the middle size first."""
     out, _ = answered
-    ticks = iter([0.0, 61.0, 61.0])
+    ticks = iter([0.0, 1.0, 31.0, 61.0, 61.0])
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body",), "out": out}
     result = recommend(load_benchmark(pack), **arguments, time_limit=1.0, clock=lambda: next(ticks))
     (late,) = result.skipped
     assert all(part in late for part in ("body by bm25", "fixed at 200", "ast at 200"))
     assert {result.candidates[label].size for label in result.evidence[0].means} == {400}
-    assert "2 of 4 runs: body by bm25 at 400" in caplog.messages
+    assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
     assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
+
+
+def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
+    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
+    out, _ = answered
+    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
+    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
+    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
+    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+    assert [int(match[1]) for match in left if match] == [96, 72, 36]
 
 
 def with_tests(code, folder):
@@ -216,6 +227,9 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     assert answer_lines(stored)[0] == use
     assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
     whole = recommend(benchmark, **arguments)
+    # The time left is not known while texts of another protocol are still to be embedded.
+    by_model = [line for line in caplog.messages if " by dense" in line and " runs: " in line]
+    assert [" left" in line for line in by_model] == [False, False, True, False]
     assert recommended(tmp_path / "out") == whole
     assert {run for one in stored.evidence for run in one.runs.values()} < set(whole.runs)
 

@@ -141,7 +141,8 @@ def recommend(
     answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
     by_model = [setting for setting in answering.runs if setting.needs_vectors]
-    progress = _Progress(len(answering.runs) * len(specs), clock, answering.so_far)
+    work = {setting: _work(setting, runner) for runner in runners for setting in runner.settings}
+    progress = _Progress(work, len(specs), clock, answering.so_far)
     answering.gather(by_words, deadline, progress)
     if by_model and (first := answering.answer()).decision:
         remember(first, results)
@@ -312,21 +313,52 @@ def recommended(out: Path) -> Recommendation | None:
 class _Progress:
     """Print how many runs are done, and after the first size the choice by them alone (`choose`).
 
-    The command takes minutes, and without a terminal there is no bar.
+    The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
+    retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
+    long as its setting has `work`. The first runs of a setting by vectors are not timed, because
+    they wait for the model.
     """
 
-    def __init__(self, total: int, clock: Callable[[], float], choose: Callable[[RunRequest], str | None]) -> None:
-        self._total, self.clock, self._choose = total, clock, choose
-        self._done = 0
+    def __init__(
+        self,
+        work: Mapping[RunRequest, int],
+        n_candidates: int,
+        clock: Callable[[], float],
+        choose: Callable[[RunRequest], str | None],
+    ) -> None:
+        self._total, self.clock, self._choose = len(work) * n_candidates, clock, choose
+        self._work = work
+        self._more = Counter(dict.fromkeys(work, n_candidates))
+        self._to_embed = {setting for setting in work if setting.needs_vectors}
+        self._seconds: dict[str, float | None] = {}
+        self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
-        is_first, self._done = not self._done, self._done + len(of_size)
+        retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
+        n_runs = len(of_size)
+        if setting in self._to_embed:
+            self._to_embed.discard(setting)
+            self._seconds.setdefault(retriever, None)
+        else:
+            self._seconds[retriever] = (now - self._before) / (n_runs * self._work[setting])
+        self._before = now
+        self._more[setting] -= n_runs
+        more = +self._more
+        times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-        where = f" at {sizes}" if sizes else ""
-        NOTICES.info(f"{self._done} of {self._total} runs: {setting.protocol} by {setting.retriever}{where}")
-        if is_first and self._done < self._total and (label := self._choose(setting)):
-            NOTICES.info(f"so far: {label} (by {setting.protocol} and {setting.retriever} alone, of {self._done} runs)")
+        where, left = f" at {sizes}" if sizes else "", ""
+        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
+            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
+        done = self._total - more.total()
+        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
+        if is_first and more and (label := self._choose(setting)):
+            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
+
+
+def _work(setting: RunRequest, runner: Runner) -> int:
+    """Return the work of a run: its tasks, three times those whose file is blanked and cut again for each."""
+    return len(runner.selected(setting).tasks) * (3 if setting.resolved_protocol().blanks else 1)
 
 
 def _undrawn(runner: Runner) -> list[str]:
