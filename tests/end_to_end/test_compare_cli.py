@@ -3,27 +3,7 @@
 import pytest
 
 from support.command import bench, json_of, one_sentence, succeed
-from support.runs import read_rows, write_run
-
-
-def test_diff_lists_what_changed(two_runs):
-    """diff prints the largest changes with their reason, and every one of them with --json."""
-    runs = two_runs.fixed, two_runs.ast
-    arguments = ("diff", *runs, "-m", "recall@5")
-    rows = json_of(*arguments)
-    scores = [
-        {row["query_id"]: row["measures"]["recall@5"] for row in read_rows(path)}
-        for path in (run / "per_query.jsonl.gz" for run in runs)
-    ]
-    assert {row["query_id"] for row in rows} == {query for query in scores[0] if scores[0][query] != scores[1][query]}
-    for row in rows:
-        assert row["change"] == pytest.approx(scores[1][row["query_id"]] - scores[0][row["query_id"]])
-        assert len(row["treatment"]["top"]) <= 5
-    done = succeed(*arguments, "--limit", "1")
-    assert "other chunks" in done.out
-    assert f"changed in {len(rows)} of 18 queries" in done.out
-    assert "lines found changed in " in bench("diff", *runs).out
-    assert "no query of 18 changed" in bench("diff", runs[0], runs[0]).out
+from support.runs import write_run
 
 
 def test_segments_of_two_runs_are_paired_differences(two_runs, tmp_path):
