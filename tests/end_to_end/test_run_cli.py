@@ -61,22 +61,3 @@ def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_proc
     assert content(tmp_path / "by-line") == content(tmp_path / "jobs") == content(tmp_path / "alone")
     listed = json.loads(run(text, "--dry-run", "--json", out="x").out)
     assert listed == [line.replace("by-line", "x") for line in lines]
-
-
-JOBS = {
-    "compare": "compare -c ast:max_nws=400 -c fixed:max_nws=400 --retriever bm25",
-    "sweep": "sweep -c ast -c fixed --sizes 300,500 --retriever bm25",
-    "recommend": "recommend -c fixed -c ast --sizes 200,400 --embedder hash --tasks 4",
-}
-
-
-@pytest.mark.parametrize("command", JOBS)
-def test_other_commands_take_an_executor(command, mirror, tmp_path):
-    """The answer, and the bytes of every run, are those of one process; of a sample of the tasks too."""
-    source = (mirror,) if command == "recommend" else ("--source", mirror)
-    words = (*JOBS[command].split(), *source, "--json", "--out", tmp_path / "out")
-    alone = succeed(*words, home=tmp_path / "home")
-    (tmp_path / "out").rename(tmp_path / "alone")
-    jobs = succeed(*words, "--executor", "local:2", home=tmp_path / "home")
-    assert jobs.out == alone.out
-    assert content(tmp_path / "out") == content(tmp_path / "alone")

@@ -123,9 +123,9 @@ def test_diversity_and_tiers_of_relevance_are_scored(walk):
 def test_tokens_judge_where_no_passage_is_named():
     """Each query says how it was judged, and the result warns of judgements on retrieved passages alone."""
     items = [Item("named", metadata={"relevantIds": ["c1"]}), Item("expected", expected="alpha beta")]
-    found = [Passage("c1", "gamma"), Passage("c2", "alpha beta gamma")]
+    passages = [Passage("c1", "gamma"), Passage("c2", "alpha beta gamma")]
     strategies = (ExplicitRelevance(), TokenF1Relevance())
-    scores = score_items(items, dict.fromkeys(("named", "expected"), found), ["mrr"], strategies=strategies)
+    scores = score_items(items, dict.fromkeys(("named", "expected"), passages), ["mrr"], strategies=strategies)
     assert scores.values["mrr"].tolist() == [1.0, 0.5]
     assert dict(scores.strategy_counts) == {"qrels": 1, "token-f1": 1}
     assert scores.caution
