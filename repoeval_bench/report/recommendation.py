@@ -299,11 +299,8 @@ def setup_lines(recommendation: Recommendation) -> list[str]:
     ]
 
 
-def candidate_columns(recommendation: Recommendation, *, details: bool = False) -> list[Column]:
-    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these.
-
-    With `details`, the table has what the decision weighed too.
-    """
+def candidate_columns(recommendation: Recommendation) -> list[Column]:
+    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these."""
 
     def mean(evidence: Evidence) -> Column:
         return number(
@@ -328,15 +325,6 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         size = cost("vector_bytes")(candidate)
         return None if size is None else size / 1e6
 
-    def rule(name: str, value: Callable[[RankedCandidate], Any], digits: str) -> Column:
-        return number(name, value, digits, missing="", forms=("table",))
-
-    weighed = [
-        rule("own mean", lambda candidate: candidate.own, "+.3f"),
-        rule("shipped mean", lambda candidate: candidate.prior, "+.3f"),
-        rule("shrunk mean", lambda candidate: candidate.score, "+.3f"),
-        rule("is the best", lambda candidate: candidate.probability, ".0%"),
-    ]
     return [
         Column(name="candidate", key="name", value=lambda candidate: candidate.name),
         *map(mean, recommendation.evidence),
@@ -353,7 +341,6 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         fact("vector_bytes", cost("vector_bytes")),
         number("edited again", cost("edited"), ".0%", missing="", key="edited"),
         fact("edit_tokens", cost("edit_tokens")),
-        *(weighed if details else []),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
     ]
@@ -383,9 +370,7 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
-    if details:
-        notes.append("own, shipped and shrunk mean: on your code, on other repositories, and both, less that of all")
-    return table_of(candidate_columns(recommendation, details=details), shown, notes=notes)
+    return table_of(candidate_columns(recommendation), shown, notes=notes)
 
 
 def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:

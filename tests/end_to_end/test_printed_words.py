@@ -1,11 +1,10 @@
-"""No output says a word that was hard to follow, and each counts characters in one way."""
+"""No output says a word that was hard to follow, notes are few and short, and characters are counted in one way."""
 
 import csv
 import re
 
 import pytest
 
-from repoeval_bench.report.text import CHARACTERS_NOTE
 from support.codebase import write_modules
 from support.command import bench, succeed
 
@@ -15,7 +14,7 @@ CHUNKERS = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=200")
 JARGON = (
     *(
         *("told apart", "tell the first two apart", "rests? on", "(?:is|are) shown", "asked", "flipped"),
-        *("realised", "matched"),
+        *("realised", "matched", "gold", "cuts"),
     ),
     *("overall difference", "greedy", "nws", "non-whitespace", "(?:line|definition)_recall(?:_auc)?", "line_rprec"),
     *("line(?:R|Rprec)", "area (?:line|def)R?", "resamples", "hidden, [0-9]+ unknown", "best in [0-9]+ %"),
@@ -108,11 +107,22 @@ def test_a_measure_has_one_name_in_terminal_page_and_csv(outputs, page, board):
     assert "definitions found" in page
 
 
-def test_characters_have_one_footnote(outputs):
-    """At most one in an output, and one wherever characters are counted in a table or note."""
+def test_characters_are_counted_in_one_way(outputs):
+    """Where characters are counted, the output says that whitespace is not."""
     for name, text in outputs.items():
         flat = re.sub(r"\s+", " ", text).lower()
-        assert flat.count(CHARACTERS_NOTE) <= 1, name
         assert "non-whitespace" not in flat, name
-        if "characters" in flat.replace(CHARACTERS_NOTE, ""):
-            assert CHARACTERS_NOTE in flat, name
+        if "characters" in flat:
+            assert "without whitespace" in flat, name
+
+
+@pytest.mark.parametrize("command", ["eval", "compare", "recommend"])
+def test_a_table_has_at_most_three_notes_of_25_words(outputs, command):
+    """The others are printed with --details."""
+    texts = [text for name, text in outputs.items() if name.startswith(command) and "--details" not in name]
+    for text in texts:
+        table = text.rpartition("──\n")[2]
+        _, _, below = table.partition("\n\n")
+        notes = re.split(r"\n(?! )", re.split(r"\n\n|\nall \d+ candidates", below)[0])
+        assert 1 <= len(notes) <= 3, text
+        assert all(len(note.split()) <= 25 for note in notes), notes
