@@ -71,7 +71,8 @@ def print_answer(
     if details:
         print_tables(score_tables(different) if len(different) > 1 else ())
         print_tables(comparison_tables(comparisons))
-        print_lines([*(run_notes(different) if len(different) == 1 else ()), ""])
+        print_lines(run_notes(different) if len(different) == 1 else ())
+        echo()
     # `report` finds runs outside `out` by their folders alone.
     here = [run for run in different if run.folder.resolve().parent == out.resolve()]
     names = [run.run_id if run in here else str(run.folder) for run in different]
