@@ -42,7 +42,8 @@ class OwnHistory:
         """Say why its commits are not asked; "" if they are."""
         if self.benchmark is not None:
             return ""
-        return f"{COMMITS}: the history has {count(self.n_questions, 'query')} of {ENOUGH} needed, so docstrings are the queries"
+        queries = count(self.n_questions, "query")
+        return f"{COMMITS}: the history has {queries}, and {ENOUGH} are needed; docstrings are used instead"
 
 
 def own_history(
