@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
-from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_lines
+from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_of_scores
 from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import adjusted_notes, heading, outcome_name, short_names
@@ -91,7 +91,7 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict) -> Table:
         Column(name="verdict", value=_verdict),
     ]
     notes = adjusted_notes(line.difference for line in lines if line.difference)
-    title = "\n".join(title_lines(runs[0], alone=False))
+    title = title_of_scores(runs[0], alone=False)
     return table_of(columns, lines, title=title, notes=notes, emphasis=_emphasis)
 
 
