@@ -69,9 +69,10 @@ def print_answer(
     if table.notes:  # a table without notes ends in a blank line
         echo()
     if details:
-        print_tables(score_tables(different) if len(different) > 1 else ())
+        scored = [run for run in different if not run.metrics.imported]  # an imported run has no table of its own
+        print_tables(score_tables(scored) if len(different) > 1 else [])
         print_tables(comparison_tables(comparisons))
-        print_lines(run_notes(different) if len(different) == 1 else ())
+        print_lines(run_notes(scored) if len(different) == 1 else [])
         echo()
     # `report` finds runs outside `out` by their folders alone.
     here = [run for run in different if run.folder.resolve().parent == out.resolve()]

@@ -24,7 +24,7 @@ SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500",
 
 def score_tables(runs: Sequence[RunView]) -> list[Table]:
     """Return a table for each run; the notes on the runs are below the last one."""
-    return with_notes([score_table(run) for run in runs], run_notes(runs))
+    return with_notes([score_table(run) for run in runs], run_notes(runs)) if runs else []
 
 
 def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
@@ -73,9 +73,11 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
 
 
 def run_notes(runs: Sequence[RunView]) -> list[str]:
-    """Return notes on each run, and what the columns mean."""
+    """Return notes on each run, and what the columns mean; none without runs."""
+    if not runs:
+        return []
     first = runs[0].metrics
-    notes = [line for run in runs if not run.metrics.imported for line in footnotes(run)]
+    notes = [line for run in runs for line in footnotes(run)]
     notes.append(
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant"
     )
