@@ -279,8 +279,8 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
     alone: dict[str, int] = Counter(setup.snippet.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
-        unmeasured = "" if setup.measured or default else "; not tried here: judged by other repositories alone"
-        loss = f"{setup.label}, loses about {_points(setup.expected_loss)}"
+        unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
+        loss = f"{setup.label}, expected to find {_points(setup.expected_loss)} less than the best"
         if setup.label == choice:
             loss = "the default" if default else "the choice"
         files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
