@@ -45,7 +45,7 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Itera
     notes = [*skipped_notes(skipped), *verdict.notes]
     if len(runs) == 1:
         ceiling = [CEILING_NOTE] if runs[0].metrics.ceilings else []
-        return score_table(runs[0], [*notes, *ceiling, *losses(runs[0])])
+        return score_table(runs[0], [*notes, *losses(runs[0]), *ceiling])
     lost = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in losses(run)]
     table = _differences(runs, verdict)
     return replace(table, notes=(*notes, *table.notes, *verdict.tests, *lost))

@@ -144,7 +144,7 @@ def test_a_cross_encoder_ranks_again(evaluated, mirror, warm_home, tmp_path):
     assert metrics["embedder"] == "none"
     assert metrics["counts"]["pairs"] == 5 * metrics["counts"]["queries"]
     again = bench("eval", "--source", mirror, *arguments, "--out", tmp_path / "again", home=warm_home)
-    assert "pairs of query and chunk cut by the reranker: " in again.out
+    assert "pairs of query and chunk truncated by the reranker: " in again.out
     for name in ("metrics.json", "retrieved.jsonl.gz", "per_query.jsonl.gz"):
         assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
     steps = [set(RunView(tmp_path / out / folder.name).timings.by_step()) for out in ("results", "again")]

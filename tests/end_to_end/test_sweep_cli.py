@@ -72,7 +72,8 @@ def test_a_ranking_that_ends_before_the_last_budget_is_named_with_the_depth_that
     words = ("-c", AST, *BM25, "--source", mirror, "--out", tmp_path / "out", "--sizes", "40", "-m", "lines found")
     done = succeed("sweep", *words, "--k", "3", home=tmp_path / "home")
     note = re.search(
-        r"3 chunks have about \d+ characters, and lines\s+found goes up to 12,000: --k (\d+) ranks", done.out
+        r"3 chunks have about \d+ characters without whitespace, and lines found goes up to 12,000; --k (\d+) ranks",
+        done.out,
     )
     assert note
     assert "ranks enough" not in succeed("sweep", *words, "--k", note[1], home=tmp_path / "home").out
