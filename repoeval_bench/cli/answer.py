@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.console import print_lines, print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.report.answer import answer_table, skipped_notes
+from repoeval_bench.report.answer import MOST_NOTES, answer_table, skipped_notes
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import run_notes, score_tables
 from repoeval_bench.report.verdict import WordedVerdict, verdict
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
-
-MOST_NOTES = 3
-"""Notes below a table; --details prints the others too."""
 
 
 def answer_to(

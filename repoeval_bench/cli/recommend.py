@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.answer import MOST_NOTES
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -35,6 +34,7 @@ from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_hi
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.answer import MOST_NOTES
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,

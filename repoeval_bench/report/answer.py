@@ -27,6 +27,9 @@ BESIDE = "ndcg@10"
 _FEW = 4
 """Up to this many measures all are shown, as with `--measure`."""
 
+MOST_NOTES = 3
+"""Notes below a table; --details prints the others too."""
+
 _NAME, _HEAD, _CELL = 20, 12, 16
 """Most characters of a run's name in a row, of its name in a heading, and of a line of other cells."""
 
@@ -53,7 +56,8 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Itera
 
 def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
-    return f"{markdown_text(verdict.text)}\n\n{markdown([answer_table(runs, verdict, skipped)])}\n"
+    table = answer_table(runs, verdict, skipped)
+    return f"{markdown_text(verdict.text)}\n\n{markdown([replace(table, notes=table.notes[:MOST_NOTES])])}\n"
 
 
 @dataclass(frozen=True, slots=True)

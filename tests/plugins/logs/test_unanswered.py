@@ -1,7 +1,5 @@
 """A run whose log lacks queries: wherever its mean is shown, a note says how many, and what the others score."""
 
-import json
-
 import pytest
 
 from plugins.logs.made_logs import chunks, log_row
@@ -93,5 +91,3 @@ def test_a_gate_on_fewer_than_all_queries_says_so(results, names):
 
 def test_an_evaluated_run_has_no_such_note(results):
     assert unanswered_notes([find_run("whole", results / "results")]) == []
-    words = ("export", "runs", "whole", "--format", "json", "--out", results / "results")
-    assert "notes" not in json.loads(bench(*words).out)
