@@ -268,7 +268,9 @@ def described(candidate: SizedChunker) -> str:
     if option == "lines":
         return f"{candidate.name} with chunks of {count(value, 'line')}"
     unit = "tokens" if "tokens" in option else "characters"
-    blanks = " without whitespace" if option in {"max_nws", "max_chunk_size"} else ""
+    blanks = (
+        "" if unit == "tokens" else f" {'without' if option in {'max_nws', 'max_chunk_size'} else 'with'} whitespace"
+    )
     return f"{candidate.name} with chunks of up to {value:,} {unit}{blanks}"
 
 

@@ -292,7 +292,7 @@ def test_sizes_are_named_in_the_unit_of_the_chunker():
 
     assert said("ast:max_nws=1260") == "ast with chunks of up to 1,260 characters without whitespace"
     assert said("window:lines=18,step=9") == "window with chunks of 18 lines"
-    assert said("chonkie:chunk_size=820") == "chonkie with chunks of up to 820 characters"
+    assert said("chonkie:chunk_size=820") == "chonkie with chunks of up to 820 characters with whitespace"
     assert said("ast:max_tokens=300") == "ast with chunks of up to 300 tokens"
 
 
