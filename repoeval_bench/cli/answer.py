@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.console import print_lines, print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.report.answer import answer_table, skipped_notes
+from repoeval_bench.report.answer import MOST_NOTES, answer_table, skipped_notes
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import run_notes, score_tables
 from repoeval_bench.report.verdict import WordedVerdict, verdict
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
-
-MOST_NOTES = 3
-"""Notes below a table; --details prints the others too."""
 
 
 def answer_to(
@@ -69,9 +66,11 @@ def print_answer(
     if table.notes:  # a table without notes ends in a blank line
         echo()
     if details:
-        print_tables(score_tables(different) if len(different) > 1 else ())
+        scored = [run for run in different if not run.metrics.imported]  # an imported run has no table of its own
+        print_tables(score_tables(scored) if len(different) > 1 else [])
         print_tables(comparison_tables(comparisons))
-        print_lines([*(run_notes(different) if len(different) == 1 else ()), ""])
+        print_lines(run_notes(scored) if len(different) == 1 else [])
+        echo()
     # `report` finds runs outside `out` by their folders alone.
     here = [run for run in different if run.folder.resolve().parent == out.resolve()]
     names = [run.run_id if run in here else str(run.folder) for run in different]

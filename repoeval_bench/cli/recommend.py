@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.answer import MOST_NOTES
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -35,6 +34,7 @@ from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_hi
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.answer import MOST_NOTES
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,
@@ -51,7 +51,6 @@ from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
-    from repoeval_bench.core.benchmark import Benchmark
 
 _CHOICES = [
     name
@@ -137,7 +136,6 @@ def _recommend(
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
     history = _history(request, out, home)
     benchmark = load_benchmark(**data, home=home)
-    _note_tests_alone(benchmark, request.source)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
@@ -177,16 +175,6 @@ def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHist
     by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
     asks = by_purpose or COMMITS in request.protocols
     return own_history(request.source, out / PACKS, home=home, asks=asks, tests=request.tests)
-
-
-def _note_tests_alone(benchmark: Benchmark, source: str) -> None:
-    """Say so where all code of a source is tests."""
-    files = [f"{Path(source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
-    if files and all(map(is_test, files)):
-        note(
-            f"note: only tests found in {source}: {count(len(files), 'file')}, which ask and are searched; name the "
-            "code that they test"
-        )
 
 
 def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:

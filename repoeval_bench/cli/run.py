@@ -74,7 +74,10 @@ def run_command(  # longer than 60 lines: each option has its line
     benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value}, home)
     if dry_run:
         lines = [eval_line(request, out=out, home=home) for request in benchmarking.requests]
-        print_json(lines) if as_json else print_lines(lines)
+        if as_json:
+            print_json(lines)
+        else:
+            print_lines(lines)
         return
     results: list[dict[str, Any]] = []
     with_baseline = benchmarking.baseline is not None

@@ -13,7 +13,7 @@ from repoeval_bench.analysis.segments import (
     SegmentMean,
 )
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
-from repoeval_bench.core.words import count, plural
+from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 
@@ -74,11 +74,11 @@ def comparison_table(comparison: SegmentComparison) -> Table:
 
 
 def comparison_lines(comparison: SegmentComparison) -> list[str]:
-    """Return what the table leaves open, which intervals not to trust, and how much the difference varies."""
+    """Return the facts by which the difference varies, which intervals not to trust, and what is not corrected."""
     lines = [
-        "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
+        heterogeneity_line(comparison.heterogeneity),
         few_note(comparison.segments, comparison.clustered_by),
-        *heterogeneity_lines(comparison.heterogeneity),
+        "intervals are not corrected for the number of segments; facts are those of the first run",
     ]
     return [line for line in lines if line]
 
@@ -108,18 +108,14 @@ def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Ce
     ]
 
 
-def heterogeneity_lines(facts: Sequence[Heterogeneity]) -> list[str]:
-    """The range of each fact whose lowest and highest interval lie apart, and the facts whose intervals overlap."""
-    lines = []
-    for fact in facts:
-        if fact.apart:
-            ends = (
-                f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (fact.lowest, fact.highest)
-            )
-            lines.append(f"heterogeneity by {fact.by}: {' to '.join(ends)}; these intervals do not overlap")
-    if rest := [fact.by for fact in facts if not fact.apart]:
-        lines.append(f"no clear heterogeneity by {', '.join(rest)}: the lowest and the highest interval overlap")
-    return lines
+def heterogeneity_line(facts: Sequence[Heterogeneity]) -> str:
+    """Return the range of the fact whose lowest and highest interval lie furthest apart; "" if all overlap."""
+    apart = [fact for fact in facts if fact.apart]
+    if not apart:
+        return ""
+    widest = max(apart, key=lambda fact: fact.highest.difference - fact.lowest.difference)
+    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (widest.lowest, widest.highest)]
+    return f"the difference varies most by {widest.by}, from {ends[0]} to {ends[1]}"
 
 
 def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:
@@ -127,11 +123,9 @@ def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: 
     small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
-    intervals = count(len(small), "interval is", "intervals are")
-    names = [f"{segment.by} = {segment.name}" for segment in small]
-    listed = ", ".join([*names[:8], *(["…"] if len(names) > 8 else [])])
+    names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"note: {intervals} over fewer than {fewest} ({listed}): one of them can decide"
+    return f"one cluster can decide an interval over fewer than {fewest}: {names}"
 
 
 def clusters_heading(clustered_by: str) -> str:

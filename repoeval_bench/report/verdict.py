@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.runs.view import RunView
 
-NAMED = 3
-"""Runs that a list names one by one, nearest first; the rest are in the tables."""
-
 _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
 
@@ -136,20 +133,6 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
             return f"No significant {no} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
 
 
-def listed(pieces: Sequence[str]) -> str:
-    """Return `a, b and c`; for many, the first ones and the number of others."""
-    if len(pieces) > NAMED + 1:
-        return f"{', '.join(pieces[:NAMED])} and {count(len(pieces) - NAMED, 'other')}"
-    return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
-
-
-def family_words(verdict: Verdict) -> str:
-    """Return how many tests p is adjusted for, and of what."""
-    per_pair = verdict.family // verdict.pairs if verdict.pairs else 1
-    of = f"{count(verdict.pairs, 'pair')} of runs"
-    return of if per_pair < 2 else f"{count(verdict.family, 'test')}, {count(per_pair, 'measure')} of {of}"
-
-
 def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
     """Return how far the best is ahead, the nearest first."""
     leads = [f"{_estimate(rival.lead, rival.ci)} ahead of {names[rival.run.run_id]}" for rival in others[:_INTERVALS]]
@@ -219,7 +202,7 @@ def _tests(verdict: Verdict) -> list[str]:
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     lines = [
         f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}"
-        + (f", corrected for {family_words(verdict)} (Holm)" if verdict.family > 1 else "")
+        + (f", corrected for {count(verdict.family, 'test')} (Holm)" if verdict.family > 1 else "")
     ]
     return [*lines, GROUPS_NOTE] if verdict.clustered_by == GROUP else lines
 

@@ -44,7 +44,7 @@ class RandomRetriever:
 
 @RETRIEVERS.register(
     name="oracle",
-    meaning="the relevant chunks by gain, ties by most new gold lines per character: the ceiling",
+    meaning="the relevant chunks by gain, ties by most new target lines per character: the ceiling",
     final=True,
 )
 class OracleRetriever:

@@ -20,7 +20,7 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.segments import few_note, heterogeneity_lines
+from repoeval_bench.report.segments import few_note, heterogeneity_line
 from support.runs import query_scores, write_run
 
 
@@ -84,11 +84,10 @@ def test_how_much_a_difference_varies_is_a_range_with_intervals():
     by_hard, by_even = heterogeneity([easy, hard, *even])
     assert (by_hard.lowest, by_hard.highest, by_hard.apart) == (hard, easy, True)
     assert not by_even.apart
-    clear, unclear = heterogeneity_lines([by_hard, by_even])
+    clear = heterogeneity_line([by_hard, by_even])
     ends = ("-0.2000 [-0.2000, -0.1383] (yes)", "+0.3000 [+0.2495, +0.3000] (no)")
-    assert all(part in clear for part in ("by hard", *ends))
-    assert "by even" in unclear
-    assert heterogeneity_lines([by_even]) == [unclear]
+    assert all(part in clear for part in ("most by hard", *ends))
+    assert heterogeneity_line([by_even]) == ""
     assert heterogeneity([replace(easy, ci=None), hard]) == []
 
 

@@ -153,7 +153,6 @@ MISSING = {
     "chunk-stats": "chunker stats {none}",
     "leaderboard": "lab leaderboard --out {none}",
     "runs": "runs --out {none}",
-    "home": "cache info --home {none}",
 }
 """Arguments that name what is not there, or a folder with nothing in it."""
 

@@ -147,7 +147,7 @@ def test_too_few_commits_leave_docstrings(tmp_path):
     out = tmp_path / "out"
     result = json_of("recommend", code, *NARROW, "--out", out, home=tmp_path / "home")
     assert "since" not in result or not result["since"]
-    assert any("commits: the history asks" in line and "60 are needed" in line for line in result["skipped"])
+    assert any("commits: the history has" in line and "60 are needed" in line for line in result["skipped"])
 
 
 @pytest.mark.parametrize(

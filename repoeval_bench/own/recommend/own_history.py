@@ -42,9 +42,8 @@ class OwnHistory:
         """Say why its commits are not asked; "" if they are."""
         if self.benchmark is not None:
             return ""
-        return (
-            f"{COMMITS}: the history asks {count(self.n_questions, 'question')}; {ENOUGH} are needed, so docstrings ask"
-        )
+        queries = count(self.n_questions, "query")
+        return f"{COMMITS}: the history has {queries}, and {ENOUGH} are needed; docstrings are used instead"
 
 
 def own_history(
