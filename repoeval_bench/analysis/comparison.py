@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
 from repoeval_bench.analysis.pair_verdicts import AdjustedP, Outcome, enough_for_equality, judge
 from repoeval_bench.analysis.records import Comparison, Comparisons, MeanDifference
@@ -18,8 +18,7 @@ from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effect_size, holm
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.metrics import CEILING, lower_is_better
-from repoeval_bench.metrics.condensed import COVERAGE
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ def compare(
         primary=primary,
         margin=equivalence,
         seed=seed,
+        against_baseline=baseline is not None,
     )
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
     flips = _flipped(table, columns)
@@ -145,6 +145,7 @@ class _Table:
     primary: str
     margin: float | None
     seed: int
+    against_baseline: bool = False
 
     def positions(self, column: _Column) -> tuple[int, int]:
         """Return the positions of a difference's baseline and treatment among the columns."""
@@ -225,11 +226,6 @@ def _tests(table: _Table, columns: Sequence[_Column], flips: Sequence[_Flip]) ->
     return tests
 
 
-def is_tested(measure: str) -> bool:
-    """Return whether a measure says how well a run ranks: neither a ceiling nor a share of judged chunks does."""
-    return not measure.endswith(CEILING) and measure not in COVERAGE
-
-
 def _comparisons(
     table: _Table, columns: Sequence[_Column], flips: Mapping[Headline, Sequence[_Flip]], tests: Sequence[_Test]
 ) -> Comparisons:
@@ -279,6 +275,7 @@ def _comparisons(
                     carriers=carriers_of(((scores.cluster_kind, by_file), ("repository", by_repository))),
                     doubtful=any(ends is not None and ends.doubtful for ends in (by_file, by_repository)),
                 ),
+                against_baseline=table.against_baseline,
                 margin=margin,
                 by_file=by_file,
                 by_repository=by_repository,

@@ -105,6 +105,8 @@ class Comparison:
     clustered_by: str
     family: int
     verdict: PairVerdict
+    against_baseline: bool = False
+    """The baseline was asked for, so pairs of other runs were not compared."""
     margin: float | None = None
     by_file: Influence | None = None
     by_repository: Influence | None = None

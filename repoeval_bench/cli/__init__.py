@@ -88,7 +88,6 @@ compare latest @2 -m ndcg@10 --equivalence 0.02
 compare -c fixed -c ast --protocol body --set exclusion=hidden
 runs
 runs --out other-results --json
-runs --prune unfinished --dry-run
 diff fixed ast --measure recall@10
 diff @2 latest --limit 50
 segments RUN --by repo --by is_method

@@ -30,15 +30,14 @@ def answer_to(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    with_baseline: bool = False,
 ) -> tuple[list[RunView], WordedVerdict]:
     """Return the runs without duplicates, and the verdict on them; without `comparisons` every pair is compared.
 
-    `failed`: how many further runs could not be made. `with_baseline`: the first run is that of all comparisons.
+    `failed`: how many further runs could not be made.
     """
     different = list({run.folder: run for run in runs}.values())
     comparisons = comparisons or (compare(different) if len(different) > 1 else ())
-    return different, verdict(different, comparisons, failed=failed, with_baseline=with_baseline)
+    return different, verdict(different, comparisons, failed=failed)
 
 
 def print_answer(
@@ -47,15 +46,14 @@ def print_answer(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    with_baseline: bool = False,
     skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
     """Print the verdict on the runs, one table, a note on the `skipped` chunkers, and where the runs are stored.
 
-    `remembered`: `report` finds these runs without their names. `failed` and `with_baseline` are as in `answer_to`.
+    `remembered`: `report` finds these runs without their names. `failed` is as in `answer_to`.
     """
-    different, worded = answer_to(runs, comparisons, failed=failed, with_baseline=with_baseline)
+    different, worded = answer_to(runs, comparisons, failed=failed)
     print_paragraph(worded.text)
     echo()
     table = answer_table(different, worded, skipped)
@@ -86,7 +84,6 @@ def print_details(
     runs: Sequence[RunView],
     comparisons: Sequence[Comparison] = (),
     *,
-    with_baseline: bool = False,
     skipped: Iterable[str] = (),
 ) -> None:
     """Print the score tables of runs (an imported one has none), their differences, the choice, and what was skipped.
@@ -99,7 +96,7 @@ def print_details(
             echo()
     if comparisons:
         print_tables(comparison_tables(comparisons))
-        if not with_baseline:
+        if not comparisons[0].against_baseline:
             echo()
             print_table(choice_table(choose(runs, comparisons)))
     print_lines([*unanswered_notes(runs), *skipped_notes(skipped)])

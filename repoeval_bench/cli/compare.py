@@ -101,9 +101,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         if summary:
             append_summary(
                 summary,
-                answer_markdown(
-                    *answer_to(compared, comparisons, failed=len(failed), with_baseline=base is not None), skipped
-                ),
+                answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped),
             )
         if as_json:
             choice = choice_record(choose(stored, comparisons)) if base is None else None
@@ -111,14 +109,13 @@ def compare_command(  # longer than 60 lines: each option has its line
             record |= {"notes": notes} if (notes := unanswered_notes(compared)) else {}
             print_json({"comparisons": comparison_records(comparisons)} | record)
         elif details:
-            print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
+            print_details(stored, comparisons, skipped=skipped)
         else:
             print_answer(
                 compared,
                 out,
                 comparisons,
                 failed=len(failed),
-                with_baseline=base is not None,
                 skipped=skipped,
                 remembered=remembered,
             )

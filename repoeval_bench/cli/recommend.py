@@ -126,9 +126,7 @@ def recommend_command(
         _show(recommendation, shown, out, details=details, as_json=as_json, written=write)
         _report(recommendation, report, out, text=not no_text)
         _write(recommendation, source, write)
-    note(
-        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
-    )
+    note(f"{out} now has {show_size(bytes_in(out))}")
     _check_finished(recommendation)
 
 

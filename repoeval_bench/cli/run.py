@@ -22,17 +22,14 @@ from repoeval_bench.cli.options import (
     out_option,
     refuse_unread,
 )
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
 from repoeval_bench.runs.execution import runner_on
-from repoeval_bench.runs.materials import unscored_repositories
 from repoeval_bench.runs.naming import remember_compared
 from repoeval_bench.runs.parts import chunker_under, shown_results
-from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
-from repoeval_bench.runs.runner import stands_alone
+from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -50,7 +47,6 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Check the file and list its runs, without making them.",
 )
-@click.option("--commands", is_flag=True, help="With --dry-run: print a shell command for each run.")
 @execution_options
 @details_option
 @json_option
@@ -62,7 +58,6 @@ def run_command(  # longer than 60 lines: each option has its line
     out: Path,
     home: Path | None,
     dry_run: bool,
-    commands: bool,
     execution: ExecutionRequest,
     details: bool,
     as_json: bool,
@@ -72,21 +67,15 @@ def run_command(  # longer than 60 lines: each option has its line
     Chunkers of one combination are compared, unless the file says `compare: false`. Stored runs are reused.
     The whole file is checked before the first run; all mistakes are reported at once, with their lines.
     """
-    if commands and not dry_run:
-        raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")
     if dry_run:
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = find_benchmark(file)
     overrides = {"source": source, "embedder": embedder}
     benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value}, home)
     if dry_run:
-        if commands:
-            _list_commands(benchmarking.requests, out, home, as_json=as_json)
-        else:
-            _list(benchmarking.requests, as_json=as_json)
+        _list(benchmarking.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
-    with_baseline = benchmarking.baseline is not None
     with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)
@@ -97,20 +86,19 @@ def run_command(  # longer than 60 lines: each option has its line
             comparisons = _comparisons(benchmarking, setting, runs, base) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
-                record = _record(setting, runs, comparisons, with_baseline=with_baseline)
+                record = _record(setting, runs, comparisons)
                 results.append(record | {"left_out": skipped | failed})
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
                 echo(f"{setting.pack} · {named}")
                 if details:
-                    print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
+                    print_details(runs, comparisons, skipped=skipped)
                 else:
                     print_answer(
                         [base, *runs] if base else runs,
                         out,
                         comparisons,
                         failed=len(failed),
-                        with_baseline=base is not None and bool(comparisons),
                         skipped=skipped,
                         remembered=remembered,
                     )
@@ -139,9 +127,7 @@ def _named(setting: RunRequest) -> dict[str, str]:
     return setting.combination() | {"protocol": setting.resolved_protocol().name}
 
 
-def _record(
-    setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison], *, with_baseline: bool
-) -> dict[str, Any]:
+def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
     record: dict[str, Any] = {
         "pack": setting.pack,
         **_named(setting),
@@ -149,7 +135,7 @@ def _record(
         "comparisons": comparison_records(comparisons),
     }
     # Runs that were compared with a baseline get no choice: that is another question.
-    choice = choose(runs, comparisons) if comparisons and not with_baseline else None
+    choice = choose(runs, comparisons) if comparisons and not comparisons[0].against_baseline else None
     return record | ({"choice": choice and choice_record(choice)} if comparisons else {})
 
 
@@ -164,18 +150,3 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
         return
     for row in rows:
         echo(" · ".join(value if name != "match_size" else f"size of {value}" for name, value in row.items()))
-
-
-def _list_commands(requests: Sequence[RunRequest], out: Path, home: Path | None, *, as_json: bool) -> None:
-    without = unscored_repositories(requests)
-    if not all(stands_alone(request, without) for request in requests):
-        raise UsageError(
-            "the file has a limit and protocols over different repositories, so a run alone would be over other tasks; "
-            "leave out --commands, or the limit"
-        )
-    lines = [eval_line(request, out=out, home=home) for request in requests]
-    if as_json:
-        print_json(lines)
-        return
-    for line in lines:
-        echo(line)

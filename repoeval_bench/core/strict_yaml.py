@@ -167,7 +167,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
             kinds = (around, *get_args(around))
             known = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
         within = shown_location.rpartition(".")[0]
-        return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
+        return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields, listed_by="docs/data.md")
     message = expectation(error)
     actual = error["input"]
     value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""

@@ -66,33 +66,24 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     read = _csv_rows if path.suffix.lower() == ".csv" else _json_rows
-    try:
+    with json_reader.faults_as(UsageError, path, "give a CSV or JSONL file in UTF-8"):
         yield from read(path)
-    except json_reader.JsonFaultError as fault:
-        raise UsageError(f"{fault.where(path)}: {fault}") from fault
-    except json_reader.UnreadableError as error:
-        raise UsageError(f"{path} cannot be read ({error}); give a CSV or JSONL file in UTF-8") from error
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each record that is not empty, with the line it ends in."""
-    reader = csv.reader(io.StringIO(json_reader.read_text(path), newline=""), strict=True)  # quotes have to be closed
-    records = filter(None, reader)
+    text = json_reader.read_text(path)
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="more", strict=True)
     try:
-        names = next(records, [])
-        if "query_id" not in names:
-            raise UsageError(f"{path}:1: the header has no query_id but {', '.join(names or ['nothing'])}")
-        if len(set(names)) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise UsageError(f"{path}:1: the header names {twice!r} twice; keep one column of it")
-        for fields in records:
-            number = reader.line_num
-            if len(fields) != len(names):
-                raise UsageError(f"{path}:{number}: {len(fields)} fields, and {len(names)} in the header; give as many")
-            row = dict(zip(names, fields, strict=True))
-            yield number, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
+        names = [*(reader.fieldnames or ())]
+        if "query_id" not in names or len(set(names)) < len(names):
+            raise UsageError(f"{path}:1: the header is {', '.join(names) or 'empty'}; name query_id, and no fact twice")
+        for row in reader:
+            if ("more" in row and "more" not in names) or None in row.values():
+                raise UsageError(f"{path}:{reader.line_num}: not as many fields as the header has; give as many")
+            yield reader.line_num, {name: _value(text) if name != "query_id" else text for name, text in row.items()}
     except csv.Error as error:
-        raise UsageError(f"{path}:{reader.line_num}: the row is not CSV ({error})") from error
+        raise UsageError(f"{path}:{reader.reader.line_num}: the row is not CSV ({error})") from error
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

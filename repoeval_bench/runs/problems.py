@@ -99,7 +99,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
     with problems.about("questions"):
         if request.questions and not Path(request.questions).is_file():
             lacks = "is not a file" if Path(request.questions).exists() else "does not exist"
-            raise UsageError(f"the file of queries {request.questions} {lacks}; name another with --queries")
+            raise UsageError(f"the file of queries {request.questions} {lacks}; name another")
     with problems.about("source"):
         scores_tasks = any(protocol.tasks == "completion" for protocol in protocols.values())
         if scores_tasks and not request.questions and is_code_folder(request.source):
@@ -145,7 +145,7 @@ def check_pack(name: str) -> None:
 def _check_ranking(request: RunRequest, problems: Problems) -> None:
     with problems.about("k"):
         if request.k < 1:
-            raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+            raise UsageError(f"k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
     for name in request.measures:
         with problems.about("measures", name):
             # An impossible depth was reported above and is no mistake of the measures.

@@ -247,7 +247,11 @@ class RunRequest(DataRequest):
         tuple[str, ...],
         Field(strict=False),
         Flag(
-            "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
+            "A measure such as ndcg@10 instead of the default ones; repeat it. It changes no p: each is adjusted over "
+            "all measures that the runs share.",
+            "NAME",
+            also="-m",
+            spelled="--measure",
         ),
     ] = ()
     skip_errors: Annotated[bool, Flag("Leave out files the chunker fails on, and count them.", rare=True)] = False
@@ -277,7 +281,7 @@ class RunRequest(DataRequest):
         if by_source and pack == PACK:
             return values | {"source": by_source, "pack": by_source}
         if by_pack:
-            raise UsageError(f"pack {pack} brings its own data; leave out --source {source} (and REPOEVAL_SOURCE)")
+            raise UsageError(f"pack {pack} brings its own data; leave out source {source} (and REPOEVAL_SOURCE)")
         return values
 
     @model_validator(mode="before")

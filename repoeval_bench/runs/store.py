@@ -40,8 +40,8 @@ class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
     `query_gold_overlap` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
-    in the model's tokens, None without a model. `seconds` are those of each step; `index` is None if nothing was
-    embedded. `inspection` is file name -> content.
+    in the model's tokens, None without a model. `index` is None if nothing was embedded. `inspection` is file name ->
+    content.
     """
 
     config: records.RunConfig
@@ -54,7 +54,6 @@ class RunOutcome:
     facts: Mapping[str, Mapping[str, Fact]]
     counts: records.Counts
     chunk_tokens: records.Sizes | None
-    seconds: Mapping[str, float]
     index: records.IndexCost | None
     first_stage: records.FirstStage | None
     inspection: Mapping[str, bytes]
@@ -280,7 +279,7 @@ def _logged(chunk: Chunk) -> dict[str, Any]:
 
 def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
     planned, run = outcome.planned, outcome.run
-    for step, seconds in outcome.seconds.items():
+    for step, seconds in outcome.planned.seconds.items():
         # `encoded` shows whether vectors were cached, so that the seconds say nothing about the model's speed.
         if step == records.EMBED_STEP:
             yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded, usage=dict(planned.usage))

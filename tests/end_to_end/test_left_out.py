@@ -78,7 +78,7 @@ def test_a_recommendation_is_of_the_others(ask):
 def test_where_nothing_is_left_it_is_a_mistake(ask, tmp_path, command, names):
     """Nothing is computed, and the way out is named."""
     said = one_sentence(ask(command, *names, out=tmp_path / "out"), 2)
-    assert f"{REASON}; use another chunker, or leave such files out (--skip-errors; of a run --set skip_errors)" in said
+    assert f"{REASON}; use another chunker, or leave such files out (option skip_errors)" in said
     assert not list((tmp_path / "out").rglob("manifest.json"))
 
 

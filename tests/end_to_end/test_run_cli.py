@@ -1,7 +1,6 @@
 """`run`: a benchmark that a file describes, in one process, as jobs, or line by line; nothing here embeds."""
 
 import json
-import shlex
 from itertools import product
 
 import pytest
@@ -73,7 +72,6 @@ def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):
     assert "bench.yaml:5: unknown key 'basline'; did you mean 'baseline'" in sentence
     sentence = one_sentence(run(FILE + "baseline: fixed:max_nws=400\ncompare: false\n"), 2)
     assert "bench.yaml:6: compare: false compares nothing; leave it out, or baseline and equivalence" in sentence
-    assert "add --dry-run" in one_sentence(run(FILE, "--commands"), 2)
     assert not (tmp_path / "results").exists()
 
 
@@ -83,25 +81,15 @@ def test_a_file_may_ask_for_no_comparison(run, tmp_path):
     assert (done.code, done.out) == (0, f"8 runs, in {tmp_path / 'results'}\n"), done.err
 
 
-def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_process(run, tmp_path):
-    """The lines that --dry-run lists make its runs on machines that know nothing of each other."""
+def test_a_dry_run_lists_the_runs_and_jobs_have_the_answer_of_one_process(run, tmp_path):
+    """Whoever makes them; the list makes none."""
     text = FILE + "baseline: fixed:max_nws=400\n"
-    assert len(run(text, "--dry-run", out="by-line").out.splitlines()) == 8
-    lines = run(text, "--dry-run", "--commands", out="by-line").out.splitlines()
-    assert len(lines) == 8
-    assert not (tmp_path / "by-line").exists()
-    for line in lines:
-        program, *words = shlex.split(line)
-        assert program == "repoeval-bench"
-        succeed(*words, home=tmp_path / "home")
+    assert len(run(text, "--dry-run", out="listed").out.splitlines()) == 8
+    assert not (tmp_path / "listed").exists()
     alone, jobs = run(text, out="alone"), run(text, "--executor", "local:2", out="jobs")
     assert jobs.code == 0, jobs.err
-    assert (
-        jobs.out.replace("/jobs", "/alone") == run(text, out="by-line").out.replace("/by-line", "/alone") == alone.out
-    )
-    assert content(tmp_path / "by-line") == content(tmp_path / "jobs") == content(tmp_path / "alone")
-    listed = json.loads(run(text, "--dry-run", "--commands", "--json", out="x").out)
-    assert listed == [line.replace("by-line", "x") for line in lines]
+    assert jobs.out.replace("/jobs", "/alone") == alone.out
+    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
 
 
 JOBS = {

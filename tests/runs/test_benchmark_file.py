@@ -74,7 +74,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         9: "did you mean 'minilm'",
         10: "there is no RepoEval task file for level functions",
         12: "did you mean 'ndcg'",
-        13: "raise --k to 500",
+        13: "raise k to 500",
         15: "did you mean 'scope'",
     }
     for mistake, (line, piece) in zip(messages, expected.items(), strict=True):

@@ -28,8 +28,8 @@ def test_a_text_that_python_reads_as_a_number_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header has no query_id"),
-        ("a.csv", "query_id,x\nq0\n", "a.csv:2: 1 fields, and 2 in the header"),
+        ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header is id, x; name query_id"),
+        ("a.csv", "query_id,x\nq0\n", "a.csv:2: not as many fields as the header has"),
         ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' appears twice"),
         ("a.csv", "query_id,x\nzz,1\n", "names none of the run's queries"),
         ("a.csv", "", "a.csv:1"),
@@ -38,9 +38,9 @@ def test_a_text_that_python_reads_as_a_number_is_one(tmp_path):
         ("a.jsonl", '{"x": 1}', "a.jsonl:1: no query_id"),
         ("a.jsonl", '{"query_id": "q0", "x": [1]}', "a.jsonl:1: x is [1]"),
         ("a.csv", 'query_id,x\nq0,1\nq1,"2\nq2,3\n', "a.csv:4: the row is not CSV"),
-        ("a.csv", 'query_id,x\n\n"q0\n",1,2\n', "a.csv:4: 3 fields"),
-        ("a.csv", b"query_id,x\nq0,1\nq1,\xff\n", "a.csv:3: UTF-8 was expected, byte 3 is not"),
-        ("a.csv", "query_id,x,x\nq0,1,2\n", "a.csv:1: the header names 'x' twice"),
+        ("a.csv", 'query_id,x\n\n"q0\n",1,2\n', "a.csv:4: not as many fields"),
+        ("a.csv", b"query_id,x\nq0,1\nq1,\xff\n", "a.csv:3 is broken (UTF-8 was expected, byte 3 is not"),
+        ("a.csv", "query_id,x,x\nq0,1,2\n", "a.csv:1: the header is query_id, x, x; name query_id, and no fact twice"),
         ("a.csv", "query_id,x\nq0,nan\n", "a.csv:2: x is nan, not a finite number"),
         ("a.csv", "query_id,x\nq0,1e999\n", "a.csv:2: x is inf, not a finite number"),
     ],

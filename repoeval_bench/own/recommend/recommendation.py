@@ -133,7 +133,7 @@ def recommend(
         for _, of, named in benchmarks
     ]
     runners = [
-        Runner(of_questions, **where, benchmark=asked_of, ahead=deadline is None)
+        Runner(of_questions, **where, benchmark=asked_of)
         for of_questions, (asked_of, *_) in zip(requests, benchmarks, strict=True)
     ]
     skipped += [line for runner in runners for line in _undrawn(runner)]

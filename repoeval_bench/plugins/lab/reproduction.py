@@ -17,14 +17,10 @@ from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding.choice import choose_embedder
-from repoeval_bench.runs.parts import make_embedder
-from repoeval_bench.runs.planning import texts_of
 from repoeval_bench.runs.request import RunRequest, shell_line
-from repoeval_bench.runs.runner import evaluate, plan_run
-from repoeval_bench.runs.stages import embed
+from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.view import RunView
 
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
@@ -158,7 +154,6 @@ def reproduce(
     if not benchmark.is_published:
         why_not = f"{benchmark.name} is not what was published"
     plan = [*_expected(), *_causes(), *_sizes(), *_coderag()]
-    _embed_ahead(benchmark, [planned.request for planned in plan], home)
     rows: list[PublishedRow] = []
     repositories = 0
     for index, planned in enumerate((*plan, *map(_of_model, embedders))):
@@ -233,18 +228,6 @@ def _precise(**fields: str) -> RunRequest:
 def _command(request: RunRequest, source: str) -> str:
     named = request.model_copy(update={"source": source}) if source else request
     return shell_line(["eval", *named.words("protocol")])
-
-
-def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Path | None) -> None:
-    """Embed the texts of all dense rows, in one pass for each embedder."""
-    plans: dict[str, dict[tuple[str | None, str], Plan]] = {}
-    for request in requests:
-        key = (request.chunker, request.protocol)
-        planned = plans.setdefault(request.embedder, {}) if request.needs_vectors else None
-        if planned is not None and key not in planned:
-            planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
-    for embedder, plan in plans.items():
-        embed([*plan.values()], make_embedder(embedder, home=home), texts_of(one.texts() for one in plan.values()))
 
 
 def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:
