@@ -15,7 +15,7 @@ from repoeval_bench.analysis.pair_verdicts import AdjustedP, Outcome, enough_for
 from repoeval_bench.analysis.records import Comparison, Comparisons, MeanDifference
 from repoeval_bench.analysis.robust_errors import effective_clusters
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effect_size, holm
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import lower_is_better
@@ -186,7 +186,7 @@ def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, interval
     flipped = flip_signs(*sample.parts(), table.rng(), pairs=pairs, intervals=intervals)
     means = sample.mean()[pairs]
     differences = (means[:, 1] - means[:, 0]).tolist()
-    p_values = zip(flipped.p.tolist(), flipped.error.tolist(), bounded(flipped, sample.n_clusters), strict=True)
+    p_values = zip(flipped.p.tolist(), bounded(flipped, sample.n_clusters), strict=True)
     strict = zip(flipped.p_strict.tolist(), flipped.least.tolist(), flipped.most.tolist(), strict=True)
     return [
         (
@@ -196,12 +196,11 @@ def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, interval
                 difference=difference,
                 ci=ci,
                 p=p,
-                p_error=error,
                 p_strict=ends[0],
             ),
             AdjustedP(*ends),
         )
-        for (baseline, treatment), difference, (p, error, ci), ends in zip(
+        for (baseline, treatment), difference, (p, ci), ends in zip(
             pairs.tolist(), differences, p_values, strict, strict=True
         )
     ]
@@ -257,7 +256,6 @@ def _comparisons(
                 micro=flips["micro"][i][0],
                 macro=flips["macro"][i][0],
                 p_adjusted=None if p is None else p.p,
-                effect_size=effect_size(difference),
                 wins=losses if lower else wins,
                 ties=len(difference) - wins - losses,
                 losses=wins if lower else losses,

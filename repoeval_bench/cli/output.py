@@ -57,10 +57,6 @@ OUTPUT_TOML = _Output("TOML", ".toml")
 OUTPUT_XML = _Output("XML", ".xml")
 OUTPUT_FOLDER = _Output(folder=True)
 
-facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
-facts_option = click.option("--facts", type=INPUT, metavar="FILE", help=facts_help)
-
-
 summary_option = click.option(
     "--github-summary",
     "summary",

@@ -74,7 +74,6 @@ def comparison_columns(first: Comparison) -> list[Column]:
         ),
         number("p (Holm)", lambda comparison: comparison.p_adjusted, P_VALUE),
         number("win/tie/loss", lambda comparison: f"{comparison.wins}/{comparison.ties}/{comparison.losses}"),
-        number("d", lambda comparison: comparison.effect_size, "+.2f", forms=beside),
         Column(name="verdict", value=lambda comparison: full_outcome_name(comparison.verdict)),
     ]
 

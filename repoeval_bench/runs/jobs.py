@@ -52,11 +52,6 @@ class CodeStamp:
         if (platform.node(), os.getpid()) == (self.node, self.process):
             return
         here = CodeStamp.here()
-        if here.digest != self.digest and here.node == self.node:
-            raise BenchError(
-                "the files of repoeval_bench changed after the command began, so this run would use other code; "
-                "run the same command again (stored runs are kept)"
-            )
         other = [
             f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
             for name in sorted(self.versions.keys() | here.versions.keys())
@@ -64,7 +59,9 @@ class CodeStamp:
         ]
         other += ["other code"] if here.digest != self.digest else []
         if other:
-            raise BenchError(f"{here.node} has {', '.join(other)}; install the same there")
+            raise BenchError(
+                f"{here.node} has {', '.join(other)}; install the same there, and run the same command again"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

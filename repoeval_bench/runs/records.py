@@ -66,7 +66,6 @@ class SampleRecord(Record):
     most: Count
     of: Count
     seed: int
-    rule: Literal["files in turn"]
     per_file: Count | None = None
 
 
@@ -94,9 +93,7 @@ class DatasetRecord(Record):
     tasks: Count
     level: str | None = None
     source: str | None = None
-    whole_tasks: Count | None = None
     repositories: tuple[str, ...] = ()
-    whole_repositories: Count | None = None
     part: PartRecord | None = None
 
 

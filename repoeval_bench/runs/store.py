@@ -158,16 +158,14 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
         level=benchmark.level,
         source=benchmark.source,
         tasks=len(benchmark.tasks),
-        whole_tasks=benchmark.whole_tasks,
         repositories=tuple(benchmark.files),
-        whole_repositories=benchmark.whole_repos,
         **_part(benchmark),
     )
 
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
-    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
+    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample))
     tests = None if benchmark.tests == "all" else benchmark.tests
     fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
     stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Segments, their intervals, heterogeneity, distributions and knees."""
+"""Segments, their intervals and heterogeneity; the knee of a curve."""
 
 from dataclasses import replace
 
@@ -11,7 +11,6 @@ from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
     SegmentMean,
-    distribution,
     find,
     heterogeneity,
     segment_differences,
@@ -118,23 +117,6 @@ def test_intervals_over_few_clusters_are_named():
     note = few_note(result, "file")
     assert [name for name in ("five", "few", "many") if f"by = {name}" in note] == ["few"]
     assert few_note(result[::2], "file") == ""
-
-
-def test_distribution_says_what_the_mean_hides():
-    """Half of the queries with all and half with nothing is not a mean of one half."""
-    shares = distribution(np.array([0.0, 0.0, 1.0, 1.0]))
-    assert (shares["0"], shares["1"], shares["to 1/2"]) == (0.5, 0.5, 0.0)
-    bands = {0: "0", 0.25: "to 1/4", 0.26: "to 1/2", 0.5: "to 1/2", 0.75: "to 3/4", 0.99: "below 1", 1: "1"}
-    for value, band in bands.items():
-        whole = [name for name, share in distribution(np.array([value])).items() if share == 1]
-        assert [name for name in whole if not name.startswith("p")] == [band]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_the_bands_of_a_distribution_add_up(values):
-    """Every query is in one band."""
-    shares = distribution(np.array(values))
-    assert sum(share for name, share in shares.items() if not name.startswith("p")) == pytest.approx(1)
 
 
 def test_recall_curve_and_knee():

@@ -53,7 +53,7 @@ def stored(tmp_path_factory):
         call("compare", first, second, *more)
     call("recommend", code, "--retriever", "bm25", *CHUNKERS, "--sizes", "300", out=folder / "answer")
     call("segments", first)
-    call("segments", first, second, "--facts", facts)
+    call("segments", first, second)
     call("diff", first, second)
     call("gate", first, "--config", gates, "--baseline", second)
     call("lab", "leaderboard")

@@ -208,9 +208,9 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
 @pytest.mark.parametrize(
     ("words", "sentences"),
     [
-        (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
+        (["--sizes", "0"], ["--sizes: a number of 1 or more was expected (it is 0)"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
-        (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
+        (["--retriever", "nope", "--executor", "lcal"], ["'nope'", "'lcal'"]),
     ],
 )
 def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words, sentences):

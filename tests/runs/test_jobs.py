@@ -152,10 +152,10 @@ def test_a_worker_with_other_packages_is_refused():
 
 
 def test_code_that_is_changed_below_a_command_ends_its_jobs():
-    """On the command's own machine nothing is to be installed. The command's own process has its code in memory."""
+    """The command's own process has its code in memory."""
     changed = replace(CodeStamp.here(), digest="0" * 64)
     changed.check()
-    with pytest.raises(BenchError, match=r"changed after the command began.*; run the same command again \(stored"):
+    with pytest.raises(BenchError, match=r"has other code; .*, and run the same command again"):
         replace(changed, process=0).check()
 
 

@@ -7,7 +7,7 @@ import pytest
 from plugins.logs.made_logs import chunks, log_row
 from repoeval_bench import evaluate, load_benchmark
 from support.command import bench, json_of, one_sentence, succeed
-from support.runs import write_rows, write_run
+from support.runs import write_rows
 
 AST = "ast:max_nws=400"
 
@@ -87,22 +87,6 @@ def test_an_imported_run_is_diagnosed(tmp_path):
     assert result["worst"][0]["first_hit"] == 20
     text = bench("logs", "diagnose", run, "--worst", "1").out
     assert "\x1b" not in text
-
-
-def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
-    """A topic that a file names per query and that is behind is a finding."""
-    run = write_run(
-        tmp_path / "run", {"mrr": [0.1, 0.8] * 20}, files=[f"f{i}.py" for i in range(40)], imported=True
-    ).folder
-    facts = tmp_path / "topics.csv"
-    facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\x1b[31m\n" for i in range(40)))
-    result = json_of("logs", "diagnose", run, "--facts", facts)
-    (check,) = [check for check in result["checks"] if check["name"] == "segments"]
-    assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b\x1b[31m")]
-    assert "topic = b?[31m" in (text := bench("logs", "diagnose", run, "--facts", facts).out)
-    assert "\x1b" not in text
-    facts.write_text("query_id,repo\nq000000,x\n")
-    assert "repo is a fact of the run already" in one_sentence(bench("logs", "diagnose", run, "--facts", facts), 2)
 
 
 def test_usage_errors(results, mirror, tmp_path):

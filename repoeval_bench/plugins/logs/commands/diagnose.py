@@ -10,7 +10,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import facts_option, plain
+from repoeval_bench.cli.output import plain
 from repoeval_bench.plugins.logs.diagnosis.report import diagnose
 from repoeval_bench.plugins.logs.diagnosis.tables import (
     checks_table,
@@ -32,7 +32,6 @@ from repoeval_bench.runs.naming import find_run
     help="Number of worst queries to list.",
 )
 @click.option("--measure", "-m", help="Measure for segments and worst queries; default: ndcg@10.")
-@facts_option
 @click.option("--bm25", metavar="RUN", help="BM25 run whose results are shown too; by default one in the same folder.")
 @runs_folder
 @json_option
@@ -41,7 +40,6 @@ def diagnose_command(
     run: str,
     worst: int,
     measure: str | None,
-    facts: Path | None,
     bm25: str | None,
     out: Path,
     as_json: bool,
@@ -52,7 +50,7 @@ def diagnose_command(
     """
     stored = find_run(run, out)
     bm25_run = find_run(bm25, out) if bm25 else None
-    result = diagnose(stored, measure=measure, facts=facts, worst=worst, bm25=bm25_run)
+    result = diagnose(stored, measure=measure, worst=worst, bm25=bm25_run)
     if as_json:
         print_json(plain(result))
         return

@@ -224,7 +224,7 @@ def _ranking(evidence: DiagnosisEvidence) -> Found | Missing:
 def _segments(evidence: DiagnosisEvidence) -> Found | Missing:
     gaps, untested = find_gaps(evidence.scores, evidence.measure)
     if not gaps:
-        return "no segment can be tested; bring facts, or more files"
+        return "no segment can be tested; it takes more files"
     worse = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -LIMITS["gap"])
     numbers: Numbers = {
         f"mean {evidence.measure}": float(evidence.scores.values[evidence.measure].mean()),

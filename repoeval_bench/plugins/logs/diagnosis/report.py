@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, DiagnosisEvidence
-from repoeval_bench.runs.facts import with_facts
 from repoeval_bench.runs.naming import runs_beside
 
 if TYPE_CHECKING:
@@ -123,22 +121,20 @@ def diagnose(
     run: RunView,
     *,
     measure: str | None = None,
-    facts: Path | None = None,
     worst: int = 20,
     bm25: RunView | None = None,
 ) -> Diagnosis:
     """Check a run for known problems, and list its `worst` queries with gold, results and BM25's results.
 
-    Segments and worst queries are by `measure` (by default ndcg@10 if it was scored). `facts` is a file of facts to
-    split the queries by, `bm25` a run of BM25 (by default one in the same folder). UsageError: the run lacks the
-    measure.
+    Segments and worst queries are by `measure` (by default ndcg@10 if it was scored). `bm25` is a run of BM25, by
+    default one in the same folder. UsageError: the run lacks the measure.
     """
     scored = run.metrics.micro
     if not scored:
         raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
     usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
     (measure,) = shared_measures([run], [measure or usual])
-    evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0], measure)
+    evidence = DiagnosisEvidence.read(run, run.scores, measure)
     bm25, note = _find_bm25(run, bm25)
     ranking = ({row.query_id: row.ranked for row in bm25.log_rows()}, bm25.qrels()) if bm25 else None
     return Diagnosis(
