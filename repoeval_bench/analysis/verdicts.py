@@ -78,9 +78,8 @@ class Verdict:
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
     name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `group of files`, `query`, or a
-    field); `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 for a single
-    run. `margin` is that of equality, if one was given. `differences` are the comparisons of all measures behind it,
-    each run minus the reference, in the order of `others`.
+    field). The counts are 0 for a single run. `differences` are the comparisons of all measures behind it, each run
+    minus the reference, in the order of `others`.
     """
 
     result: Result
@@ -93,10 +92,7 @@ class Verdict:
     pairs: int = 0
     n_queries: int = 0
     n_clusters: int = 0
-    n_repositories: int = 0
-    effective_clusters: float = 0.0
     clustered_by: str = "file"
-    margin: float | None = None
     differences: tuple[Comparison, ...] = ()
 
     @property
@@ -159,10 +155,7 @@ def decide(
         pairs=first.family if first.primary else len(compared),
         n_queries=first.n_queries,
         n_clusters=first.n_clusters,
-        n_repositories=first.n_repositories,
-        effective_clusters=first.effective_clusters,
         clustered_by=first.clustered_by,
-        margin=first.margin,
         differences=tuple(differences),
     )
 
