@@ -30,7 +30,7 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
-SCHEMA: Final = 6
+SCHEMA: Final = 7
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
@@ -91,7 +91,6 @@ class DatasetRecord(Record):
     fingerprint: str
     label: str
     tasks: Count
-    level: str | None = None
     source: str | None = None
     repositories: tuple[str, ...] = ()
     part: PartRecord | None = None
@@ -274,8 +273,8 @@ class Means(Averages):
 class Metrics(Record):
     """The content of metrics.json. An imported run has no sizes and no ceilings.
 
-    `query_gold_overlap` is the share of the gold that is in the query, and the share of the top 10 that overlaps the
-    prompt. An imported run has only the first, if queries and sources are known.
+    `query_gold_overlap` is the share of the gold that is in the query; an imported run has it if queries and sources
+    are known.
     """
 
     run_id: str
@@ -358,7 +357,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported run its source in `imported`."""
 
-    schema_version: Literal[6] = Field(alias="schema")
+    schema_version: Literal[7] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord
@@ -372,7 +371,6 @@ class Manifest(Record):
     qrels_gain_factor: Annotated[Count, Field(ge=1)]
     index_version: str
     index: IndexCost | None = None
-    as_of: tuple[str, str] | None = None
     code: CodeState
     versions: dict[str, str | None]
 
@@ -398,7 +396,6 @@ class QueryRow(Record):
     )
     measures: dict[str, float]
     ceilings: dict[str, float] = Field(default_factory=dict)
-    query_gold_overlap: dict[str, float] = Field(default_factory=dict)
 
 
 class TimeRow(Record):

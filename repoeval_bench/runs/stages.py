@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -12,7 +12,6 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
-from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
@@ -23,10 +22,9 @@ from repoeval_bench.runs.store import RunOutcome
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder, Retriever, Role
-    from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ResolvedRetriever
-    from repoeval_bench.runs.planning import Inputs, Plan, PlannedRun
+    from repoeval_bench.runs.planning import Plan, PlannedRun
 
 
 def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[tuple[PlannedRun, Plan]]:
@@ -64,7 +62,6 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
         judgements.qrels, config.measures, judgements.context, observed=scores, excluded=judgements.excluded
     )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
-    overlap = _query_gold_overlap(planned, ranked, inputs)
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     read = read_chars(planned, embedder)
@@ -76,7 +73,7 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
         run=ranked,
         scores=scores,
         ceilings=ceilings,
-        query_gold_overlap=overlap,
+        gold_in_query=inputs.gold_in_query,
         facts=facts,
         counts=count_all(planned, tokens, judgements.qrels, ranked),
         chunk_tokens=tokens.sizes(),
@@ -100,15 +97,6 @@ def _index(
         ideal=lambda: ideal_rankings(judgements.qrels, judgements.context, judgements.excluded),
     )
     return searcher, queries
-
-
-def _query_gold_overlap(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
-    """Diagnostic -> query_id -> share."""
-    chunks = {chunk.chunk_id: chunk for chunk in planned.corpus}
-    return {
-        "gold_lines_in_query": inputs.gold_in_query,
-        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, chunks),
-    }
 
 
 def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage | None:

@@ -39,7 +39,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
-    `query_gold_overlap` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
+    `gold_in_query` is query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
     in the model's tokens, None without a model. `index` is None if nothing was embedded. `inspection` is file name ->
     content.
     """
@@ -50,7 +50,7 @@ class RunOutcome:
     run: Run
     scores: RunScores
     ceilings: RunScores
-    query_gold_overlap: Mapping[str, Mapping[str, float]]
+    gold_in_query: Mapping[str, float]
     facts: Mapping[str, Mapping[str, Fact]]
     counts: records.Counts
     chunk_tokens: records.Sizes | None
@@ -101,7 +101,6 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
         qrels_gain_factor=gain_factor,
         index_version=outcome.index_version,
         index=outcome.index,
-        as_of=None,  # RepoEval's queries have no date
         code=code_state(),
         versions=versions(),
     )
@@ -155,7 +154,6 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
         name=benchmark.name,
         fingerprint=benchmark.fingerprint,
         label=benchmark.label,
-        level=benchmark.level,
         source=benchmark.source,
         tasks=len(benchmark.tasks),
         repositories=tuple(benchmark.files),
@@ -176,8 +174,7 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
     config, planned = outcome.config, outcome.planned
     repos = [query.repo for query in planned.queries]
     means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
-    shares = {name: list(values.values()) for name, values in outcome.query_gold_overlap.items()}
-    overlap = records.Means.of(shares, repos)
+    overlap = records.Means.of({"gold_lines_in_query": list(outcome.gold_in_query.values())}, repos)
     return records.Metrics(
         run_id=outcome.run_id,
         dataset=dataset,
@@ -227,7 +224,6 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
             facts=dict(outcome.facts[task.task_id]),
             measures={name: column[row] for name, column in columns.items()},
             ceilings={name: column[row] for name, column in ceilings.items()},
-            query_gold_overlap={name: shares[task.task_id] for name, shares in outcome.query_gold_overlap.items()},
         )
 
 

@@ -53,7 +53,7 @@ def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
     folder = only_run(tmp_path / "results")
     rows = read_rows(folder / "retrieved.jsonl.gz")
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert {"dataset", "as_of", "code"} <= set(manifest)
+    assert {"dataset", "code"} <= set(manifest)
     assert len(rows) == manifest["counts"]["queries"]
     for row in rows:
         assert hashlib.sha256(row["query"].encode()).hexdigest() == row["query_sha256"]

@@ -343,7 +343,6 @@ class _Import:
 
     def manifest(self, created: str, gain_factor: int) -> Manifest:
         """The content of manifest.json."""
-        as_ofs = sorted(row.as_of for row in self.stored.values() if row.as_of)
         return Manifest(
             schema=SCHEMA,
             run_id=self.run_id,
@@ -358,7 +357,6 @@ class _Import:
             counts=self.counts,
             qrels_gain_factor=gain_factor,
             index_version=self.log.first.index_version,
-            as_of=(as_ofs[0], as_ofs[-1]) if as_ofs else None,
             code=code_state(),
             versions=versions(),
         )
