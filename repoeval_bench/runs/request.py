@@ -134,7 +134,7 @@ def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
 def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:
     name = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
-        return nearest("option", name, model.model_fields)
+        return nearest("option", name, model.model_fields, listed_by=f"{PROGRAM} eval --help-all")
     if typed:
         name = model.options()[name].spelling(name)
     return f"{name}: {expectation(error)} (it is {error['input']!r})"

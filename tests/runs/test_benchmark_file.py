@@ -104,6 +104,8 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
         ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
+        ("chunkers: [ast]\nzzzzzz: 1", ":2: unknown key 'zzzzzz'; see docs/data.md for all"),
+        ("chunkers: [ast]\nk: 0", ":2: k=0 ranks nothing"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
         (
             "chunkers: ast\nprotocol: code-chunk\nrepositories: CarperAI_trlx",
