@@ -29,8 +29,7 @@ class MeanDifference:
     """The difference of one mean (over queries, or over repositories) between two runs, query by query.
 
     `ci` is the 95 % interval of sign flips over files, None if the clusters are too few to bound it. `p` is the
-    sign-flip test's, which never contradicts `ci`, and `p_error` its Monte-Carlo standard error. `p_strict` is the p of
-    the stricter test that Holm adjusts.
+    sign-flip test's, which never contradicts `ci`. `p_strict` is the p of the stricter test that Holm adjusts.
     """
 
     baseline: float
@@ -38,7 +37,6 @@ class MeanDifference:
     difference: float
     ci: Interval
     p: float
-    p_error: float
     p_strict: float
 
     def reversed(self) -> Self:
@@ -80,7 +78,7 @@ class Comparison:
     is `primary`: its tests are a family of their own, one for each pair of runs. All other measures that the runs share
     are secondary and make another family, asked for or not. The strict p is adjusted by Holm within its family, of
     `family` tests. A ceiling and a share of judged chunks are not tested, and `p_adjusted` is None.
-    `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
+    `effective_clusters` is how
     many clusters of equal size would give as much evidence. `by_file` and `by_repository` leave each file or repository
     out. They are None unless the measure is primary.
     """
@@ -93,7 +91,6 @@ class Comparison:
     micro: MeanDifference
     macro: MeanDifference
     p_adjusted: float | None
-    effect_size: float | None
     wins: int
     ties: int
     losses: int
@@ -104,6 +101,8 @@ class Comparison:
     clustered_by: str
     family: int
     verdict: PairVerdict
+    against_baseline: bool = False
+    """The baseline was asked for, so pairs of other runs were not compared."""
     margin: float | None = None
     by_file: Influence | None = None
     by_repository: Influence | None = None
@@ -133,7 +132,6 @@ class Comparison:
             treatment=self.baseline,
             micro=self.micro.reversed(),
             macro=self.macro.reversed(),
-            effect_size=None if self.effect_size is None else 0.0 - self.effect_size,
             wins=self.losses,
             losses=self.wins,
             verdict=self.verdict.reversed(),

@@ -86,7 +86,7 @@ runs --out other-results --json
 diff fixed ast --measure recall@10
 diff @2 latest --limit 50
 segments RUN --by repo --by is_method
-segments ast fixed --facts facts.csv
+segments ast fixed --by repo
 gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
 gate chunking.toml --source .

@@ -28,15 +28,14 @@ def answer_to(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    with_baseline: bool = False,
 ) -> tuple[list[RunView], WordedVerdict]:
     """Return the runs without duplicates, and the verdict on them; without `comparisons` every pair is compared.
 
-    `failed`: how many further runs could not be made. `with_baseline`: the first run is that of all comparisons.
+    `failed`: how many further runs could not be made.
     """
     different = list({run.folder: run for run in runs}.values())
     comparisons = comparisons or (compare(different) if len(different) > 1 else ())
-    return different, verdict(different, comparisons, failed=failed, with_baseline=with_baseline)
+    return different, verdict(different, comparisons, failed=failed)
 
 
 def print_answer(
@@ -46,16 +45,15 @@ def print_answer(
     *,
     details: bool = False,
     failed: int = 0,
-    with_baseline: bool = False,
     skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
     """Print the verdict on the runs, one table, notes with the `skipped` chunkers, and where the runs are stored.
 
     `details`: every note, and the tables of scores and `comparisons`. `remembered`: `report` finds these runs without
-    their names. `failed` and `with_baseline` are as in `answer_to`.
+    their names. `failed` is as in `answer_to`.
     """
-    different, worded = answer_to(runs, comparisons, failed=failed, with_baseline=with_baseline)
+    different, worded = answer_to(runs, comparisons, failed=failed)
     print_paragraph(worded.text)
     echo()
     table = answer_table(different, worded, skipped)

@@ -32,6 +32,7 @@ from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.answer import MOST_NOTES
@@ -46,7 +47,7 @@ from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:

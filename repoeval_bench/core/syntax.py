@@ -66,8 +66,8 @@ class TreeParser:
         from tree_sitter import Parser
 
         trees: dict[bytes, Tree] = self._local.__dict__.setdefault("trees", {})
-        trees[encoded] = trees.pop(encoded, None) or Parser(self._language).parse(encoded)
-        tree = trees[encoded]  # the last one, as it was used last
+        tree = trees.pop(encoded) if encoded in trees else Parser(self._language).parse(encoded)
+        trees[encoded] = tree  # the last one, as it was used last
         while sum(map(len, trees)) > _CACHED:
             del trees[next(iter(trees))]
         return tree

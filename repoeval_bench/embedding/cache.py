@@ -39,8 +39,6 @@ class CachedEmbedder:
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
         self._lengths: set[int] = set()
         """Lengths of the vectors that were read so far: one, unless a server's model has changed."""
-        self.texts_embedded = 0
-        """Number of texts that were encoded so far, because the cache lacked them."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
         spec = Spec.parse(encoder.spec)
         self.spec = format_spec(spec.name, {**spec.params, **named}, spec.target)
@@ -161,7 +159,6 @@ class CachedEmbedder:
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
-            self.texts_embedded += len(positions)
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:

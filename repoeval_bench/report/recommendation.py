@@ -538,8 +538,12 @@ def _none_differs(recommendation: Recommendation) -> str:
     n_candidates = len(most.means)
     needed = fewest_clusters(comb(n_candidates, 2))
     if most.n_clusters >= needed:
-        if recommendation.current and recommendation.current.is_worse:  # which the choice alone was tested against
-            return f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice."
+        gains = recommendation.current.gains if recommendation.current else ()
+        if any(gain.ci and not gain.ci[0] <= 0 <= gain.ci[1] for gain in gains):
+            return (
+                f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice; an interval "
+                "beside the current chunker is not adjusted."
+            )
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
     meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""

@@ -124,9 +124,8 @@ def footnotes(run: RunView) -> list[str]:
         f"  {_truncation(metrics)}; "
         f"queries with no relevant chunk: {counts.queries_without_relevant} of {counts.queries}",
     ]
-    if overlap := metrics.query_gold_overlap:
-        share = overlap.over(metrics.headline)["gold_lines_in_query"]
-        lines.append(f"  {share:.1%} of the gold's lines are in the query")
+    if metrics.query_gold_overlap:
+        lines.append(f"  {metrics.gold_in_query:.1%} of the target lines are in the query")
     if copies := counts.chunks_duplicate:
         lines.append(f"  chunks whose text repeats another of the repository: {copies}")
     return [*lines, *(f"  {line}" for line in losses(run))]

@@ -3,57 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.segments import (
-    BANDS,
-    Heterogeneity,
-    Segmentation,
-    SegmentComparison,
-    SegmentDifference,
-    SegmentMean,
-)
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.segments import (
+        Heterogeneity,
+        Segmentation,
+        SegmentComparison,
+        SegmentDifference,
+        SegmentMean,
+    )
+
 
 def segmentation_table(segmentation: Segmentation) -> Table:
-    """One row per segment: its mean with interval, and the knee of its recall curve (k, recall there)."""
-    columns = [
-        *_columns(segmentation.clustered_by),
-        *figures(f"{heading(segmentation.measure)}, 95 % CI"),
-        *figures("knee of recall"),
-    ]
-    rows = [
-        (
-            *name,
-            Estimate(segment.mean, segment.ci),
-            segment.knee and f"k = {segment.knee}: {segment.recall_curve[segment.knee - 1]:.2f}",
-        )
-        for name, segment in zip(_names(segmentation.segments), segmentation.segments, strict=True)
-    ]
+    """One row per segment: its mean with interval."""
+    columns = [*_columns(segmentation.clustered_by), *figures(f"{heading(segmentation.measure)}, 95 % CI")]
+    names = _names(segmentation.segments)
+    rows = [(*name, Estimate(one.mean, one.ci)) for name, one in zip(names, segmentation.segments, strict=True)]
     queries = count(segmentation.n_queries, "query")
     title = f"{segmentation.name}: {heading(segmentation.measure)} over {queries}, {segmentation.over} mean"
     return make_table(columns, rows, title=title)
 
 
 def segmentation_lines(segmentation: Segmentation) -> list[str]:
-    """Return how the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
-    shares = segmentation.distribution
-    bands = [f"{name}: {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
-    quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
-    lines = [
-        f"share of queries by {heading(segmentation.measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})",
-        few_note(segmentation.segments, segmentation.clustered_by),
-    ]
-    if segmentation.knee is not None:
-        curve = segmentation.recall_curve
-        lines.append(
-            f"knee of recall over all queries: k = {segmentation.knee}, recall {curve[segmentation.knee - 1]:.2f} "
-            f"(at {len(curve)}: {curve[-1]:.2f}); beyond it a further chunk brings less than on average"
-        )
-    return [line for line in lines if line]
+    """Return which intervals not to trust."""
+    return [*filter(None, [few_note(segmentation.segments, segmentation.clustered_by)])]
 
 
 def comparison_table(comparison: SegmentComparison) -> Table:

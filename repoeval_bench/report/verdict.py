@@ -73,15 +73,13 @@ def verdict(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    with_baseline: bool = False,
 ) -> WordedVerdict:
     """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline.
 
     Without any, the best run is compared with all others by the headline; the verdict is the same as that of all pairs.
-    `failed` is the number of runs of the same question that failed and are not in it. `with_baseline`: the first run is
-    the baseline of all comparisons.
+    `failed` is the number of runs of the same question that failed and are not in it.
     """
-    record = verdict_on(runs, comparisons, with_baseline=with_baseline)
+    record = verdict_on(runs, comparisons)
     ids = [run.run_id for run in runs]
     short = dict(zip(ids, [elided(name, _LONGEST) for name in short_names(run_names(runs))], strict=True))
     return WordedVerdict(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -58,20 +58,19 @@ _AGAIN = "make the run again"
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Times of a run: its steps, and query_id -> step -> milliseconds of each query whose time is known."""
+    """Times of a run, of its steps and of its queries."""
 
-    steps: tuple[TimeRow, ...]
-    queries: Mapping[str, Mapping[str, float]]
+    rows: tuple[TimeRow, ...]
 
     def step(self, name: str) -> TimeRow | None:
         """Return the step of this name, if it was timed."""
-        return next((row for row in self.steps if row.step == name), None)
+        return next((row for row in self.rows if row.step == name), None)
 
     def by_step(self) -> dict[str, list[float]]:
         """Step -> milliseconds of each query."""
         by_step: dict[str, list[float]] = defaultdict(list)
-        for steps in self.queries.values():
-            for step, milliseconds in steps.items():
+        for row in self.rows:
+            for step, milliseconds in row.latency_ms.items():
                 by_step[step].append(milliseconds)
         return dict(by_step)
 
@@ -102,7 +101,10 @@ class RunView:
     def manifest(self) -> Manifest:
         """Manifest of the run; ResultError if another version wrote the folder."""
         text = self._read(MANIFEST)
-        schema = _schema(text)
+        content: Any = None
+        with suppress(JsonFaultError):  # a broken manifest is explained below
+            content = parse_loose(text)
+        schema = content.get("schema") if isinstance(content, dict) else None
         if type(schema) is int and schema != SCHEMA:
             which, way_out = ("a later", "update repoeval-bench") if schema > SCHEMA else ("an earlier", _AGAIN)
             raise ResultError(
@@ -129,7 +131,7 @@ class RunView:
         return QueryScores.from_rows(self.query_rows())
 
     def per_query(self) -> QueryRows:
-        """Return a plain row for each query, with `to_pandas` and `to_polars`."""
+        """Return a plain row for each query, with `to_pandas`."""
         return QueryRows(
             {
                 "query_id": row.query_id,
@@ -229,11 +231,7 @@ class RunView:
     @cached_property
     def timings(self) -> Timings:
         """Times of steps and queries."""
-        rows = list(self.rows(TIMINGS, TimeRow))
-        return Timings(
-            tuple(row for row in rows if row.step is not None),
-            {row.query_id: row.latency_ms for row in rows if row.query_id is not None and row.latency_ms},
-        )
+        return Timings(tuple(self.rows(TIMINGS, TimeRow)))
 
     @cached_property
     def inspection(self) -> Inspection | None:
@@ -259,15 +257,6 @@ class RunView:
         # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
         read = name in (MANIFEST, METRICS, PER_QUERY)
         return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
-
-
-def _schema(text: bytes) -> Any:
-    """Return the schema version of a manifest; None if it is broken."""
-    try:
-        content = parse_loose(text)
-    except JsonFaultError:
-        return None
-    return content.get("schema") if isinstance(content, dict) else None
 
 
 def current_run(folder: Path) -> RunView | None:
@@ -305,13 +294,5 @@ class QueryRows(list[dict[str, Any]]):
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with a row for each query; UsageError if pandas is not installed."""
-        return _library("pandas").DataFrame(list(self))
-
-    def to_polars(self) -> Any:
-        """Return a polars frame with a row for each query; UsageError if polars is not installed."""
-        return _library("polars").DataFrame(list(self), infer_schema_length=None)
-
-
-def _library(name: str) -> Any:
-    require("a data frame", name)
-    return import_module(name)
+        require("a data frame", "pandas")
+        return import_module("pandas").DataFrame(list(self))

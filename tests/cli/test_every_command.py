@@ -142,7 +142,6 @@ MISSING = {
     "negatives": "logs hard-negatives {run} --negatives {none}",
     "log": "logs import {none} --gold {gold.jsonl}",
     "gold": "logs import {run}/retrieved.jsonl.gz --gold {none}",
-    "facts": "segments {run} --facts {none}",
     "bench file": "run {none}",
     "queries": f"eval {RUN} --queries {{none}}",
     "source": "eval -c fixed --retriever bm25 --out {out} --source {none}",

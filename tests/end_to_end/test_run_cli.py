@@ -43,8 +43,8 @@ def test_a_file_may_ask_for_no_comparison(run, tmp_path):
     assert (done.code, done.out) == (0, f"8 runs, in {tmp_path / 'results'}\n"), done.err
 
 
-def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_process(run, tmp_path):
-    """The lines that --dry-run lists make its runs on machines that know nothing of each other."""
+def test_a_dry_run_lists_the_runs_and_jobs_have_the_answer_of_one_process(run, tmp_path):
+    """Whoever makes them; the list makes none."""
     text = FILE + "baseline: fixed:max_nws=400\n"
     lines = run(text, "--dry-run", out="by-line").out.splitlines()
     assert len(lines) == 8

@@ -90,8 +90,8 @@ def test_duplicates_are_found_within_a_repository():
     assert group == ("r/a.py@0-6", "r/b.py@0-7")
 
 
-def test_the_overlap_is_what_stands_in_the_query_and_over_the_prompt():
-    """Gold lines, of any file, found in the query by text; of the top chunks those over [c, h) of the task's file."""
+def test_the_overlap_is_what_stands_in_the_query():
+    """Gold lines, of any file, found in the query by text."""
     queries = [Query("r/0", "r", "  line5 = 5\nline41 = 41")]
     files = {file.name: file for file in (FILE, SourceFile("r", "other.py", "line5 = 5\n\nline6 = 6\n"))}
     here, other = Place("r/p.py", LineSpan(40, 44)), Place("r/other.py", LineSpan(0, 3))

@@ -197,7 +197,7 @@ def pipeline_report(run: RunView, *, k: int | None = None, sections: Sequence[st
         if name == "no-answer":
             return false_evidence(log)
         search_only = not run.metrics.imported and run.metrics.embedder != NO_EMBEDDER
-        return latency(run.timings.queries, search_only=search_only)
+        return latency([row for row in run.timings.rows if row.query_id], search_only=search_only)
 
     result = tuple(map(section, dict.fromkeys(sections)))
     return PipelineReport(run.run_id, depth, result, log.clustered_by)
