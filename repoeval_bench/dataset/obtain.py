@@ -13,6 +13,7 @@ from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.reading.plain import code_folders
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
 from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
 from repoeval_bench.dataset.sources import Source, SourceError, archived
@@ -94,6 +95,8 @@ def known_repositories(source: str, task_set: TaskSet, home: Path) -> Collection
     Those of the published function level are known. A UsageError if the source does not exist or cannot hold the
     task set; other mistakes are reported when it is read.
     """
+    if code_folders(source):
+        return None
     if source not in {"", "auto"}:
         try:
             if pack := shipped_pack(source) or Pack.find(source):

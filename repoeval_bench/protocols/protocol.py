@@ -23,6 +23,7 @@ Gold = Literal[
     "uses:resolved",
     "uses:imported",
     "places",
+    "files",
     "lines",
     "exact",
     "definitions",
@@ -64,7 +65,7 @@ class Protocol:
     Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
     UsageError. `tasks` says what the queries are: completion tasks, own questions, or one for every documented function
     or test; those of `commits` are in the data. `ask` makes questions of a benchmark's code. A question's gold are its
-    `places`, which `commits` calls `lines`.
+    `places`, which `commits` calls `lines`, and `questions` calls `files` where whole files answer most of them.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Protocol:
             "answer as well": self.tasks == "commits",
             "the places are those that the questions' author knew; others may answer as well": self.tasks
             == "questions",
+            "whole files answer most questions, so the scores are blind to where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -111,9 +113,11 @@ class Protocol:
 
     @property
     def headline_measure(self) -> str:
-        """The measure that chunkers are compared by first; gold `body` is short and is read at its own size."""
+        """The measure that runs are compared by first; gold `body` is short and is read at its own size."""
         if self.of_definitions:
             return "definition_recall_auc"
+        if self.gold == "files":
+            return "target_ndcg@10"
         return "line_rprec" if self.gold == "body" else "line_recall_auc"
 
     @property
@@ -149,7 +153,7 @@ class Protocol:
 
     def check(self) -> None:
         """Raise a UsageError if all gold is excluded, or a choice is made twice."""
-        questions = {"commits": COMMIT_GOLDS}.get(self.tasks, ("places",))
+        questions = {"commits": COMMIT_GOLDS, "questions": ("places", "files")}.get(self.tasks, ("places",))
         if (self.gold in questions) == (self.tasks == "completion") or (self.gold in COMMIT_GOLDS) != (
             self.tasks == "commits"
         ):

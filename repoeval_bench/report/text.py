@@ -37,6 +37,7 @@ BORDERLINE_NOTE = "borderline: p is so near to 0.05 that another seed or process
 
 _NAMES = {
     "ndcg": "nDCG",
+    "target_ndcg": "target nDCG",
     "recall": "R",
     "precision": "P",
     "hit": "Hit",

@@ -10,12 +10,12 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.output import INPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.questions.agent_retrieval_bench import read_agent_retrieval_bench
 from repoeval_bench.plugins.logs.questions.contextbench import read_contextbench
 from repoeval_bench.plugins.logs.questions.semble import read_semble
 from repoeval_bench.plugins.logs.questions.swe_explore import read_ranking, read_swe_explore
 from repoeval_bench.plugins.logs.questions.writing import (
     FILE_GOLD,
-    FILE_QUESTIONS,
     GOLD,
     LOG,
     QUESTIONS,
@@ -23,14 +23,18 @@ from repoeval_bench.plugins.logs.questions.writing import (
     write_questions,
 )
 
-FORMATS = {"contextbench": read_contextbench, "semble": read_semble, "swe-explore": read_swe_explore}
+FORMATS = {
+    "agent-retrieval-bench": read_agent_retrieval_bench,
+    "contextbench": read_contextbench,
+    "semble": read_semble,
+    "swe-explore": read_swe_explore,
+}
 """Name of a benchmark -> the function that reads its questions."""
 
 WRITTEN = {
-    GOLD: "with lines as answers",
-    QUESTIONS: "of these for --queries",
-    FILE_GOLD: "with whole files as answers, blind to chunking",
-    FILE_QUESTIONS: "of these for --queries",
+    QUESTIONS: "for --queries",
+    GOLD: "with lines as gold for `logs import`",
+    FILE_GOLD: "with whole files as gold for `logs import`, blind to chunking",
 }
 """File -> what is in it."""
 
@@ -49,8 +53,8 @@ def questions_command(
 ) -> None:
     """Write the questions and answers of FILE as gold for `logs import`, and as questions for `--queries`.
 
-    Questions with a whole file as an answer go to separate files: every chunk of it is relevant, so they say nothing
-    about chunkers. A run of --queries asks the questions whose answers its source has, and counts the others.
+    A run of --queries asks the questions whose answers its source has, and counts the others. Gold of questions with a
+    whole file as an answer goes to a separate file: every chunk of it is relevant, so it says nothing about chunkers.
     """
     if ranking and benchmark != "swe-explore":
         raise UsageError(f"--ranking reads results of swe-explore; leave it out for {benchmark}")
@@ -59,6 +63,7 @@ def questions_command(
         if number := counts.written[name]:
             echo(f"{count(number, 'question')} {what}: {output / name}")
     for number, what in (
+        (counts.no_answer, "known to have no answer, ranked and not scored"),
         (counts.without_text, "without a text, not written for --queries"),
         (counts.unanswered, "without an answer, left out"),
     ):
