@@ -111,9 +111,9 @@ class Question(BaseModel):
         return self
 
     @property
-    def has_whole_file(self) -> bool:
-        """Return whether a whole file is among its places."""
-        return any(place.start_line is None for place in self.places)
+    def is_of_files(self) -> bool:
+        """Return whether all of its places are whole files."""
+        return all(place.start_line is None for place in self.places)
 
 
 def asked_repositories(path: Path) -> frozenset[str]:
@@ -123,7 +123,7 @@ def asked_repositories(path: Path) -> frozenset[str]:
 
 def asks_for_files(path: Path) -> bool:
     """Return whether whole files answer at least half of a file's questions."""
-    whole = [row.has_whole_file for row in _valid(path) if row.places]
+    whole = [row.is_of_files for row in _valid(path) if row.places]
     return bool(whole) and 2 * sum(whole) >= len(whole)
 
 
@@ -170,7 +170,7 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
             unanswerable.append(Query(query_id, repository_name(row.repository or ""), row.query))
         elif places and not wrong:
             tasks.append(_task(row, query_id, places))
-            n_whole += row.has_whole_file
+            n_whole += row.is_of_files
     if not tasks and not problems:
         why = (
             f"the source has none of its answers ({lacking[0]})"

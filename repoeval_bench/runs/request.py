@@ -171,7 +171,7 @@ _TESTS = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
 class DataRequest(Request):
     """The request of data: tasks and their source."""
 
-    source: Annotated[str, Flag(_SOURCE, path=True, variable="REPOEVAL_SOURCE")] = "auto"
+    source: Annotated[str, Flag(_SOURCE, "SOURCE", path=True, variable="REPOEVAL_SOURCE")] = "auto"
     level: Annotated[str, Flag("function, line or api.", rare=True)] = DEFAULT.level
     context: Annotated[str, Flag("Length of the prompts in tokens.", rare=True)] = DEFAULT.context
     tokenizer: Annotated[str, Flag("Tokenizer of the prompts: codex or codegen.", rare=True)] = DEFAULT.tokenizer
