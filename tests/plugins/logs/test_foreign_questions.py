@@ -141,6 +141,7 @@ def test_questions_without_an_answer_are_ranked_and_not_scored(tmp_path):
         ("queries", 4),
         ("pairs", 4),
     ]
+    assert "over 4 queries" in succeed("segments", "fixed", "--by", "category", "--out", tmp_path / "runs").out
 
 
 def test_a_ranking_of_swe_explore_is_scored_on_its_lines(tmp_path):
