@@ -131,7 +131,7 @@ def test_questions_without_an_answer_are_ranked_and_not_scored(tmp_path):
     _, out = converted(tmp_path, "agent-retrieval-bench", write(tmp_path / "samples.jsonl", ARB))
     write_files(tmp_path / "repos" / "own__tool-0123456789ab", SOURCES)
     asked = ("--source", tmp_path / "repos", "--queries", out / QUESTIONS, "--retriever", "bm25")
-    (run,) = json_of("eval", "-c", "fixed", *asked, "--out", tmp_path / "runs", "--json")
+    run = json_of("eval", "-c", "fixed", *asked, "--out", tmp_path / "runs", "--json")
     assert (run["counts"]["queries"], run["counts"]["queries_no_answer"]) == (4, 1)
     (section,) = json_of("logs", "pipeline", "fixed", "--section", "no-answer", "--out", tmp_path / "runs", "--json")[
         "sections"

@@ -176,7 +176,7 @@ def false_evidence(log: JudgedLog) -> Section:
         np.array([row.topk[0].score if row.topk else -inf for row in of_kind])
         for of_kind in (answerable.scored_rows(), rows)
     ]
-    return Section("no-answer", title, figures=(false, true, auroc(*first)), notes=(_threshold(*first),))
+    return Section("no-answer", title, figures=(false, true, auroc(*first)), notes=_threshold(*first))
 
 
 def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
@@ -195,11 +195,12 @@ def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
     )
 
 
-def _threshold(answerable: FloatArray, others: FloatArray) -> str:
-    """Return a note on the score below which to abstain: the one that tells these queries apart best."""
-    best = max(
-        np.unique(answerable).tolist(), key=lambda score: (answerable >= score).mean() - (others >= score).mean()
-    )
+def _threshold(answerable: FloatArray, others: FloatArray) -> tuple[str, ...]:
+    """Return a note on the score below which to abstain: the one that tells these queries apart best, if there is one."""
+    scores = np.unique(answerable[np.isfinite(answerable)]).tolist()
+    if not scores:
+        return ()
+    best = max(scores, key=lambda score: (answerable >= score).mean() - (others >= score).mean())
     return (
         f"a threshold of {best:.5g} on the first score rejects {(others < best).mean():.0%} of the no_answer queries "
         f"and {(answerable < best).mean():.0%} of the others; it is the best on these queries, so worse on new ones"
