@@ -180,19 +180,19 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
         problems = [f"{path} has no query; {why}"]
     if problems:
         raise UsageError(all_mistakes(problems, path))
-    left_out = f"; left out with no other: {count(n_left_out, 'question')}" if n_left_out else ""
-    for n, what in (
-        (
-            len(lacking),
-            f"the source lacks {count(len(lacking), 'answer')}{left_out}; the first: {' '.join(lacking[:1])}",
-        ),
-        (n_elsewhere, f"the source lacks the repository of {count(n_elsewhere, 'question')} without an answer"),
-        (n_whole, f"whole files answer {n_whole} of {count(len(tasks), 'question')}"),
-    ):
-        if n:
-            NOTICES.info(f"{path}: {what}")
+    if lacking:
+        others = f"; left out with no other: {count(n_left_out, 'question')}" if n_left_out else ""
+        NOTICES.info(f"{path}: the source lacks {count(len(lacking), 'answer')}{others}; the first: {lacking[0]}")
+    _note_counts(path, n_elsewhere, n_whole, len(tasks))
     first, whole = tuple(tasks[: benchmark.limit]), len(tasks) + n_left_out
     return with_fingerprint(replace(benchmark, tasks=first, whole_tasks=whole, unanswerable=tuple(unanswerable)))
+
+
+def _note_counts(path: Path, n_elsewhere: int, n_whole: int, n_tasks: int) -> None:
+    if n_elsewhere:
+        NOTICES.info(f"{path}: the source lacks the repository of {count(n_elsewhere, 'question')} without an answer")
+    if n_whole:
+        NOTICES.info(f"{path}: whole files answer {n_whole} of {count(n_tasks, 'question')}")
 
 
 def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:

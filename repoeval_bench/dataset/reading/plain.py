@@ -105,21 +105,21 @@ def without_tasks(folder: str) -> NoDataError:
     )
 
 
-def load_folders(folders: Sequence[str], task_set: TaskSet, asked: Collection[str] = ()) -> Benchmark:
+def load_folders(folders: Sequence[str], task_set: TaskSet, named: Collection[str] = ()) -> Benchmark:
     """The code of folders by the rules of packs, without tasks; each is a repository of its name.
 
-    If a folder's name is none of `asked`, its folders of these names are the repositories, if there are any.
+    If a folder's name is none of `named`, its folders of these names are the repositories, if there are any.
     UsageError: two repositories have one name; DatasetError: a folder has no code.
     """
     files: dict[str, tuple[SourceFile, ...]] = {}
-    for folder in chain.from_iterable(_repositories(folder, asked) for folder in folders):
+    for folder in chain.from_iterable(_repositories(folder, named) for folder in folders):
         code = read_code(folder)
         if code.name in files:
             raise UsageError(f"two folders of the source are named {code.name}; rename one, or leave it out")
         files[code.name] = code.files
-    named = next(iter(files)) if len(files) == 1 else count(len(files), "repository").replace(" ", "-")
+    label = next(iter(files)) if len(files) == 1 else count(len(files), "repository").replace(" ", "-")
     return Benchmark(
-        name=f"{FOLDER}-{named}-{task_set}",
+        name=f"{FOLDER}-{label}-{task_set}",
         fingerprint=fingerprint((), files),
         level=task_set.level,
         tasks=(),
@@ -130,7 +130,7 @@ def load_folders(folders: Sequence[str], task_set: TaskSet, asked: Collection[st
     )
 
 
-def _repositories(folder: str, asked: Collection[str]) -> list[str]:
+def _repositories(folder: str, named: Collection[str]) -> list[str]:
     path = Path(folder).expanduser().resolve()
-    inner = [] if path.name in asked else [path / name for name in sorted(asked) if (path / name).is_dir()]
+    inner = [] if path.name in named else [path / name for name in sorted(named) if (path / name).is_dir()]
     return list(map(str, inner)) or [folder]

@@ -108,8 +108,8 @@ def test_contextbench_has_its_lines_under_any_of_its_names(tmp_path, form):
     gold = [(row["query_id"], row["file"], row["start_line"], row["end_line"]) for row in read_rows(out / GOLD)]
     eight = [("tool__one-8", "tool__one-8/src/spans.py", 0, 2), ("tool__one-8", "tool__one-8/src/use.py", 0, 1)]
     assert gold == [("tool__one-7", "tool__one-7/src/spans.py", 2, 4), *(eight if form == "jsonl" else [])]
-    asked = [(row["id"], row["facts"]) for row in read_rows(out / QUESTIONS)]
-    assert asked == [("tool__one-7", {"category": "Verified"})]
+    options = [(row["id"], row["facts"]) for row in read_rows(out / QUESTIONS)]
+    assert options == [("tool__one-7", {"category": "Verified"})]
     assert ("1 question without a text" in printed) == (form == "jsonl")
 
 
@@ -130,8 +130,8 @@ def test_questions_without_an_answer_are_ranked_and_not_scored(tmp_path):
     """A run of them counts them, and `logs pipeline` tells their first scores from those of the others."""
     _, out = converted(tmp_path, "agent-retrieval-bench", write(tmp_path / "samples.jsonl", ARB))
     write_files(tmp_path / "repos" / "own__tool-0123456789ab", SOURCES)
-    asked = ("--source", tmp_path / "repos", "--queries", out / QUESTIONS, "--retriever", "bm25")
-    run = json_of("eval", "-c", "fixed", *asked, "--out", tmp_path / "runs", "--json")
+    options = ("--source", tmp_path / "repos", "--queries", out / QUESTIONS, "--retriever", "bm25")
+    run = json_of("eval", "-c", "fixed", *options, "--out", tmp_path / "runs", "--json")
     assert (run["counts"]["queries"], run["counts"]["queries_no_answer"]) == (4, 1)
     (section,) = json_of("logs", "pipeline", "fixed", "--section", "no-answer", "--out", tmp_path / "runs", "--json")[
         "sections"
@@ -182,11 +182,11 @@ def test_questions_of_several_repositories_are_compared_in_one_command(tmp_path)
         write_files(tmp_path / "repos" / name, SOURCES)
     write_files(tmp_path / "repos" / "unasked", SOURCES)
     _, out = converted(tmp_path, "semble", tmp_path / "in")
-    asked = ("--queries", out / QUESTIONS, "--retriever", "bm25", "--out", tmp_path / "runs")
+    options = ("--queries", out / QUESTIONS, "--retriever", "bm25", "--out", tmp_path / "runs")
     chunkers = ("-c", "fixed:max_nws=20", "-c", "fixed:max_nws=400")
     named = [word for name in ("one", "two") for word in ("--source", tmp_path / "repos" / name)]
     first, second = (
-        succeed("compare", *chunkers, *source, *asked).out for source in (("--source", tmp_path / "repos"), named)
+        succeed("compare", *chunkers, *source, *options).out for source in (("--source", tmp_path / "repos"), named)
     )
     assert first == second
     assert "target nDCG@10" in first
@@ -195,7 +195,7 @@ def test_questions_of_several_repositories_are_compared_in_one_command(tmp_path)
     segmented = succeed("segments", "fixed:max_nws=400", "--by", "category", "--out", tmp_path / "runs").out
     assert "semantic" in segmented
     assert "symbol" in segmented
-    lines = succeed("compare", *chunkers, *named, *asked, "--set", "gold=places").out
+    lines = succeed("compare", *chunkers, *named, *options, "--set", "gold=places").out
     assert "target nDCG" not in lines
 
 

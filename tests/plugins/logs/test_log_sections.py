@@ -156,9 +156,9 @@ def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
     ],
 )
 def test_the_auroc_is_the_share_of_pairs_in_order(answerable, others, value, half):
-    found = auroc(np.array(answerable), np.array(others))
-    assert (found.value, found.n) == (value, len(answerable) * len(others))
-    assert found.ci == (None if half is None else pytest.approx((max(0, value - half), min(1, value + half))))
+    figure = auroc(np.array(answerable), np.array(others))
+    assert (figure.value, figure.n) == (value, len(answerable) * len(others))
+    assert figure.ci == (None if half is None else pytest.approx((max(0, value - half), min(1, value + half))))
 
 
 def test_entities_are_linked_as_sets():

@@ -196,7 +196,7 @@ def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
 
 
 def _threshold(answerable: FloatArray, others: FloatArray) -> tuple[str, ...]:
-    """Return a note on the score below which to abstain: the one that tells these queries apart best, if there is one."""
+    """Return a note on the score below which to abstain, the one that tells these queries apart best, if any does."""
     scores = np.unique(answerable[np.isfinite(answerable)]).tolist()
     if not scores:
         return ()
