@@ -143,7 +143,10 @@ def test_freshness_by_hand():
 def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
     """Two of three are given something; silence on answerable queries shows, and is the lowest score of all."""
     rows = [row("a", "x"), row("b", []), *(row(f"n{i}", ids, no_answer=True) for i, ids in enumerate(("y", [], "y")))]
-    assert [f.value for f in false_evidence(judged(rows, GOLD)).figures] == pytest.approx([2 / 3, 0.5, 2.5 / 6])
+    section = false_evidence(judged(rows, GOLD))
+    assert [figure.value for figure in section.figures] == pytest.approx([2 / 3, 0.5, 2.5 / 6])
+    (note,) = section.notes
+    assert "rejects 33% of the no_answer queries and 50% of the others" in note
 
 
 @pytest.mark.parametrize(

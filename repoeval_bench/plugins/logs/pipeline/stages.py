@@ -203,7 +203,7 @@ def _threshold(answerable: FloatArray, others: FloatArray) -> tuple[str, ...]:
     best = max(scores, key=lambda score: (answerable >= score).mean() - (others >= score).mean())
     return (
         f"a threshold of {best:.5g} on the first score rejects {(others < best).mean():.0%} of the no_answer queries "
-        f"and {(answerable < best).mean():.0%} of the others; it is the best on these queries, so worse on new ones"
+        f"and {(answerable < best).mean():.0%} of the others; it is the best on these queries, so worse on new ones",
     )
 
 
