@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from repoeval_bench.core.places import Gold
+from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import UsedDefinition
@@ -39,7 +40,8 @@ class Task:
 
     `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark. `uses` are the
     definitions of the repository that these lines use; None if that is not known. A task may be a question instead:
-    then `prompt` is its text, `places` answer it, and `body` is the first of them. `change` is the commit that asks it.
+    then `prompt` is its text, `places` answer it, and `body` is the first of them. `change` is the commit that asks it,
+    `facts` are names and values that its file gives it.
     """
 
     task_id: str
@@ -54,6 +56,7 @@ class Task:
     uses: tuple[UsedDefinition, ...] | None = None
     places: Gold = ()
     change: AskedCommit | None = None
+    facts: tuple[tuple[str, Fact], ...] = ()
 
     @property
     def file(self) -> str:
@@ -115,6 +118,7 @@ class Benchmark:
     tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
     all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
     scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that ask nothing for it.
+    `unanswerable` are questions that are known to have no answer: they are ranked, and not scored.
     """
 
     name: str
@@ -135,6 +139,7 @@ class Benchmark:
     sample: TaskSample | None = None
     tests: str = "all"
     test_files: int = field(default=0, compare=False)
+    unanswerable: tuple[Query, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"

@@ -11,6 +11,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.reading.plain import code_folders
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
 from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
 from repoeval_bench.dataset.sources import Source, SourceError, archived
@@ -81,7 +82,7 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
 
 def check_source(source: str, task_set: TaskSet, home: Path) -> None:
     """Raise a UsageError if a source does not exist or cannot hold the task set; nothing is fetched or read."""
-    if source not in {"", "auto"} and not (shipped_pack(source) or Pack.find(source)):
+    if source not in {"", "auto"} and not (code_folders(source) or shipped_pack(source) or Pack.find(source)):
         with suppress(DatasetError):  # reported when the source is read
             open_source(source, task_set, home)
 

@@ -15,6 +15,7 @@ from repoeval_bench.metrics.registry import (
     DEFINITION_MEASURES,
     EVAL_MEASURES,
     LINE_MEASURES,
+    TARGET_MEASURES,
 )
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
@@ -36,6 +37,7 @@ __all__ = [
     "LINE_MEASURES",
     "MEASURES",
     "SHARE",
+    "TARGET_MEASURES",
     "TEXT_MEASURES",
     "ChunkPlace",
     "Context",

@@ -150,9 +150,11 @@ def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:
-    """Return the default measures for a gold; if it is definitions, measures of definitions come first."""
-    from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES
+    """Return the default measures for a gold; those of definitions or of whole files come first where it is these."""
+    from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, TARGET_MEASURES
 
+    if gold == "files":
+        return (*TARGET_MEASURES, *EVAL_MEASURES)
     return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
 
 

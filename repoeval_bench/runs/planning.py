@@ -126,6 +126,8 @@ def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     if protocol.tasks == "commits":
         for task in selected.tasks:
             facts[task.task_id] |= commit_facts(task)
+    for task in selected.tasks:
+        facts[task.task_id] |= dict(task.facts)
     gold = {task.task_id: gold_of(task, protocol) for task in selected.tasks}
     return Inputs(
         benchmark=selected,

@@ -84,7 +84,7 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
     from repoeval_bench.dataset.obtain import check_source, task_set_at
-    from repoeval_bench.dataset.reading.plain import is_code_folder, without_tasks
+    from repoeval_bench.dataset.reading.plain import code_folders, without_tasks
 
     with problems.about("level"):
         task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
@@ -96,7 +96,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
             raise UsageError(f"the file of queries {request.questions} {lacks}; name another")
     with problems.about("source"):
         scores_tasks = any(protocol.tasks == "completion" for protocol in protocols.values())
-        if scores_tasks and not request.questions and is_code_folder(request.source):
+        if scores_tasks and not request.questions and code_folders(request.source):
             raise without_tasks(request.source)
     for text, protocol in protocols.items():
         with problems.about("protocol", text):

@@ -21,6 +21,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
+from repoeval_bench.dataset.questions import asks_for_files
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
@@ -41,6 +42,8 @@ class Flag(Doc):
     """The spelling instead of `--` and the field's name."""
     key: str = ""
     """The field's key in a benchmark file, its name if empty."""
+    path: bool = False
+    """The option may be repeated, and its values are one text with the separator of PATH between them."""
     combined: bool = False
     """A file may give several values, and every combination is run."""
     words: bool = False
@@ -141,7 +144,10 @@ def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> st
 
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
-_SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
+_SOURCE = (
+    "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives; "
+    "repeat it for several folders of code."
+)
 _RELEVANCE = "Override the relevance: overlap, iou:T, graded:iou, graded:levels or definitions."
 
 EMBEDDER = "minilm"
@@ -162,7 +168,7 @@ TESTS_HELP = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
 class DataRequest(Request):
     """The request of data: tasks and their source."""
 
-    source: Annotated[str, Flag(_SOURCE, variable="REPOEVAL_SOURCE")] = "auto"
+    source: Annotated[str, Flag(_SOURCE, "SOURCE", path=True, variable="REPOEVAL_SOURCE")] = "auto"
     level: Annotated[str, Flag("function, line or api.", rare=True)] = DEFAULT.level
     context: Annotated[str, Flag("Length of the prompts in tokens.", rare=True)] = DEFAULT.context
     tokenizer: Annotated[str, Flag("Tokenizer of the prompts: codex or codegen.", rare=True)] = DEFAULT.tokenizer
@@ -286,10 +292,15 @@ class RunRequest(DataRequest):
     @model_validator(mode="before")
     @classmethod
     def _ask_questions(cls, values: Any) -> Any:
-        """Use protocol `questions` for a file of questions, unless another is named."""
+        """Use protocol `questions` for a file of questions, with gold `files` where whole files answer them.
+
+        A protocol or a gold that is named stays.
+        """
         usual = cls.model_fields["protocol"].default
         if isinstance(values, dict) and values.get("questions") and values.get("protocol", usual) == usual:
-            return values | {"protocol": "questions"}
+            values = values | {"protocol": "questions"}
+            if not values.get("gold") and asks_for_files(Path(values["questions"])):
+                values["gold"] = "files"
         return values
 
     def resolved_protocol(self) -> Protocol:

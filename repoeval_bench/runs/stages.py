@@ -81,8 +81,8 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
 def _index(
     planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, judgements: JudgedCorpus
 ) -> tuple[Retriever, tuple[Query, ...]]:
-    """Return the retriever over the chunks, and the queries on them."""
-    chunks, queries = planned.corpus.chunks, planned.queries
+    """Return the retriever over the chunks, and the queries on them, also those that have no answer."""
+    chunks, queries = planned.corpus.chunks, (*planned.queries, *planned.benchmark.unanswerable)
     if planned.protocol.scope == "pooled":
         chunks, queries = pooled(chunks, queries)
     searcher = retriever.build(

@@ -238,12 +238,14 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
         "chunker": {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params},
     }
     last_text = _ENCODER.encode(last)
-    for query in outcome.planned.queries:
+    unanswerable = outcome.planned.benchmark.unanswerable
+    for query in (*outcome.planned.queries, *unanswerable):
         ranking = outcome.run.rankings[query.query_id]
-        tokens = outcome.facts[query.query_id].get("query_tokens")  # None without a model
+        tokens = outcome.facts.get(query.query_id, {}).get("query_tokens")  # None without a model
         first = {
             "query_id": query.query_id,
             "query": readable(query.text),
+            **({"no_answer": True} if query in unanswerable else {}),
             **({} if tokens is None else {"query_tokens": tokens}),
             "query_sha256": sha256_text(query.text),
             "system": system,

@@ -158,7 +158,7 @@ class RunView:
 
     def ranked(self) -> dict[str, Ranking]:
         """Return query_id -> ranked (chunk_id, score), best first, from the run log."""
-        return {row.query_id: tuple((hit.chunk_id, score) for hit, score in hits) for row, hits in self._log()}
+        return {row.query_id: _ranking(hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
         """Return query_id -> ranked chunk ids, best first; ResultError as in `rankings`."""
@@ -178,8 +178,8 @@ class RunView:
         return "".join(run_lines(self.rankings(), config.chunker if config else self.metrics.retriever))
 
     def _complete(self) -> dict[str, Ranking]:
-        ranked = self.ranked()
-        # The log of another system may lack a query, and has queries without an answer.
+        ranked = {row.query_id: _ranking(hits) for row, hits in self._log() if not row.no_answer}
+        # The log of another system may lack a query.
         if self.manifest.config and (other := ranked.keys() ^ set(self.scores.query_ids)):
             raise ResultError(
                 f"{self.folder}: {RETRIEVED} and {PER_QUERY} name different queries, such as {min(other)!r}; "
@@ -257,6 +257,10 @@ class RunView:
         # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
         read = name in (MANIFEST, METRICS, PER_QUERY)
         return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
+
+
+def _ranking(hits: Iterable[Hit]) -> Ranking:
+    return tuple((hit.chunk_id, score) for hit, score in hits)
 
 
 def current_run(folder: Path) -> RunView | None:
