@@ -124,7 +124,7 @@ def plot(name: str, axis: str, rows: list[tuple[str, Estimate]], title: str, *, 
 
     grey, blue = "#767676", "#2f81c7"  # both are legible on white and on black
     rcParams.update({"svg.hashsalt": "findings", "svg.fonttype": "none", "font.family": "sans-serif"})
-    figure = Figure(figsize=(7.2, 0.9 + 0.34 * len(rows)))
+    figure = Figure(figsize=(7.6, 1.0 + 0.32 * len(rows)))
     axes = figure.add_subplot()
     for place, (_, one) in enumerate(reversed(rows)):
         axes.plot(one.values, [place] * len(one.values), "|", color=grey, alpha=0.45, markersize=9)
@@ -134,7 +134,10 @@ def plot(name: str, axis: str, rows: list[tuple[str, Estimate]], title: str, *, 
         axes.axvline(0, color=grey, linewidth=0.8)
     axes.set_yticks(range(len(rows)), [label for label, _ in reversed(rows)])
     axes.set_xlabel(axis, color=grey)
-    axes.set_title(title, color=grey, loc="left", fontsize=10)
+    figure.suptitle(title, color=grey, x=0.01, ha="left", fontsize=10)
+    # A repository far off, such as one that a tool can hardly cut, would squeeze all others.
+    furthest = max(max(abs(one.low), abs(one.high)) for _, one in rows)
+    axes.set_xlim(*(np.clip(axes.get_xlim(), -1.5 * furthest, 1.5 * furthest)))
     axes.tick_params(colors=grey)
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
@@ -154,7 +157,7 @@ def answers() -> None:
     total = {repo for means in bm25.values() for repo in means}
     print(f"{len(total)} repositories, {len({languages[name] for name in total})} languages")
     pasted = [label for label in bm25 if " at " not in label and label != "functions"]
-    points = "percentage points of the changed lines, minus "
+    points = "changed lines found, points minus "
     groups: dict[str, tuple[str, list[tuple[str, Estimate]], str]] = {
         "syntax": (
             points + "fixed at 1,000",
