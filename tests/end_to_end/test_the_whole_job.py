@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from repoeval_bench.metrics import ExplicitRelevance, Item, Passage, TokenF1Relevance, score_items
-from repoeval_bench.plugins.lab.reproduction import BM25_SETTINGS, UNPUBLISHED
+from repoeval_bench.plugins.lab.reproduction import UNPUBLISHED
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.trec import read_run
 from repoeval_bench.runs.view import RunView
@@ -201,9 +201,9 @@ def test_published_numbers_are_measured_again(tmp_path):
     done = succeed(*words, home=tmp_path / "home", HF_HUB_OFFLINE="1")
     assert done.out == (tmp_path / "out" / "reproduction.md").read_text()
     rows = json.loads((tmp_path / "out" / "reproduction.json").read_text())
-    assert {row["table"] for row in rows} == {"expected", "causes", "sizes", "coderag", "bm25"}
+    assert {row["table"] for row in rows} == {"expected", "causes", "coderag"}
     judged = [(row["status"], row["reason"]) for row in rows if row["published"] is not None]
-    assert len(judged) == 2 * 2 * 4 + 1 + len(BM25_SETTINGS)
+    assert len(judged) == 2 * 2 * 4 + 1
     ((status, reason),) = set(judged)
     assert (status, f"not judged: {reason}." in done.out) == ("not_judged", True)
     (skipped,) = [row for row in rows if row["measured"] is None]
