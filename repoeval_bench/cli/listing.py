@@ -262,6 +262,6 @@ def _pack(name: str, names: Sequence[str]) -> str:
     summary = summary_of(pack.content)
     title = (
         f"pack {summary.name}: {summary.tasks} function tasks in {summary.repositories} packages, fetched through the "
-        f"{summary.registry}; see docs/packs.md"
+        f"{summary.registry}; see docs/data.md"
     )
     return "\n".join([title, *(f"  {domain}: {', '.join(names)}" for domain, names in summary.domains.items())])

@@ -119,7 +119,7 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
         languages={language: installed_version(LANGUAGES[language].package) for language in languages},
         levels={LEVEL: PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)},
         sources=sources,
-        rules=f"{RULES_VERSION}: docs/packs.md",
+        rules=f"{RULES_VERSION}: docs/data.md",
     )
     write_plain(root / MANIFEST, dump_manifest(content))
     return content

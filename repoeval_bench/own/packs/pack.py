@@ -225,7 +225,7 @@ class _Building:
             languages={name: installed_version(LANGUAGES[name].package) for name in languages},
             levels={FUNCTION.name: level},
             sources=sources,
-            rules=f"{RULES_VERSION}: docs/packs.md",
+            rules=f"{RULES_VERSION}: docs/data.md",
         )
 
     def _draw(self) -> list[Task]:
