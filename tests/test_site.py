@@ -58,7 +58,7 @@ def test_the_site_is_built_with_its_notebooks_run(tmp_path):
             assert target.exists(), f"{path.name}: {link}"
             if parts.fragment and target in pages:
                 assert unquote(parts.fragment) in pages[target].ids, f"{path.name}: {link}"
-    assert {f"repoeval_bench.{name}" for name in repoeval_bench.__all__} <= pages[tmp_path / "plug-ins.html"].ids
+    assert {f"repoeval_bench.{name}" for name in repoeval_bench.__all__} <= pages[tmp_path / "api.html"].ids
     # What a notebook prints of its temporary folder would be another text each time.
     built = [text for path, text in texts.items() if path.parent.name == "notebooks"]
     assert len(built) == len(NOTEBOOKS)

@@ -30,7 +30,7 @@ def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
 def _available(kind: Kind[Any]) -> list[Row]:
     """Return the parts of a kind that can be named: built-in ones, those of other packages, and `py:MODULE:NAME`."""
     what = f"`{kind.data.__name__}`" if kind.data else "class or function"
-    open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
+    open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/api.md.")
     return [*kind, *kind.plug_ins(), open_form]
 
 
