@@ -100,7 +100,7 @@ def _inspected(run: RunView, query_id: str, k: int) -> dict[str, Any]:
     row = next(row for row in run.log_rows() if row.query_id == query_id)
     if (stored := run.inspection) is None:
         raise UsageError(f"{run.run_id} has no sources to show; choose a run that was made here")
-    asked = stored.queries[query_id]
+    gold_row = stored.queries[query_id]
 
     def place(file: str, start: int, end: int) -> dict[str, Any]:
         lines = stored.sources[file].text.splitlines(keepends=True)[start:end]
@@ -111,9 +111,9 @@ def _inspected(run: RunView, query_id: str, k: int) -> dict[str, Any]:
         "query_id": query_id,
         "query": row.query,
         "scores": scores[query_id],
-        "targets": [place(*gold) for gold in asked.gold],
+        "targets": [place(*gold) for gold in gold_row.gold],
         "chunks": [
-            {"rank": hit.rank, "score": hit.score, **place(hit.file or asked.file, hit.start_line, hit.end_line)}
+            {"rank": hit.rank, "score": hit.score, **place(hit.file or gold_row.file, hit.start_line, hit.end_line)}
             for hit in row.ranked[:k]
             if hit.start_line is not None and hit.end_line is not None
         ],
