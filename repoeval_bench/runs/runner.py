@@ -442,9 +442,9 @@ def evaluate(
     A chunker is a spec, an object with `spec` and `chunk`, or None if the protocol has documents of its own. `embedder`
     is a spec or an object. `fields` are other fields of `RunRequest`: protocol, retriever, k, measures, match_size,
     header … With `reuse`, a stored run made by exactly this code is returned unchanged. `out` is a folder or, as a
-    text, the URL of a store (docs/cluster.md). Notices say if the cache cannot store anything, and how many tokens a
-    server counted. `run.metrics.micro` has the means over queries, `run.per_query()` a row for each query. UsageError:
-    an unknown name or value. ChunkError: the chunker failed on a file. DatasetError: no task is scored.
+    text, the URL of a store (docs/performance.md). Notices say if the cache cannot store anything. `run.metrics.micro`
+    has the means over queries, `run.per_query()` a row for each query. UsageError: an unknown name or value.
+    ChunkError: the chunker failed on a file. DatasetError: no task is scored.
     """
     given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
