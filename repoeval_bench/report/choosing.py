@@ -49,7 +49,7 @@ def compared_record(
     fields: dict[str, Any] = {"notes": list(notes)} if notes else {}
     return ComparedRow(
         comparisons=list(map(comparison_row, comparisons)),
-        choice=choice and _choice_row(choice),
+        choice=None if choice is None else _choice_row(choice),
         left_out=left_out,
         **fields,
     ).as_json()

@@ -379,10 +379,8 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
 def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
     """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
     decision = recommendation.decision
-
-    def row(candidate: RankedCandidate | None) -> CandidateRow | None:
-        return candidate and _candidate_row(recommendation, candidate)
-
+    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
+    cheaper = None if decision is None else decision.cheaper
     return RecommendationRow(
         source=source,
         holds=HOLDS,
@@ -400,10 +398,10 @@ def recommendation_record(recommendation: Recommendation, source: str) -> Recomm
         lead=recommendation.lead,
         retrievers=recommendation.retrievers,
         default=recommendation.default,
-        choice=row(decision and decision.choice),
-        cheaper=row(decision and decision.cheaper),
+        choice=rows[0] if rows else None,
+        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
         answer=answer_lines(recommendation),
-        candidates=[_candidate_row(recommendation, item) for item in (decision.candidates if decision else ())],
+        candidates=rows,
         setups=[
             SetupRow(
                 **item.snippet._asdict(),

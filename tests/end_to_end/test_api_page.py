@@ -29,14 +29,14 @@ def test_the_snippets_run_from_the_first_to_the_last(tmp_path, monkeypatch):
     (gates,) = re.findall(r"^```yaml\n(gates:.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
     Path("gates.yaml").write_text(gates)
     before_reference = PAGE[: PAGE.index("\n## Reference")]
-    ran = 0
+    names, ran = {"__name__": "page"}, 0
     for code in re.findall(r"^```python\n(.*?)^```", before_reference, flags=re.MULTILINE | re.DOTALL):
         if file := re.match(r"# (\w+\.py)\n", code):
             Path(file[1]).write_text(code)
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, "docs/api.md", "exec"), {"__name__": "page"})
+            exec(compile(code, "docs/api.md", "exec"), names)
         said = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
         assert set(said) <= set(printed.getvalue().splitlines()), code
         ran += 1

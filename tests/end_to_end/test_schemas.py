@@ -16,7 +16,7 @@ from support.command import json_of
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def made(name):
+def written(name):
     """The schema as scripts/write_schemas.py writes it."""
     spec = importlib.util.spec_from_file_location("write_schemas", ROOT / "scripts" / "write_schemas.py")
     module = importlib.util.module_from_spec(spec)
@@ -33,7 +33,7 @@ def check(content, name):
 @pytest.mark.parametrize("name", ["recommend", "compare", "gates", "chunking"])
 def test_the_schema_in_the_docs_is_that_of_the_model(name):
     """Run scripts/write_schemas.py where this fails."""
-    assert (ROOT / "docs" / f"{name}.schema.json").read_text("utf-8") == made(name)
+    assert (ROOT / "docs" / f"{name}.schema.json").read_text("utf-8") == written(name)
 
 
 def test_a_recommendation_and_its_choice_fit(tmp_path):
