@@ -27,7 +27,7 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
 
     In a pipe a row is one line, except for prose in columns that have a width. A terminal gets specs folded between
-    their options and, where that is too wide, headings folded between words.
+    their options, then headings folded between words. Where that is still too wide, each row is a list of its cells.
     """
     from rich.text import Text
 
@@ -44,14 +44,17 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def _drawing(table: Table, console: Console, width: int | None) -> Drawing:
+def _drawing(table: Table, console: Console, width: int | None) -> Drawing | Text:
     texts = _texts(table)
     if width is None:
         return _rows(table, texts)
     folds = [(column.width if not column.prose else None) for column in table.columns]
     texts = [[folded(text, fold) if fold else text for text, fold in zip(row, folds, strict=True)] for row in texts]
-    drawing = _rows(table, texts)
-    return drawing if _width(drawing, console) <= width else _rows(table, texts, tight=True)
+    for tight in (False, True):
+        drawing = _rows(table, texts, tight=tight)
+        if _width(drawing, console) <= width:
+            return drawing
+    return _records(table, width)
 
 
 def _texts(table: Table) -> list[list[str]]:
@@ -98,7 +101,24 @@ def _least_width(column: Column, cells: tuple[str, ...]) -> int:
     return max(map(cell_len, [*visible(column.name).split(), *pieces, " "]))
 
 
-def _width(drawing: Drawing, console: Console) -> int:
+def _records(table: Table, width: int) -> Text:
+    """Every row as its first cell, with the headings of the others and their cells below."""
+    from rich.cells import cell_len, set_cell_size
+    from rich.text import Text
+
+    heads = [visible(column.name) for column in table.columns[1:]]
+    widest = max(map(cell_len, [*heads, ""]))
+    lines = Text()
+    for first, *rest in _texts(table):
+        lines.append(f"\n{first}", style="bold")
+        for head, text in zip(heads, rest, strict=True):
+            if text:
+                indented = folded(text.strip(), width - widest - 4).replace("\n", "\n" + " " * (widest + 4))
+                lines.append(f"\n  {set_cell_size(head, widest)}  {indented}")
+    return lines
+
+
+def _width(drawing: Drawing | Text, console: Console) -> int:
     """The columns of a terminal that it takes where rich folds what can be folded."""
     from rich.segment import Segment
 
