@@ -24,7 +24,7 @@ from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
-    return make_table([first, *(Column(name=name, prose=True) for name in others)], lines)
+    return make_table([Column(name=name, prose=True) for name in (first, *others)], lines)
 
 
 def _available(kind: Kind[Any]) -> list[Row]:

@@ -104,6 +104,12 @@ def test_one_query_only(tmp_path):
     assert json.loads(json.dumps(comparison_records([c])))[0]["ci"] is None
 
 
+def test_gold_without_files_clusters_by_query(tmp_path):
+    """Rows without a path are clustered by query."""
+    c = only(tmp_path, rng(4).normal(0, 0.1, 120), files=None)
+    assert (c.clustered_by, c.n_clusters) == ("query", 120)
+
+
 def test_clusters_are_called_unequal_where_they_are(tmp_path):
     """Files of one query each have one size; one file with half of all queries makes them tell less than their number."""
     differences = rng(4).normal(0, 0.1, 120)
@@ -245,6 +251,9 @@ def test_a_ceiling_is_compared_and_not_tested(tmp_path):
     assert (ceiling.verdict.outcome, ceiling.p_adjusted) == (Outcome.NOT_TESTED, None)
     assert ceiling.difference == pytest.approx(score.difference)
     assert ceiling.ci == pytest.approx(score.ci)
+    (table,) = comparison_tables([score, ceiling])
+    assert table.texts()[1][2] == "-"
+    assert len(table.rows) == 2
     (alone,) = compare(runs, measures=["mrr_ceiling"])
     assert (alone.verdict.outcome, alone.family) == (Outcome.NOT_TESTED, 0)
 

@@ -43,7 +43,7 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
 
 def test_fewer_than_half_with_a_relevant_chunk_is_refused_unless_asked_for(benchmark, tmp_path):
     """The sentence has both counts and the option; asked for, the run has the name and the numbers of its choices."""
-    options = {"protocol": "context+relevance=iou:0.6", "retriever": "bm25", "out": tmp_path / "results"}
+    options = {"protocol": "context+relevance=iou:0.8", "retriever": "bm25", "out": tmp_path / "results"}
     with pytest.raises(
         ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --set allow_sparse_qrels"
     ) as error:

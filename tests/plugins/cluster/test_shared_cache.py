@@ -97,19 +97,6 @@ def test_a_block_without_keys_is_not_there_yet(tmp_path):
     assert (len(encoder.encoded), objects(store)) == (50, before)
 
 
-class Failing(CountingEncoder):
-    """Gives some vectors, then fails with an error, when the store is away too."""
-
-    def __init__(self, error):
-        super().__init__(precision="fp32")
-        self.error = error
-
-    def encode_batches(self, texts, role, tokens):
-        yield from super().encode_batches(texts[:5], role, tokens[:5])
-        WEATHER.failing = 1.0
-        raise self.error
-
-
 def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     """Two homes, two folders, one store that fails now and then: the second home embeds nothing; the same bytes."""
     source = str(build_mirror(tmp_path / "mirror"))
