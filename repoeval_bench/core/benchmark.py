@@ -90,11 +90,11 @@ class Benchmark:
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
     `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `undecodable` names
     the files that were left out because they are not UTF-8. `is_published`: this is the published benchmark or a part
-    of it, not a user's own set.
-    `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the gold is the definitions that
-    tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
-    all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
-    scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that ask nothing for it.
+    of it, not a user's own set. `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the
+    gold is the definitions that tasks use, and they are part of the fingerprint. `repos` are the repositories that were
+    requested by name, none for all. `limit` is the largest number of tasks requested, and `sample` says how tasks were
+    drawn from those that are scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that
+    ask nothing for it. `extensions` are the endings that were asked for.
     """
 
     name: str
@@ -115,6 +115,7 @@ class Benchmark:
     sample: TaskSample | None = None
     tests: str = "all"
     test_files: int = field(default=0, compare=False)
+    extensions: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"

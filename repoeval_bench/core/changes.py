@@ -14,7 +14,8 @@ class AskedCommit:
     `file` is the newest path of the changed file, which is one cluster in all windows. `author` numbers the authors of
     a repository from 1, so that no name is stored. `age_days` counts from the base, `lines_changed` what the commit
     removed and added. `is_insertion`: it removed nothing, and the gold is at the line before.
-    `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them.
+    `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them, none in a file
+    whose definitions are not known.
     """
 
     commit: str

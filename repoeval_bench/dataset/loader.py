@@ -16,7 +16,7 @@ from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint,
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
 from repoeval_bench.dataset.questions import with_questions
-from repoeval_bench.dataset.reading.plain import is_code_folder, load_folder
+from repoeval_bench.dataset.reading.plain import is_code_folder, load_folder, only_of_code
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def load_benchmark(
     limit: int | None = None,
     questions: str | Path | None = None,
     tests: str = "all",
+    extensions: Sequence[str] = (),
     without: Collection[str] = (),
     home: Path | None = None,
 ) -> Benchmark:
@@ -44,7 +45,8 @@ def load_benchmark(
     repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
     remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks.
     `questions` is a file of your own, whose rows take the place of the tasks. `tests` is a key of
-    `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them. A notice
+    `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them.
+    `extensions` are endings of files (`.rb`) that a folder of code is read with, beside the ten languages. A notice
     says that data was just fetched, that the set is partial, or that a ground truth is not at its lines. UsageError: an
     unknown task set, repository or limit; DatasetError: data that is missing, broken or does not fit together.
     """
@@ -55,10 +57,12 @@ def load_benchmark(
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
     task_set = task_set_at(str(source), level, context, tokenizer)
     if is_code_folder(str(source)):
-        benchmark = load_folder(str(source), task_set)
+        benchmark = load_folder(str(source), task_set, extensions)
         repoeval.check_repositories(repos or (), benchmark.files)
         benchmark = replace(benchmark, **part)
         return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
+    if extensions:
+        raise only_of_code(str(source))
     obtained = obtain(str(source), task_set, data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()

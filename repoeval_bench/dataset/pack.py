@@ -84,8 +84,8 @@ class PackLevel(BaseModel):
 class PackFile(BaseModel):
     """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version.
 
-    `missing`: the repositories of a shipped pack that could not be fetched, each with the reason; their tasks are not
-    here.
+    `extensions`: the endings that are read beside those of the ten languages. `missing`: the repositories of a shipped
+    pack that could not be fetched, each with the reason; their tasks are not here.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -101,6 +101,7 @@ class PackFile(BaseModel):
     sources: list[PackSource]
     rules: str
     missing: dict[str, str] = {}
+    extensions: list[str] = []
 
 
 @lru_cache(maxsize=8)
@@ -146,7 +147,8 @@ class Pack:
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
         missing = tuple(self.content.missing)
         whole = (self.content.levels[task_set.level].tasks, len(self.content.sources)) if missing else None
-        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=ENDINGS, missing=missing, whole=whole)
+        endings = (*ENDINGS, *self.content.extensions)
+        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=endings, missing=missing, whole=whole)
 
     def task_set(self, level: str, context: str, tokenizer: str) -> TaskSet:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused.

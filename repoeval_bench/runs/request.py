@@ -181,6 +181,11 @@ class DataRequest(Request):
         ),
     ] = None
     tests: Annotated[str, Flag(f"Tests beside other code: {_TESTS}.", "out|index|all", rare=True)] = "all"
+    extensions: Annotated[
+        tuple[str, ...],
+        Field(strict=False),
+        Flag("Of a folder of code, read files with these endings too, such as .rb,.proto.", ".ENDING,…", words=True),
+    ] = ()
 
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.errors import NoDataError, UsageError
 from repoeval_bench.core.files import work_folder
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.assembly import fingerprint
@@ -45,16 +46,16 @@ class SourceCode:
         """The language that most of its characters are of."""
         sizes: Counter[str] = Counter()
         for file in self.files:
-            known = language_of(file.path, file.text)
-            sizes[known.name if known else "unknown"] += len(file.text)
+            sizes[language_name(file.path, file.text)] += len(file.text)
         return max(sizes, key=lambda name: (sizes[name], name))
 
 
-def read_code(source: str) -> SourceCode:
+def read_code(source: str, extensions: Sequence[str] = ()) -> SourceCode:
     """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
 
-    A notice says what was taken and left out. UsageError: the source does not exist or is of no known
-    form; DatasetError: it cannot be fetched or read, or has no code.
+    `extensions` are endings that are read beside those of the ten languages. A notice says what was taken and left out.
+    UsageError: the source does not exist or is of no known form; DatasetError: it cannot be fetched or read, or has no
+    code.
     """
     # Archives, indexes and git: a comparison of runs that are stored needs none of them.
     from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
@@ -63,7 +64,7 @@ def read_code(source: str) -> SourceCode:
     with work_folder("sources") as work:
         origin = open_origin(source, work)
         gathered = Gathered()
-        files = [taken.file for taken in gather(origin, (), gathered) if taken.file]
+        files = [taken.file for taken in gather(origin, (), gathered, extensions) if taken.file]
     if not files:
         raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
@@ -85,6 +86,11 @@ def is_code_folder(source: str) -> bool:
     return any(path.iterdir())
 
 
+def only_of_code(source: str) -> UsageError:
+    """Return what to raise where endings of files are asked for in what is no folder of code."""
+    return UsageError(f"--extensions is for a folder of code, and {source} is none; leave it out, or name a folder")
+
+
 def without_tasks(folder: str) -> NoDataError:
     """Return what to raise where a protocol that scores tasks gets such a folder."""
     return NoDataError(
@@ -93,9 +99,9 @@ def without_tasks(folder: str) -> NoDataError:
     )
 
 
-def load_folder(source: str, task_set: TaskSet) -> Benchmark:
+def load_folder(source: str, task_set: TaskSet, extensions: Sequence[str] = ()) -> Benchmark:
     """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
-    code = read_code(source)
+    code = read_code(source, extensions)
     return Benchmark(
         name=f"{FOLDER}-{code.name}-{task_set}",
         fingerprint=fingerprint((), {code.name: code.files}),
@@ -105,4 +111,5 @@ def load_folder(source: str, task_set: TaskSet) -> Benchmark:
         source=FOLDER,
         whole_tasks=0,
         whole_repos=1,
+        extensions=tuple(extensions),
     )
