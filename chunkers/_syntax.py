@@ -17,6 +17,7 @@ from repoeval_bench.core.languages import FURTHER, LANGUAGES, Language, language
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import Reparser
+from repoeval_bench.core.words import few
 
 _ALL: Mapping[str, Language] = {**LANGUAGES, **FURTHER}
 
@@ -61,7 +62,7 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
     language = language_name(file.path, file.text)
     if language not in names:
         raise LanguageError(
-            f"{file.name}: {library} does not know {language}, only {', '.join(names)}; use another chunker{OR_SKIP}"
+            f"{file.name}: {library} does not know {language}, only {few([*names], 10)}; use another chunker{OR_SKIP}"
         )
     return names[language]
 

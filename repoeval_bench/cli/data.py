@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options
+from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options, words_of
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -95,7 +96,8 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
 @click.option(
     "--extensions",
-    default="",
+    multiple=True,
+    callback=partial(words_of, kind=str),
     metavar=".ENDING,…",
     help="Read files with these endings too, such as .rb,.proto; they are searched, and give no tasks.",
 )
@@ -138,7 +140,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are
     history = {"since": fields.pop("since")}
-    fields["extensions"] = tuple(fields["extensions"].replace(",", " ").split())
+    fields["extensions"] = fields["extensions"] or ()
     pack = _history_pack(output, history, **fields) if commits else _code_pack(output, history, **fields)
     content = pack.content
     if as_json:

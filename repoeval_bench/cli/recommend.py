@@ -113,13 +113,13 @@ def recommend_command(
             request.tasks,
             ask_tests=request.tests == "all",
             resolve="names" if _needs_names(request) else "no",
-            extensions=request.extensions,
+            extensions=request.extensions or (),
         )
         history = _history(request, out, home)
     except NoTaskError as error:
         history = _history(request, out, home)
         if not (history and history.data):
-            unmeasured = _unmeasured(error)
+            unmeasured = _unmeasured(error, history)
             _show(unmeasured, request, out, details=details, as_json=as_json, written=write)
             _report(unmeasured, report, out)
             _write(unmeasured, request.source, write)
@@ -145,7 +145,7 @@ def _recommend(
     """Return the recommendation for a benchmark or pack, and the request with the source of its deciding questions."""
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
-    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute, "extensions": ()}
+    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute, "extensions": None}
     benchmark = load_benchmark(**data, home=home)
     _note_tests_alone(benchmark, request.source)
     pack = Pack.find(source)
@@ -164,7 +164,7 @@ def _recommend(
         )
     of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
     past = history.data if history and of_commits else None
-    return recommendation, request.model_copy(update={"source": past.source if past else source, "extensions": ()})
+    return recommendation, request.model_copy(update={"source": past.source if past else source, "extensions": None})
 
 
 def _needs_names(request: RecommendRequest) -> bool:
@@ -221,9 +221,10 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
     return (*request.retrievers, *(name for name in BESIDE if by_vectors or not needs_vectors(name)))
 
 
-def _unmeasured(error: NoTaskError) -> Recommendation:
+def _unmeasured(error: NoTaskError, history: OwnHistory | None) -> Recommendation:
     """Return the recommendation for a source of which no task can be made."""
-    note(f"note: {error}")
+    skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
+    note(f"note: {'; '.join(skipped)}")
     files: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     unread: Counter[str] = Counter()
@@ -231,7 +232,7 @@ def _unmeasured(error: NoTaskError) -> Recommendation:
         files.update(source.files)
         lines.update(source.lines)
         unread.update(source.unread)
-    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), (str(error),))
+    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:

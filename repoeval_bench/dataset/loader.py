@@ -34,7 +34,7 @@ def load_benchmark(
     limit: int | None = None,
     questions: str | Path | None = None,
     tests: str = "all",
-    extensions: Sequence[str] = (),
+    extensions: Sequence[str] | None = None,
     without: Collection[str] = (),
     home: Path | None = None,
 ) -> Benchmark:
@@ -57,7 +57,7 @@ def load_benchmark(
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
     task_set = task_set_at(str(source), level, context, tokenizer)
     if is_code_folder(str(source)):
-        benchmark = load_folder(str(source), task_set, extensions)
+        benchmark = load_folder(str(source), task_set, extensions or ())
         repoeval.check_repositories(repos or (), benchmark.files)
         benchmark = replace(benchmark, **part)
         return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)

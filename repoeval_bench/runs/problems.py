@@ -93,7 +93,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
         with problems.about("source"):
             check_source(request.source, task_set, data_home(home))
     with problems.about("extensions"):
-        check_extensions(request.extensions)
+        check_extensions(request.extensions or ())
         if request.extensions and not is_code_folder(request.source):
             raise only_of_code(request.source)
     with problems.about("questions"):

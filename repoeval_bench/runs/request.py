@@ -182,10 +182,9 @@ class DataRequest(Request):
     ] = None
     tests: Annotated[str, Flag(f"Tests beside other code: {_TESTS}.", "out|index|all", rare=True)] = "all"
     extensions: Annotated[
-        tuple[str, ...],
-        Field(strict=False),
+        tuple[str, ...] | None,
         Flag("Of a folder of code, read files with these endings too, such as .rb,.proto.", ".ENDING,…", words=True),
-    ] = ()
+    ] = None
 
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""

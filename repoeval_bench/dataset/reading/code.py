@@ -20,7 +20,7 @@ from repoeval_bench.core.languages import (
     language_of,
 )
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.trees import GO_MODULE, decode, is_licence_path
 
 if TYPE_CHECKING:
@@ -201,6 +201,16 @@ class Gathered:
         return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{why}"
 
     @property
+    def unread_note(self) -> str:
+        """Name the files of code that are not read by their endings, and the option that reads them; "" for none."""
+        unread = [kind for kind in self.not_read if kind != "notebook"]
+        if not unread:
+            return ""
+        kinds = few([count(self.not_read[kind], kind) for kind in unread], 5)
+        endings = ",".join(kind.removesuffix(" file") for kind in unread[:5])
+        return f"not read: {kinds}; to read them: --extensions {endings}"
+
+    @property
     def not_read(self) -> dict[str, int]:
         """Kinds of code that cannot be read (`notebook`, `.kt file`) -> number of files, the most first."""
         unread = Counter({f"{ending} file": self.endings[ending] for ending in _UNREAD - {NOTEBOOK}})
@@ -258,8 +268,8 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))
     counts = ", ".join(f"{number} {reason}" for reason, number in gathered.counts.items())
     seen = f" (endings: {endings})" if endings else ""
-    if unread := [ending for ending, _ in gathered.endings.most_common() if ending in _UNREAD - {NOTEBOOK}]:
-        seen += f"; to read them: --extensions {','.join(unread[:5])}"
+    if gathered.unread_note:
+        seen += f"; {gathered.unread_note}"
     if gathered.endings[NOTEBOOK]:
         seen += f"; to read notebooks, make code of them: {READ_NOTEBOOKS}"
     if gathered.counts.get("generated"):

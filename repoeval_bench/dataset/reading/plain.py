@@ -70,6 +70,8 @@ def read_code(source: str, extensions: Sequence[str] = ()) -> SourceCode:
     for note in origin.notes:
         NOTICES.info(f"note: {note}")
     NOTICES.info(f"{source}: {gathered.summary}")
+    if gathered.unread_note:
+        NOTICES.info(gathered.unread_note)
     by_path = attrgetter("path")
     return SourceCode(
         origin.name,

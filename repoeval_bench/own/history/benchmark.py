@@ -112,6 +112,8 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
             )
         )
         NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
+        if window is questions.windows[0] and gathered.unread_note:
+            NOTICES.info(gathered.unread_note)
     write_plain(root / TREE / HASHES, "".join(sorted(hashes)).encode())
     write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))
     languages = sorted({language for source in sources for language in source.files})
@@ -137,7 +139,7 @@ def _check(history: History, questions: CommitQuestions) -> None:
         reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
         raise NoDataError(
             f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name "
-            "a repository with more history, or an earlier --since"
+            "a repository with more history, an earlier --since, or other files with --extensions"
         )
 
 

@@ -148,7 +148,7 @@ class _Building:
         self._beside: set[str] = set()
 
     def add(self, origin: Origin) -> str:
-        """Write a source's files and find its candidates; one line on it."""
+        """Write a source's files and find its candidates; a line on it, and one on code that is not read."""
         for note in origin.notes:
             NOTICES.info(f"note: {note}")
         name, number = origin.name, 2
@@ -189,7 +189,7 @@ class _Building:
             **facts,
         )
         self._orders.append(order)
-        return f"{name}: {gathered.summary}"
+        return "\n".join(filter(None, [f"{name}: {gathered.summary}", gathered.unread_note]))
 
     def finish(self) -> PackFile:
         """Draw the tasks, write them and the manifest."""
@@ -267,7 +267,7 @@ def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
     if not languages & LANGUAGES.keys():
         return (
             f"the sources give no task: functions to complete are made of ten languages, and this is "
-            f"{', '.join(sorted(languages))}; ask the commits of its history (--commits)"
+            f"{', '.join(sorted(languages))}; only commits can ask (`data build --commits`)"
         )
     if not skipped.total():
         cause = "no function in them has a body"

@@ -42,9 +42,7 @@ class OwnHistory:
         """Say why its commits are not asked; "" if they are."""
         if self.benchmark is not None:
             return ""
-        return (
-            f"{COMMITS}: the history asks {count(self.n_questions, 'question')}; {ENOUGH} are needed, so docstrings ask"
-        )
+        return f"{COMMITS}: the history asks {count(self.n_questions, 'question')}; {ENOUGH} are needed"
 
 
 def own_history(

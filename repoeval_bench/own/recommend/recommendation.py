@@ -394,7 +394,7 @@ def suitable(
             if history.benchmark:
                 protocols.append(COMMITS)
                 continue
-            skipped.append(history.too_few)
+            skipped.append(f"{history.too_few}, so docstrings ask")
         try:
             select(benchmark, Protocol.parse(name))
         except DatasetError as error:
@@ -414,8 +414,8 @@ def check_recommendation(
     # Which protocols suit the data is not known yet; `body` takes the same options as all that may.
     protocols = request.protocols or ("questions" if request.questions else "body",)
     with problems.about("extensions"):
-        check_extensions(request.extensions)
-    unread = request.model_copy(update={"source": RecommendRequest().source, "extensions": ()})
+        check_extensions(request.extensions or ())
+    unread = request.model_copy(update={"source": RecommendRequest().source, "extensions": None})
     requests = (
         setting.model_copy(update={"chunker": spec})
         for setting in settings or unread.requests(protocols)
