@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
-from repoeval_bench.core.fields import Option, options_of
 from repoeval_bench.core.spec import format_spec
 
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """A chunker whose fields are its options, each with a `Doc` in its annotation. A wrong value is a SpecError."""
+    """A chunker whose fields are its options, each with a `Doc` in its annotation; the registry reads their values."""
 
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        for name, option in self._fields().items():
-            # Frozen: this is the one place that sets a field, to what a text such as "800" means.
-            object.__setattr__(self, name, option.read(f"chunker {self.name}", getattr(self, name)))
         self.check()
-
-    @classmethod
-    def _fields(cls) -> Mapping[str, Option]:
-        part: Any = cls
-        return options_of(part)
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Every option that has an effect, with its value as text."""
-        return {name: str(getattr(self, name)) for name in self._fields() if name not in self.unused}
 
     @property
     def unused(self) -> frozenset[str]:
@@ -40,7 +25,8 @@ class Cutter:
     @property
     def spec(self) -> str:
         """`name:key=value,…` with every option."""
-        return format_spec(self.name, self.options)
+        options = (field.name for field in fields(self) if field.name not in self.unused)
+        return format_spec(self.name, {name: getattr(self, name) for name in options})
 
     def check(self) -> None:
         """Raise a SpecError for values that contradict each other."""

@@ -6,30 +6,23 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import PurePosixPath
-from typing import Annotated
-
-from pydantic import AfterValidator
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from repoeval_bench.core.errors import OR_SKIP, LanguageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import FURTHER, LANGUAGES, Language, language_name, language_of
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.syntax import Reparser
+from repoeval_bench.core.syntax import TreeParser
 from repoeval_bench.core.words import few
 
 _ALL: Mapping[str, Language] = {**LANGUAGES, **FURTHER}
 
-
-def _known(language: str) -> str:
-    if language not in ("auto", *_ALL):
-        raise ValueError(nearest("language", language, ("auto", *_ALL)))
-    return language
-
-
-LanguageName = Annotated[str, AfterValidator(_known), Doc("auto: by the file's name; or a language")]
-"""The option `language`: `auto`, or the name of one language for every file."""
+if TYPE_CHECKING:
+    LanguageName = str
+else:
+    LanguageName = Annotated[Literal[("auto", *_ALL)], Doc("auto: by the file's name; or a language")]
+    """The option `language`: `auto`, or the name of one language for every file."""
 
 
 def resolve_language(file: SourceFile, name: str = "auto") -> Language:
@@ -68,9 +61,9 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
 
 
 @cache
-def library_parser(language: str) -> Reparser:
+def library_parser(language: str) -> TreeParser:
     """Return a parser of tree-sitter-language-pack's grammar, shared by all sizes and libraries."""
-    return Reparser(import_module("tree_sitter_language_pack").get_language(language))
+    return TreeParser(import_module("tree_sitter_language_pack").get_language(language))
 
 
 SAME_NAMES: Mapping[str, str] = {name: name for name in LANGUAGES}

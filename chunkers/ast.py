@@ -77,8 +77,6 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
     stack: list[_Part] = [(parsed.first, parsed.end, [parsed.root])]
     while stack:
         first, end, nodes = stack.pop()
-        if len(nodes) == 1 and first != _BORDER:
-            end, nodes = _unwind(parsed, (first, end, nodes), before, limit, stack)
         if first == _BORDER or before[end] - before[first] <= limit:
             pieces.append(first)
         elif not nodes:
@@ -97,23 +95,6 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
                     pieces.append(part[0])
             stack += reversed(waiting)
     return pieces
-
-
-def _unwind(
-    parsed: Parsed, part: _Part, before: Sequence[int], limit: int, stack: list[_Part]
-) -> tuple[int, list[Node]]:
-    """Put the last lines of a long sum or chain on the stack until the rest fits; return the rest's end and node."""
-    first, end, nodes = part
-    for node, line in parsed.unwound(nodes[0]):
-        if parsed.first + node.start_point.row != first:  # the lines above it are a part of their own
-            break
-        if before[end] - before[first] <= limit:
-            break
-        if line is not None:
-            stack.append((line, end, []))
-            end = line
-        nodes = [node]
-    return end, nodes
 
 
 @dataclass(slots=True, kw_only=True)

@@ -51,11 +51,10 @@ def make_chunker(spec: str | Spec) -> Chunker:
     `header=KIND`, of `headers.KINDS`, is an option of every chunker of this package.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    row = CHUNKERS.known(parsed.name)
-    ours = row is not None and not row.origin
-    own = {key: value for key, value in parsed.params.items() if not (ours and key == "header")}
-    chunker = cast("Chunker", CHUNKERS.choose(Spec(parsed.name, parsed.target, own)).make())
-    kind = parsed.params.get("header", "none") if ours else "none"
+    row = CHUNKERS.find(parsed.name, parsed.target)
+    own = dict(parsed.params)
+    kind = "none" if row.origin else own.pop("header", "none")
+    chunker = cast("Chunker", CHUNKERS.resolve(row, Spec(parsed.name, parsed.target, own)).make())
     if kind == "none":
         return chunker
     from repoeval_bench.chunkers.headers import HeadedChunker  # imports the parser, which few chunkers need

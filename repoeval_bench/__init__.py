@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.diff import diff
     from repoeval_bench.analysis.gates import gate
+    from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.api.chunking import make_chunker
-    from repoeval_bench.api.stored_runs import choose, compare, compare_segments, plot, read_gates, segment
+    from repoeval_bench.api.stored_runs import choose, compare, plot, read_gates
     from repoeval_bench.api.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -65,7 +66,7 @@ _PUBLIC = {
     "build_pack": "own.packs.pack:build_pack",
     "choose": "api.stored_runs:choose",
     "compare": "api.stored_runs:compare",
-    "compare_segments": "api.stored_runs:compare_segments",
+    "compare_segments": "analysis.segments:compare_segments",
     "diff": "analysis.diff:diff",
     "evaluate": "runs.runner:evaluate",
     "export_beir": "runs.beir:export_beir",
@@ -78,7 +79,7 @@ _PUBLIC = {
     "plot": "api.stored_runs:plot",
     "read_gates": "api.stored_runs:read_gates",
     "recommend": "own.recommend.recommendation:recommend",
-    "segment": "api.stored_runs:segment",
+    "segment": "analysis.segments:segment",
     "uses_of": "own.references.resolver:uses_of",
     "verify": "api.verification:verify",
 }

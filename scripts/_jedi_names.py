@@ -20,7 +20,7 @@ from repoeval_bench.own.references.resolver import Resolver
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.own.references.definitions import Definitions
+    from repoeval_bench.own.references.scip import DefinedAt
 
 
 class _InOrder(frozenset[Any]):
@@ -61,14 +61,14 @@ def _keep_order() -> None:
 class JediNames(ExitStack):
     """A resolver by jedi; use it as a context, at whose end the copy of the files is removed."""
 
-    def __init__(self, files: Iterable[SourceFile], definitions: Definitions) -> None:
+    def __init__(self, files: Iterable[SourceFile], defined_at: DefinedAt) -> None:
         import jedi
 
         super().__init__()
         _keep_order()
         self._jedi = jedi
         self._files = {file.path: file for file in files if file.path.endswith(".py")}
-        self._definitions = definitions
+        self._defined_at = defined_at
         self._scripts: dict[str, Any] = {}
         self._root = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="names-"))).resolve()
         for file in self._files.values():
@@ -105,7 +105,7 @@ class JediNames(ExitStack):
             if not self._files[file_name].plain:
                 continue
             target = target_span if file_name == path else None
-            definition = self._definitions.defined_at(file_name, name.line - 1, name.name, target)
+            definition = self._defined_at(file_name, name.line - 1, name.name, target)
             if definition is not None:
                 results[definition] = None
         return tuple(results)
@@ -118,6 +118,6 @@ def resolve_tasks(
     uses, sources = TaskUses(), tuple(files)
     with Resolver(sources, scip=scip) as resolver:
         if jedi:
-            resolver.analyses.append(resolver.enter_context(JediNames(sources, resolver.definitions)))
+            resolver.analyses.append(resolver.enter_context(JediNames(sources, resolver.defined_at)))
         uses.add(tasks, resolver)
     return uses

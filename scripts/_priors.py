@@ -19,9 +19,9 @@ from repoeval_bench.analysis.shrinkage import smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.own.recommend.request import PASTED
 from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.request import PASTED
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:

@@ -180,7 +180,7 @@ def search(_source: str, quick: bool) -> Iterator[Row]:
     before = memory("VmRSS")
     rows = rng.standard_normal((n, DIM), dtype=np.float32)
     queries = rows[:: n // n_queries][:n_queries] + rng.standard_normal((n_queries, DIM), dtype=np.float32) / 20
-    found = list(VectorIndex(rows).search(queries, k))
+    rankings = list(VectorIndex(rows).search(queries, k))
     peak = (memory("VmHWM") - before) / rows.nbytes
     import faiss  # after our own search, which sets faiss's processor level
 
@@ -190,7 +190,7 @@ def search(_source: str, quick: bool) -> Iterator[Row]:
         2, ours=lambda: list(VectorIndex(rows).search(queries, k)), faiss=lambda: flat.search(queries, k)
     )
     wrong = 0
-    for query, ours in list(zip(queries, found, strict=True))[:: n_queries // 20]:
+    for query, ours in list(zip(queries, rankings, strict=True))[:: n_queries // 20]:
         exact = np.concatenate(
             [rows[i : i + 65536].astype(np.float64) @ query.astype(np.float64) for i in range(0, n, 65536)]
         )
@@ -236,7 +236,7 @@ def metrics(_source: str, quick: bool) -> Iterator[Row]:
     """Score random rankings as dicts, beside pytrec_eval."""
     import pytrec_eval
 
-    asked = {"ndcg_cut.5,10", "recall.5,10", "P.5,10", "success.5,10", "recip_rank"}
+    their_measures = {"ndcg_cut.5,10", "recall.5,10", "P.5,10", "success.5,10", "recip_rank"}
     rng = np.random.default_rng(0)
     names = [f"repo/package/module.py@{1500 * i}-{1500 * i + 1500}" for i in range(400)]
     for n, turns in ((455, 20), (1_000 if quick else 20_000, 3)):
@@ -248,7 +248,7 @@ def metrics(_source: str, quick: bool) -> Iterator[Row]:
         seconds = quickest(
             turns,
             ours=partial(score_run, run, qrels),
-            theirs=lambda run=run, qrels=qrels: pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run),
+            theirs=lambda run=run, qrels=qrels: pytrec_eval.RelevanceEvaluator(qrels, their_measures).evaluate(run),
         )
         beside = f" ({1000 * seconds['ours']:.0f} ms)"
         yield most(
@@ -263,7 +263,7 @@ def statistics(_source: str, quick: bool) -> Iterator[Row]:
 
     rng = np.random.default_rng(0)
 
-    def made(folder: Path, n_runs: int, n: int, n_files: int | None) -> list[Path]:
+    def written_runs(folder: Path, n_runs: int, n: int, n_files: int | None) -> list[Path]:
         file = np.arange(n) * (n_files or n) // n
         ease = rng.normal(0.5, 0.2, (n, 1)) + rng.normal(0, 0.1, (n_files or n, 1))[file]
         columns = {
@@ -283,10 +283,10 @@ def statistics(_source: str, quick: bool) -> Iterator[Row]:
 
     with TemporaryDirectory() as name:
         n = 1_000 if quick else 100_000
-        took = command("compare", *made(Path(name) / "large", 5, n, None), "--json", home=Path(name))
+        took = command("compare", *written_runs(Path(name) / "large", 5, n, None), "--json", home=Path(name))
         yield Row(f"compare of 5 runs of {n:,} queries", f"{took.wall:.1f} s")
         yield most("  its peak memory, GiB", took.peak / 2**30, 1)
-        folders = made(Path(name) / "page", 21, 300 if quick else 1_500, 100 if quick else 400)
+        folders = written_runs(Path(name) / "page", 21, 300 if quick else 1_500, 100 if quick else 400)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             yield most(
                 "choice of 21 runs of 1,500 queries: MB above the runs",

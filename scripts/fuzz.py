@@ -45,7 +45,6 @@ from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.pipeline.stages import pipeline_report
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.benchmark_file import read_benchmark
-from repoeval_bench.runs.facts import read_facts
 from repoeval_bench.runs.parts import choose_retriever
 from repoeval_bench.runs.trec import read_qrels, read_run
 from repoeval_bench.runs.view import RunView
@@ -86,8 +85,6 @@ QUESTIONS: Rows = [
     {"query": "how large is a file", "file": "r/part1.py", "start_line": 3, "end_line": 6, "quote": "os.stat"},
     {"query": "names", "id": "n", "places": [{"file": "./r/part2.py", "start_line": 1, "end_line": 2}]},
 ]
-FACTS: Rows = [{"query_id": f"q{i}", "lines": i, "kind": "method", "new": True, "share": 0.5} for i in range(3)]
-FACTS_CSV = b"query_id,lines,kind,new\nq0,3,method,yes\nq1,4.5,function,no\nq2,,,\n"
 RUN = b"q0 Q0 a 1 0.9 t\nq0 Q0 b 2 0.5 t\nq1 Q0 a 1 0.25 t\nq2 Q0 c 1 -3e-1 t\n"
 QRELS = b"q0 0 a 1\nq0 0 b 0\nq1 0 c 2\nq2 0 none 0\n"
 GATES = b"""\
@@ -265,13 +262,6 @@ def imported(rng: random.Random, inputs: Inputs) -> object:
         shutil.rmtree(run.folder)
 
 
-def facts(rng: random.Random, inputs: Inputs) -> object:
-    """Read facts as CSV or JSONL."""
-    as_csv = rng.random() < 0.5
-    content = damaged(rng, FACTS_CSV) if as_csv else rows_of(rng, FACTS)
-    return read_facts(inputs.write(f"facts.{'csv' if as_csv else 'jsonl'}", content), ["q0", "q1", "q2"])
-
-
 def specs(rng: random.Random, _: Inputs) -> object:
     """Parse a damaged spec; one that names a module would import it."""
     parse, valid = rng.choice(list(SPECS.values()))
@@ -323,11 +313,10 @@ KINDS: dict[str, tuple[float, Callable[[random.Random, Inputs], object]]] = {
     "tasks": (0.19, lambda rng, _: parse_tasks(rows_of(rng, TASKS), name="tasks.jsonl", level="function")),
     "questions": (0.02, lambda rng, i: with_questions(i.benchmark, i.write("q.jsonl", rows_of(rng, QUESTIONS))).tasks),
     "log": (0.2, lambda rng, i: list(read_log(i.write("l.jsonl", rows_of(rng, LOG))))),
-    "gold": (0.14, gold),
+    "gold": (0.18, gold),
     "imported": (0.01, imported),
-    "run": (0.08, lambda rng, i: read_run(i.write("f.run.trec", damaged(rng, RUN))).rankings),
-    "qrels": (0.08, lambda rng, i: read_qrels(i.write("f.qrels.trec", damaged(rng, QRELS)))),
-    "facts": (0.12, facts),
+    "run": (0.12, lambda rng, i: read_run(i.write("f.run.trec", damaged(rng, RUN))).rankings),
+    "qrels": (0.12, lambda rng, i: read_qrels(i.write("f.qrels.trec", damaged(rng, QRELS)))),
     "gates": (0.04, lambda rng, i: read_gates(i.write("gates.yaml", damaged(rng, GATES)))),
     "bench files": (0.01, lambda rng, i: read_benchmark(i.write("b.yaml", damaged(rng, BENCH)), {}, i.folder).requests),
     "specs": (0.09, specs),

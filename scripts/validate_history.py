@@ -43,7 +43,8 @@ from repoeval_bench.dataset.assembly import TESTS, with_tests
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
 from repoeval_bench.own.recommend.costs import new_chunks
 from repoeval_bench.own.recommend.recommendation import Facts, sized
-from repoeval_bench.runs.request import RecommendRequest, RunRequest
+from repoeval_bench.own.recommend.request import RecommendRequest
+from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:

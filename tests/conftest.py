@@ -141,7 +141,7 @@ MODEL_MODULES = frozenset(
         *("test_embed_once", "test_encoder", "test_faults_texts", "test_model_folders"),
         *("test_precision", "test_server_texts", "test_rerank", "test_embedders_cli"),
         *("test_evaluate", "test_protocols", "test_python"),
-        *("test_scripts", "test_verify_cli"),
+        "test_verify_cli",
         *("test_grid_work", "test_import_run", "test_pipeline_cli", "test_score"),
     }
 )

@@ -45,17 +45,15 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
     return _choice(distinct, tested, measure, seed)
 
 
-def verdict_on(
-    runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, with_baseline: bool = False
-) -> Verdict:
+def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
     """Decide what the tests say of one or more different runs of one question.
 
-    The measure of the first of `comparisons` decides, else the headline. `comparisons` are those of all pairs, or
-    `with_baseline` of all runs with the first. Without any, the best run is compared with all others, and p is adjusted
-    over all pairs.
+    Of the measures of `comparisons` the headline decides, else one by which runs score. `comparisons` are those of all
+    pairs, or of all runs with a baseline. Without any, the best run is compared with all others, and p is adjusted over
+    all pairs.
     """
-    measure = comparisons[0].measure if comparisons else headline_measure(runs)
-    return _choice(runs, comparisons, measure, SEED, with_baseline=with_baseline).verdict
+    measure = headline_measure(runs, list(dict.fromkeys(pair.measure for pair in comparisons)))
+    return _choice(runs, comparisons, measure, SEED).verdict
 
 
 def _choice(
@@ -63,8 +61,6 @@ def _choice(
     comparisons: Sequence[Comparison],
     measure: str,
     seed: int,
-    *,
-    with_baseline: bool = False,
 ) -> Choice:
     """Rank different runs by a measure; without `comparisons` the best is compared with all others."""
     metrics, (unit, run_costs), names = runs[0].metrics, costs(runs), run_names(runs)
@@ -83,7 +79,6 @@ def _choice(
         protocol=metrics.protocol,
         measure=measure,
         over=metrics.headline,
-        baseline=names[0] if with_baseline else None,
     )
     return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
 

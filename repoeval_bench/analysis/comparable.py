@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import few
-from repoeval_bench.metrics import Measure
+from repoeval_bench.metrics import CEILING, Measure, lower_is_better
+from repoeval_bench.metrics.condensed import COVERAGE
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.runs.query_scores import QueryScores, disagreement
 
@@ -51,18 +52,34 @@ def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) ->
     return [name for name in shared if not names or name in names]
 
 
-def headline_measure(runs: Sequence[RunView]) -> str:
-    """The protocol's headline measure; for runs without it, the first measure that all share.
+def headline_measure(runs: Sequence[RunView], measures: Sequence[str] = ()) -> str:
+    """The protocol's headline measure, if it is among `measures`, by default all that the runs share.
 
-    A UsageError where they share none.
+    For runs without it, the first one that is tested and by which some run scores, else the first. A UsageError where
+    they share none.
     """
-    measures = shared_measures(runs)
+    measures = measures or shared_measures(runs)
     named = runs[0].metrics.headline_measure
-    if named in measures:
+    if named is not None and named in measures:
         return named
     if not measures:
         raise UsageError("these runs share no measure; score them by the same ones, or look at them one by one")
-    return measures[0]
+    scoring = (
+        measure
+        for measure in measures
+        if is_tested(measure) and not scores_nothing(measure, [run.metrics.headline_means[measure] for run in runs])
+    )
+    return next(scoring, measures[0])
+
+
+def is_tested(measure: str) -> bool:
+    """Return whether a measure says how well a run ranks: neither a ceiling nor a share of judged chunks does."""
+    return not measure.endswith(CEILING) and measure not in COVERAGE
+
+
+def scores_nothing(measure: str, means: Sequence[float]) -> bool:
+    """Return whether no run of these means found anything: each is 0, and more would be better."""
+    return not lower_is_better(measure) and not any(means)
 
 
 def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
 from repoeval_bench.analysis.pair_verdicts import AdjustedP, Outcome, enough_for_equality, judge
 from repoeval_bench.analysis.records import Comparison, Comparisons, MeanDifference
 from repoeval_bench.analysis.robust_errors import effective_clusters
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effect_size, holm
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.metrics import CEILING, lower_is_better
-from repoeval_bench.metrics.condensed import COVERAGE
+from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ def compare(
         primary=primary,
         margin=equivalence,
         seed=seed,
+        against_baseline=baseline is not None,
     )
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
     flips = _flipped(table, columns)
@@ -145,6 +145,7 @@ class _Table:
     primary: str
     margin: float | None
     seed: int
+    against_baseline: bool = False
 
     def positions(self, column: _Column) -> tuple[int, int]:
         """Return the positions of a difference's baseline and treatment among the columns."""
@@ -185,7 +186,7 @@ def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, interval
     flipped = flip_signs(*sample.parts(), table.rng(), pairs=pairs, intervals=intervals)
     means = sample.mean()[pairs]
     differences = (means[:, 1] - means[:, 0]).tolist()
-    p_values = zip(flipped.p.tolist(), flipped.error.tolist(), bounded(flipped, sample.n_clusters), strict=True)
+    p_values = zip(flipped.p.tolist(), bounded(flipped, sample.n_clusters), strict=True)
     strict = zip(flipped.p_strict.tolist(), flipped.least.tolist(), flipped.most.tolist(), strict=True)
     return [
         (
@@ -195,12 +196,11 @@ def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, interval
                 difference=difference,
                 ci=ci,
                 p=p,
-                p_error=error,
                 p_strict=ends[0],
             ),
             AdjustedP(*ends),
         )
-        for (baseline, treatment), difference, (p, error, ci), ends in zip(
+        for (baseline, treatment), difference, (p, ci), ends in zip(
             pairs.tolist(), differences, p_values, strict, strict=True
         )
     ]
@@ -223,11 +223,6 @@ def _tests(table: _Table, columns: Sequence[_Column], flips: Sequence[_Flip]) ->
         for i, *ends in zip(family, *adjusted, strict=True):
             tests[i] = AdjustedP(*ends), len(family)
     return tests
-
-
-def is_tested(measure: str) -> bool:
-    """Return whether a measure says how well a run ranks: neither a ceiling nor a share of judged chunks does."""
-    return not measure.endswith(CEILING) and measure not in COVERAGE
 
 
 def _comparisons(
@@ -261,7 +256,6 @@ def _comparisons(
                 micro=flips["micro"][i][0],
                 macro=flips["macro"][i][0],
                 p_adjusted=None if p is None else p.p,
-                effect_size=effect_size(difference),
                 wins=losses if lower else wins,
                 ties=len(difference) - wins - losses,
                 losses=wins if lower else losses,
@@ -279,6 +273,7 @@ def _comparisons(
                     carriers=carriers_of(((scores.cluster_kind, by_file), ("repository", by_repository))),
                     doubtful=any(ends is not None and ends.doubtful for ends in (by_file, by_repository)),
                 ),
+                against_baseline=table.against_baseline,
                 margin=margin,
                 by_file=by_file,
                 by_repository=by_repository,

@@ -57,14 +57,6 @@ class ScoreGate(Strict):
             raise ValueError(str(error)) from error
 
     # Field validators, as pydantic skips a model's if a field is wrong; valid earlier fields are in `info.data`.
-    @field_validator("at_least")
-    @classmethod
-    def _reachable(cls, limit: float | None, info: ValidationInfo) -> float | None:
-        name = info.data.get("measure", "")
-        if limit is not None and limit > 1 and _is_share(name):
-            raise ValueError(f"at_least is {limit:g}, but {name} is 1 at most: no run can pass")
-        return limit
-
     @field_validator("max_drop")
     @classmethod
     def _one_limit(cls, limit: float | None, info: ValidationInfo) -> float | None:
@@ -81,12 +73,6 @@ class ScoreGate(Strict):
         if isinstance(value, bool):
             return by, "yes" if value else "no"
         return by, value if isinstance(value, str) else f"{value:g}"
-
-
-def _is_share(measure: str) -> bool:
-    """Return whether a measure is known to be 1 at most."""
-    known = measure and measure not in UNREGISTERED
-    return bool(known) and Measure.parse(measure).definition.range.startswith(("0..1", "0 or 1"))
 
 
 class LatencyGate(Strict):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self, SupportsIndex, overload
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.metrics import Measure, lower_is_better
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ class MeanDifference:
     """The difference of one mean (over queries, or over repositories) between two runs, query by query.
 
     `ci` is the 95 % interval of sign flips over files, None if the clusters are too few to bound it. `p` is the
-    sign-flip test's, which never contradicts `ci`, and `p_error` its Monte-Carlo standard error. `p_strict` is the p of
-    the stricter test that Holm adjusts.
+    sign-flip test's, which never contradicts `ci`. `p_strict` is the p of the stricter test that Holm adjusts.
     """
 
     baseline: float
@@ -39,7 +37,6 @@ class MeanDifference:
     difference: float
     ci: Interval
     p: float
-    p_error: float
     p_strict: float
 
     def reversed(self) -> Self:
@@ -81,7 +78,7 @@ class Comparison:
     is `primary`: its tests are a family of their own, one for each pair of runs. All other measures that the runs share
     are secondary and make another family, asked for or not. The strict p is adjusted by Holm within its family, of
     `family` tests. A ceiling and a share of judged chunks are not tested, and `p_adjusted` is None.
-    `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
+    `effective_clusters` is how
     many clusters of equal size would give as much evidence. `by_file` and `by_repository` leave each file or repository
     out. They are None unless the measure is primary.
     """
@@ -94,7 +91,6 @@ class Comparison:
     micro: MeanDifference
     macro: MeanDifference
     p_adjusted: float | None
-    effect_size: float | None
     wins: int
     ties: int
     losses: int
@@ -105,6 +101,8 @@ class Comparison:
     clustered_by: str
     family: int
     verdict: PairVerdict
+    against_baseline: bool = False
+    """The baseline was asked for, so pairs of other runs were not compared."""
     margin: float | None = None
     by_file: Influence | None = None
     by_repository: Influence | None = None
@@ -134,7 +132,6 @@ class Comparison:
             treatment=self.baseline,
             micro=self.micro.reversed(),
             macro=self.macro.reversed(),
-            effect_size=None if self.effect_size is None else 0.0 - self.effect_size,
             wins=self.losses,
             losses=self.wins,
             verdict=self.verdict.reversed(),
@@ -179,19 +176,3 @@ class Comparisons(list[Comparison]):
 
     def __str__(self) -> str:
         return "\n".join(map(repr, self))
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                comparison.measure,
-                comparison.treatment,
-                comparison.baseline,
-                f"{comparison.difference:+.4f}",
-                "" if comparison.ci is None else f"{comparison.ci[0]:+.4f} to {comparison.ci[1]:+.4f}",
-                comparison.verdict.outcome,
-            )
-            for comparison in self
-        ]
-        return html_table(
-            "paired differences, query by query", ("measure", "run", "minus", "difference", "95 % CI", "verdict"), rows
-        )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Fact
@@ -30,9 +29,6 @@ UNKNOWN = "unknown"
 _FEW = 6
 """Up to this many different numbers are segments of their own; more are cut into quarters."""
 
-BANDS = (("0", 0.0, 0.0), ("to 1/4", 0.0, 0.25), ("to 1/2", 0.25, 0.5), ("to 3/4", 0.5, 0.75), ("below 1", 0.75, 1.0))
-"""(name, above, up to) of the distribution; the last holds what is below 1; 1 is a band of its own."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
@@ -45,10 +41,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentMean:
-    """A segment's mean with its 95 % interval (None for fewer than six clusters), and its counts.
-
-    `recall_curve` is the mean recall@k for k = 1, 2, …; `knee` its knee.
-    """
+    """A segment's mean with its 95 % interval (None for fewer than six clusters), and its counts."""
 
     by: str
     name: str
@@ -56,8 +49,6 @@ class SegmentMean:
     n_clusters: int
     mean: float
     ci: Interval
-    knee: int | None = None
-    recall_curve: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +81,7 @@ class Heterogeneity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segmentation:
-    """The segments of a run; `name` is its printed name. All means are `over` what the protocol averages.
-
-    `distribution` is band or quantile -> share or value of the measure over all queries; `knee` and `recall_curve` are
-    of all queries too.
-    """
+    """The segments of a run; `name` is its printed name. All means are `over` what the protocol averages."""
 
     run: str
     name: str
@@ -102,9 +89,6 @@ class Segmentation:
     over: Headline
     n_queries: int
     clustered_by: str
-    distribution: Mapping[str, float]
-    knee: int | None
-    recall_curve: tuple[float, ...]
     segments: tuple[SegmentMean, ...]
 
 
@@ -122,22 +106,14 @@ class SegmentComparison:
     heterogeneity: tuple[Heterogeneity, ...]
 
 
-def segment(
-    run: RunView, scores: QueryScores | None = None, *, by: Sequence[str] = (), measure: str | None = None
-) -> Segmentation:
+def segment(run: RunView, *, by: Sequence[str] = (), measure: str | None = None) -> Segmentation:
     """Score each segment of a run's queries by the protocol's own mean: macro is over the segment's repositories.
 
-    `scores` are the run's own, perhaps with a user's facts. `by` are facts, `repo` or the cluster of the queries; by
-    default every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure
-    that the run lacks are a UsageError.
+    `by` are facts, `repo` or the cluster of the queries; by default every fact that varies. `measure` is the protocol's
+    headline unless named. An unknown fact and a measure that the run lacks are a UsageError.
     """
     (measure,) = shared_measures([run], [measure or headline_measure([run])])
-    scores = run.scores if scores is None else scores
-    parts = _parts(scores, by)
-    curves = recall_curves(scores.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
-    over = run.metrics.headline
-    everything = Segment("", "", np.arange(len(scores)))
-    overall = _sample(scores, everything, curves, over).mean()
+    scores, over = run.scores, run.metrics.headline
     return Segmentation(
         run=run.run_id,
         name=run_names([run])[0],
@@ -145,24 +121,12 @@ def segment(
         over=over,
         n_queries=len(scores),
         clustered_by=scores.cluster_kind,
-        distribution=distribution(scores.values[measure]),
-        knee=knee(overall),
-        recall_curve=tuple(overall.tolist()),
-        segments=tuple(
-            replace(mean, knee=knee(curve), recall_curve=tuple(curve.tolist()))
-            for mean, part in zip(segment_means(scores, parts, measure, over), parts, strict=True)
-            for curve in [_sample(scores, part, curves, over).mean()]
-        ),
+        segments=tuple(segment_means(scores, _parts(scores, by), measure, over)),
     )
 
 
 def compare_segments(
-    baseline: RunView,
-    treatment: RunView,
-    scores: QueryScores | None = None,
-    *,
-    by: Sequence[str] = (),
-    measure: str | None = None,
+    baseline: RunView, treatment: RunView, *, by: Sequence[str] = (), measure: str | None = None
 ) -> SegmentComparison:
     """Compare two runs, query by query, in each segment of the baseline's queries; options as in `segment`.
 
@@ -171,7 +135,7 @@ def compare_segments(
     runs = baseline, treatment
     (measure,) = shared_measures(runs, [measure or headline_measure(runs)])
     check_comparable([runs])
-    scores = together([baseline.scores if scores is None else scores, treatment.scores])[0]
+    scores = together([baseline.scores, treatment.scores])[0]
     parts = _parts(scores, by)
     names = run_names(runs)
     over = baseline.metrics.headline
@@ -303,21 +267,6 @@ def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headli
     positions = part.positions.tolist()
     clusters, repos = [scores.clusters[i] for i in positions], [scores.repos[i] for i in positions]
     return Sample.of(values[part.positions], clusters, repos, over)
-
-
-def distribution(values: FloatArray) -> dict[str, float]:
-    """Share of the queries in each band of a measure between 0 and 1, and its quantiles.
-
-    A mean of 0.5 can be a half for every query, or nothing for half of them.
-    """
-    values = np.round(values, 12)
-    shares = {BANDS[0][0]: float((values <= 0).mean())}
-    for name, above, upto in BANDS[1:]:
-        shares[name] = float(((values > above) & ((values < 1) if upto == 1 else (values <= upto))).mean())
-    shares["1"] = float((values >= 1).mean())
-    for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
-        shares[f"p{quantile * 100:.0f}"] = float(np.quantile(values, quantile))
-    return shares
 
 
 def _labels(column: Sequence[Fact]) -> list[str]:

@@ -86,13 +86,12 @@ _SLACK = 1e-12
 class Flipped:
     """The result of sign flips for each column's mean, each (n_columns,).
 
-    `p` is two-sided, of "the mean is 0"; `error` is its Monte-Carlo standard error, 0 if all flips were computed. `low`
-    and `high` are the ends of the 95 % interval, -inf and inf where the clusters are too few to bound it. `p_strict` is
-    p of the stricter test that decides verdicts. It lies between `least` and `most`, Monte-Carlo error included.
+    `p` is two-sided, of "the mean is 0". `low` and `high` are the ends of the 95 % interval, -inf and inf where the
+    clusters are too few to bound it. `p_strict` is p of the stricter test that decides verdicts. It lies between
+    `least` and `most`, Monte-Carlo error included.
     """
 
     p: FloatArray
-    error: FloatArray
     low: FloatArray
     high: FloatArray
     p_strict: FloatArray
@@ -138,7 +137,6 @@ def flip_signs(
     wide = CERTAIN * _errors(strict, len(packed), exact=exact)
     return Flipped(
         p=p,
-        error=_errors(p, len(packed), exact=exact),
         low=low,
         high=high,
         p_strict=np.minimum(strict, bound),

@@ -140,17 +140,6 @@ def mean_intervals(
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
 
 
-def effect_size(differences: FloatArray) -> float | None:
-    """Cohen's d of paired differences (n_queries,): their mean over their standard deviation.
-
-    0.0 where all are 0; None where the deviation is unknown (one query) or 0 beside a difference.
-    """
-    if not differences.any():
-        return 0.0
-    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-    return float(differences.mean()) / deviation if deviation > 1e-12 else None
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment (1979), in the order given; controls the family-wise error rate."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from repoeval_bench.analysis.comparable import scores_nothing
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import SAME
@@ -77,9 +78,8 @@ class Verdict:
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
     name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `group of files`, `query`, or a
-    field); `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 for a single
-    run. `margin` is that of equality, if one was given. `differences` are the comparisons of all measures behind it,
-    each run minus the reference, in the order of `others`.
+    field). The counts are 0 for a single run. `differences` are the comparisons of all measures behind it, each run
+    minus the reference, in the order of `others`.
     """
 
     result: Result
@@ -92,10 +92,7 @@ class Verdict:
     pairs: int = 0
     n_queries: int = 0
     n_clusters: int = 0
-    n_repositories: int = 0
-    effective_clusters: float = 0.0
     clustered_by: str = "file"
-    margin: float | None = None
     differences: tuple[Comparison, ...] = ()
 
     @property
@@ -113,11 +110,6 @@ class Verdict:
         return next((rival for rival in self.others if rival.run.run_id == run_id), None)
 
 
-def scores_nothing(measure: str, means: Sequence[float]) -> bool:
-    """Return whether no run of these means found anything: each is 0, and more would be better."""
-    return not lower_is_better(measure) and not any(means)
-
-
 def pairs_with(reference: str, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the pairs of a run, given by its name, each as the other run minus this one."""
     turned = (pair.reversed() if pair.treatment == reference else pair for pair in comparisons)
@@ -131,20 +123,19 @@ def decide(
     protocol: str,
     measure: str,
     over: Headline,
-    baseline: str | None = None,
 ) -> Verdict:
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
     `ranked` are the runs, the best mean first, named as in `comparisons`. `comparisons` has the best run's pairs with
     all others, or else one baseline's pairs. Their p is adjusted over all pairs, so it holds for a best run that was
-    picked by its scores, and is not adjusted again. `baseline` is the run that a user compares with.
+    picked by its scores, and is not adjusted again.
     """
     best = ranked[0]
     if len(ranked) == 1:
         alone = Result.NOTHING_FOUND if scores_nothing(measure, [best.mean]) else Result.ONE_RUN
         return Verdict(result=alone, protocol=protocol, measure=measure, over=over, reference=best)
     reference, differences = best, pairs_with(best.name, comparisons)
-    if baseline or {run.treatment for run in differences} != {run.name for run in ranked[1:]}:
+    if comparisons[0].against_baseline or {run.treatment for run in differences} != {run.name for run in ranked[1:]}:
         reference = next(run for run in ranked if run.name == comparisons[0].baseline)
         differences = pairs_with(reference.name, comparisons)
     rank = {run.name: rank_of for rank_of, run in enumerate(ranked)}
@@ -164,10 +155,7 @@ def decide(
         pairs=first.family if first.primary else len(compared),
         n_queries=first.n_queries,
         n_clusters=first.n_clusters,
-        n_repositories=first.n_repositories,
-        effective_clusters=first.effective_clusters,
         clustered_by=first.clustered_by,
-        margin=first.margin,
         differences=tuple(differences),
     )
 

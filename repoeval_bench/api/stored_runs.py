@@ -1,4 +1,4 @@
-"""Comparisons, choices, segments, gates and plots of stored runs: objects, or named by folder, id or chunker."""
+"""Comparisons, choices, gates and plots of stored runs: objects, or named by folder, id or chunker."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis import segments
 from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import read_yaml
-from repoeval_bench.runs.facts import with_facts
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.view import RunView
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.analysis.gates import GateConfig
     from repoeval_bench.analysis.records import Comparison, Comparisons
-    from repoeval_bench.analysis.segments import Segmentation, SegmentComparison
     from repoeval_bench.analysis.verdicts import Choice
 
 NamedRun = RunView | str | Path
@@ -78,35 +75,6 @@ def choose(
     from repoeval_bench.analysis import choosing
 
     return choosing.choose([opened(run, out) for run in runs], comparisons, seed=seed)
-
-
-def segment(
-    run: RunView, *, by: Sequence[str] = (), measure: str | None = None, facts: Path | None = None
-) -> Segmentation:
-    """Score each segment of a run's queries by the protocol's own mean; macro is over the segment's repositories.
-
-    `by` names facts, `repo`, or the field that groups the queries. By default it is the facts of the file `facts`, else
-    every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the
-    run lacks are a UsageError.
-    """
-    scores, names = with_facts(run.scores, facts)
-    return segments.segment(run, scores, by=by or names, measure=measure)
-
-
-def compare_segments(
-    baseline: RunView,
-    treatment: RunView,
-    *,
-    by: Sequence[str] = (),
-    measure: str | None = None,
-    facts: Path | None = None,
-) -> SegmentComparison:
-    """Compare two runs, query by query, in each segment of the baseline's queries; options as in `segment`.
-
-    Runs that answer different questions are a UsageError.
-    """
-    scores, names = with_facts(baseline.scores, facts)
-    return segments.compare_segments(baseline, treatment, scores, by=by or names, measure=measure)
 
 
 def read_gates(path: Path) -> GateConfig:

@@ -10,6 +10,8 @@ import errno
 import gc
 import os
 import sys
+import traceback
+from pathlib import Path
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -86,7 +88,7 @@ runs --out other-results --json
 diff fixed ast --measure recall@10
 diff @2 latest --limit 50
 segments RUN --by repo --by is_method
-segments ast fixed --facts facts.csv
+segments ast fixed --by repo
 gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
 gate chunking.toml --source .
@@ -152,6 +154,8 @@ def main() -> NoReturn:
     # A run keeps nearly all of its objects, and to look for garbage every 700 objects would take a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
+    if sys.stdout is None:  # with `>&-`; the first file that is opened would get its number
+        fail("standard output is closed; send it to a file or to /dev/null", 1)
     try:
         code = app.main(prog_name=ROOT, standalone_mode=False)
     except BenchError as error:
@@ -167,11 +171,20 @@ def main() -> NoReturn:
         fail("interrupted; finished runs and vectors are kept, so the same command goes on from there", 130)
     except OSError as error:
         if error.filename is None:
-            raise
+            if not _is_of_printing(error):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would write the rest at exit
+            fail(f"standard output cannot be written ({os_reason(error)}); send it to another file or disk", 1)
         # Even the question whether a file exists fails for a name that is too long, or in a folder without access.
         code = 2 if error.errno == errno.ENAMETOOLONG else 1
         fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _is_of_printing(error: OSError) -> bool:
+    """Return whether a library that prints raised an error, as where standard output is on a full disk."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return Path(last.filename).parent.name in {"click", "rich"}
 
 
 def fail(sentence: str, code: int) -> NoReturn:

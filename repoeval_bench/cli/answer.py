@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.console import print_lines, print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.report.answer import answer_table, skipped_notes
+from repoeval_bench.report.answer import MOST_NOTES, answer_table, skipped_notes
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import run_notes, score_tables
 from repoeval_bench.report.verdict import WordedVerdict, verdict
@@ -22,24 +22,20 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
 
-MOST_NOTES = 3
-"""Notes below a table; --details prints the others too."""
-
 
 def answer_to(
     runs: Sequence[RunView],
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    with_baseline: bool = False,
 ) -> tuple[list[RunView], WordedVerdict]:
     """Return the runs without duplicates, and the verdict on them; without `comparisons` every pair is compared.
 
-    `failed`: how many further runs could not be made. `with_baseline`: the first run is that of all comparisons.
+    `failed`: how many further runs could not be made.
     """
     different = list({run.folder: run for run in runs}.values())
     comparisons = comparisons or (compare(different) if len(different) > 1 else ())
-    return different, verdict(different, comparisons, failed=failed, with_baseline=with_baseline)
+    return different, verdict(different, comparisons, failed=failed)
 
 
 def print_answer(
@@ -49,16 +45,15 @@ def print_answer(
     *,
     details: bool = False,
     failed: int = 0,
-    with_baseline: bool = False,
     skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
     """Print the verdict on the runs, one table, notes with the `skipped` chunkers, and where the runs are stored.
 
     `details`: every note, and the tables of scores and `comparisons`. `remembered`: `report` finds these runs without
-    their names. `failed` and `with_baseline` are as in `answer_to`.
+    their names. `failed` is as in `answer_to`.
     """
-    different, worded = answer_to(runs, comparisons, failed=failed, with_baseline=with_baseline)
+    different, worded = answer_to(runs, comparisons, failed=failed)
     print_paragraph(worded.text)
     echo()
     table = answer_table(different, worded, skipped)
@@ -69,9 +64,11 @@ def print_answer(
     if table.notes:  # a table without notes ends in a blank line
         echo()
     if details:
-        print_tables(score_tables(different) if len(different) > 1 else ())
+        scored = [run for run in different if not run.metrics.imported]  # an imported run has no table of its own
+        print_tables(score_tables(scored) if len(different) > 1 else [])
         print_tables(comparison_tables(comparisons))
-        print_lines([*(run_notes(different) if len(different) == 1 else ()), ""])
+        print_lines(run_notes(scored) if len(different) == 1 else [])
+        echo()
     # `report` finds runs outside `out` by their folders alone.
     here = [run for run in different if run.folder.resolve().parent == out.resolve()]
     names = [run.run_id if run in here else str(run.folder) for run in different]

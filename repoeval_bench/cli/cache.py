@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
-from click.core import ParameterSource
 from pydantic import ByteSize
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.runs.parts import vectors_folder
@@ -32,15 +28,7 @@ def cache_group() -> None:
 
 
 def _command(function: Callable[..., None]) -> click.Command:
-    @wraps(function)
-    def checked(*, home: Path | None, **options: Any) -> None:
-        # The environment may name a folder that the first run will make; a folder on the command line must exist.
-        typed = click.get_current_context().get_parameter_source("home") is ParameterSource.COMMANDLINE
-        if typed and home is not None and not home.is_dir():
-            raise UsageError(f"--home {home} is not a folder; name one that runs have used, or leave --home out")
-        function(home=home, **options)
-
-    return cache_group.command()(home_option(json_option(checked)))
+    return cache_group.command()(home_option(json_option(function)))
 
 
 @_command

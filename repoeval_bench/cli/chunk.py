@@ -16,9 +16,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
 from repoeval_bench.core.errors import (
     OR_SKIP,
-    ChunkError,
     DatasetError,
-    ResultError,
     UsageError,
     of_each,
     os_errors_as,
@@ -86,10 +84,7 @@ def stats_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Measure chunkers on the files and folders PATH, or without PATH on the benchmark's repositories.
-
-    If a chunker fails, the others are shown, it is named at the end, and the exit code is 1.
-    """
+    """Measure chunkers on the files and folders PATH, or without PATH on the benchmark's repositories."""
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
     if paths:
@@ -103,21 +98,12 @@ def stats_command(
 
         benchmark = load_benchmark(**options)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
-    measured, failed = [], []
-    for chunker in chunkers:
-        try:
-            measured.append(chunk_stats(chunker.spec, _chunked(chunker, files, skip_errors=skip_errors)))
-        except ChunkError as error:
-            if len(chunkers) == 1:
-                raise
-            failed.append(f"{chunker.spec}: {error}")
+    measured = [chunk_stats(one.spec, _chunked(one, files, skip_errors=skip_errors)) for one in chunkers]
     if as_json:
         for stats in measured:
             echo(json.dumps(asdict(stats), ensure_ascii=False))
-    elif measured:
+    else:
         _print_stats(measured)
-    if failed:
-        raise ResultError("\n  ".join([f"{len(failed)} of {count(len(chunkers), 'chunker')} failed:", *failed]))
 
 
 @click.command("check")

@@ -100,9 +100,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         if summary:
             append_summary(
                 summary,
-                answer_markdown(
-                    *answer_to(compared, comparisons, failed=len(failed), with_baseline=base is not None), skipped
-                ),
+                answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped),
             )
         if as_json:
             choice = choice_record(choose(stored, comparisons)) if base is None else None
@@ -116,7 +114,6 @@ def compare_command(  # longer than 60 lines: each option has its line
                 comparisons,
                 details=details,
                 failed=len(failed),
-                with_baseline=base is not None,
                 skipped=skipped,
                 remembered=remembered,
             )

@@ -151,8 +151,6 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
         print_table(_commits(content))
         return
     print_table(_levels(content))
-    if any(level.uses for level in content.levels.values()):
-        print_table(_names(content))
 
 
 def _code_pack(output: Path, history: dict[str, Any], **fields: Any) -> Pack:
@@ -195,22 +193,6 @@ def _levels(content: PackFile) -> Table:
         for level, summary in content.levels.items()
     ]
     return make_table(["level", *figures("tasks", "candidates", number=""), "left out"], rows)
-
-
-def _names(content: PackFile) -> Table:
-    """Tabulate how the names in the tasks' lines resolved, by tier, and why others did not."""
-    rows = [
-        (
-            *(level, summary.uses.tasks, summary.uses.names),
-            ", ".join(f"{n} {tier}" for tier, n in summary.uses.resolved.items() if n),
-            ", ".join(f"{n} {why}" for why, n in summary.uses.without.items() if n),
-            summary.uses.unread,
-        )
-        for level, summary in content.levels.items()
-        if summary.uses
-    ]
-    numbers = figures("tasks that use definitions", "names", number="")
-    return make_table(["level", *numbers, "resolved", "without a definition", *figures("unread", number="")], rows)
 
 
 def _obtain(

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from repoeval_bench.analysis.diff import diff
-from repoeval_bench.api.stored_runs import compare_segments, segment
+from repoeval_bench.analysis.segments import compare_segments, segment
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder
-from repoeval_bench.cli.output import facts_option, plain
+from repoeval_bench.cli.output import plain
 from repoeval_bench.report.diff import diff_summary, diff_table
 from repoeval_bench.report.segments import (
     comparison_lines,
@@ -59,7 +59,6 @@ def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: i
 @click.argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)
 @_measure
-@facts_option
 @runs_folder
 @json_option
 def segments_command(
@@ -68,20 +67,19 @@ def segments_command(
     other: str | None,
     by: tuple[str, ...],
     measure: str | None,
-    facts: Path | None,
     out: Path,
     as_json: bool,
 ) -> None:
     """Score the queries of RUN by repository, file or fact; with a second RUN, print the paired differences."""
     if other is None:
-        segmentation = segment(find_run(run, out), by=by, measure=measure, facts=facts)
+        segmentation = segment(find_run(run, out), by=by, measure=measure)
         if as_json:
             print_json(plain(segmentation))
             return
         print_table(segmentation_table(segmentation))
         print_lines(segmentation_lines(segmentation))
         return
-    compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure, facts=facts)
+    compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure)
     if as_json:
         print_json(plain(compared))
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -187,6 +188,11 @@ def explanation(kind: str, name: str) -> str:
             return explain(name.removesuffix("@k").removesuffix("@B"))
         case "packs":
             return _pack(name, names)
+        case "relevance":
+            from repoeval_bench.protocols.qrels import RULES, relevance_rule
+
+            if ":" in name and name not in RULES:
+                relevance_rule(name)
     return _of_row(table, name)
 
 
@@ -211,16 +217,22 @@ def _part(kind: Kind[Any], name: str) -> str:
     """Describe a part, and the one that is named inside it, with the options of each."""
     row = next((row for row in _available(kind) if name in (row.name, row.label, *row.aliases)), None)
     if row is not None:
-        return _with_options(kind, row)
+        return _with_options(kind, row, row.label, {})
     chosen = kind.choose(name)
-    inner = [_with_options(chosen.inner.kind, chosen.inner.row)] if chosen.inner else []
-    return "\n".join([_with_options(kind, chosen.row), *inner])
+    shown = f"py:{chosen.target}" if chosen.row.name == "py" else chosen.row.label
+    lines = [_with_options(kind, chosen.row, shown, chosen.options)]
+    if inner := chosen.inner:
+        lines.append(_with_options(inner.kind, inner.row, inner.row.label, inner.options))
+    return "\n".join(lines)
 
 
-def _with_options(kind: Kind[Any], row: Row) -> str:
-    lines = [f"{kind.name} {row.label}: {_meaning(row)}"]
+def _with_options(kind: Kind[Any], row: Row, shown: str, given: Mapping[str, Any]) -> str:
+    """Describe a part and its options, each with the value that is given, or else its default."""
+    lines = [f"{kind.name} {shown}: {_meaning(row)}"]
     options = {
-        str(option): f"{option.meaning}{f' (with {option.only})' if option.only else ''}"
+        str(replace(option, default=given.get(option.name, option.default))): (
+            f"{option.meaning}{f' (with {option.only})' if option.only else ''}"
+        )
         for option in kind.options(row).values()
     }
     if kind is CHUNKERS and not row.origin:  # every chunker of this package has headers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -222,6 +223,8 @@ def _option(
         settings |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
         settings |= {"multiple": True, "callback": partial(words_of, kind=get_args(kinds[0])[0])}
+    elif option.path:
+        settings |= {"multiple": True, "default": (default,), "type": click.Path(), "callback": _as_path}
     elif several or isinstance(default, tuple):
         settings |= {"multiple": True, "default": default or ()}
     elif kinds == [bool]:
@@ -232,6 +235,11 @@ def _option(
     settings["show_default"] = bool(settings.get("default"))
     spelled = option.spelled or f"--{name.replace('_', '-')}"
     return click.option(*filter(None, (spelled, option.also)), name, **settings)
+
+
+def _as_path(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> str:
+    """Join the values of an option as in PATH."""
+    return os.pathsep.join(values)
 
 
 def words_of(
@@ -283,7 +291,7 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
             continue
         names = [spelled[2:].upper().replace("-", "_") for spelled in parameter.opts if spelled.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
-            values[parameter.name] = value.split() if parameter.multiple else value
+            values[parameter.name] = parameter.type.split_envvar_value(value) if parameter.multiple else value
     return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
 
 

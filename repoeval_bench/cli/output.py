@@ -43,10 +43,6 @@ INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
 OUTPUT = _Output()
 OUTPUT_FOLDER = _Output(folder=True)
 
-facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
-facts_option = click.option("--facts", type=INPUT, metavar="FILE", help=facts_help)
-
-
 summary_option = click.option(
     "--github-summary",
     "summary",

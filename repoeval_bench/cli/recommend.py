@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.answer import MOST_NOTES
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -33,8 +32,10 @@ from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.answer import MOST_NOTES
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,
@@ -46,12 +47,11 @@ from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
-    from repoeval_bench.core.benchmark import Benchmark
 
 _CHOICES = [
     name
@@ -147,7 +147,6 @@ def _recommend(
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute, "extensions": None}
     benchmark = load_benchmark(**data, home=home)
-    _note_tests_alone(benchmark, request.source)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     folders: dict[str, Any] = {"out": out, "home": home}
@@ -189,16 +188,6 @@ def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHist
     return own_history(
         request.source, out / PACKS, home=home, asks=asks, tests=request.tests, extensions=request.extensions
     )
-
-
-def _note_tests_alone(benchmark: Benchmark, source: str) -> None:
-    """Say so where all code of a source is tests."""
-    files = [f"{Path(source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
-    if files and all(map(is_test, files)):
-        note(
-            f"note: only tests found in {source}: {count(len(files), 'file')}, which ask and are searched; name the "
-            "code that they test"
-        )
 
 
 def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:

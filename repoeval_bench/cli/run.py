@@ -74,10 +74,12 @@ def run_command(  # longer than 60 lines: each option has its line
     benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value}, home)
     if dry_run:
         lines = [eval_line(request, out=out, home=home) for request in benchmarking.requests]
-        print_json(lines) if as_json else print_lines(lines)
+        if as_json:
+            print_json(lines)
+        else:
+            print_lines(lines)
         return
     results: list[dict[str, Any]] = []
-    with_baseline = benchmarking.baseline is not None
     with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)
@@ -88,7 +90,7 @@ def run_command(  # longer than 60 lines: each option has its line
             comparisons = _comparisons(benchmarking, setting, runs, base) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
-                record = _record(setting, runs, comparisons, with_baseline=with_baseline)
+                record = _record(setting, runs, comparisons)
                 results.append(record | {"left_out": skipped | failed})
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
@@ -99,7 +101,6 @@ def run_command(  # longer than 60 lines: each option has its line
                     comparisons,
                     details=details,
                     failed=len(failed),
-                    with_baseline=base is not None and bool(comparisons),
                     skipped=skipped,
                     remembered=remembered,
                 )
@@ -128,9 +129,7 @@ def _named(setting: RunRequest) -> dict[str, str]:
     return setting.combination() | {"protocol": setting.resolved_protocol().name}
 
 
-def _record(
-    setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison], *, with_baseline: bool
-) -> dict[str, Any]:
+def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
     record: dict[str, Any] = {
         "pack": setting.pack,
         **_named(setting),
@@ -138,5 +137,5 @@ def _record(
         "comparisons": comparison_records(comparisons),
     }
     # Runs that were compared with a baseline get no choice: that is another question.
-    choice = choose(runs, comparisons) if comparisons and not with_baseline else None
+    choice = choose(runs, comparisons) if comparisons and not comparisons[0].against_baseline else None
     return record | ({"choice": choice and choice_record(choice)} if comparisons else {})

@@ -79,7 +79,7 @@ class ApiServer:
         except APIStatusError as error:
             raise self._refusal(error) from None
         except APITimeoutError:
-            raise self._failure("no answer in time, timeout=SECONDS gives more") from None
+            raise self._failure("no answer in time") from None
         except APIConnectionError as error:
             raise self._failure(f"{type(error.__cause__).__name__}: {error.__cause__}") from None
         try:

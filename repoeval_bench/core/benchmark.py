@@ -5,12 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from repoeval_bench.core.changes import AskedCommit
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.places import Gold
+from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import UsedDefinition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCommit:
+    """A commit whose subject is a question. The task's `places` are the deciding gold, `lines`.
+
+    `file` is the newest path of the changed file, which is one cluster in all windows. `author` numbers the authors of
+    a repository from 1, so that no name is stored. `age_days` counts from the base, `lines_changed` what the commit
+    removed and added. `is_insertion`: it removed nothing, and the gold is at the line before.
+    `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them, none in a file
+    whose definitions are not known.
+    """
+
+    commit: str
+    date: str
+    subject: str
+    author: int
+    file: str
+    age_days: int
+    lines_changed: int
+    is_insertion: bool
+    exact: Gold
+    definitions: Gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +41,8 @@ class Task:
 
     `context_start` is the line at which upstream's prompt starts. `task_id` is unique in a benchmark. `uses` are the
     definitions of the repository that these lines use; None if that is not known. A task may be a question instead:
-    then `prompt` is its text, `places` answer it, and `body` is the first of them. `change` is the commit that asks it.
+    then `prompt` is its text, `places` answer it, and `body` is the first of them. `change` is the commit that asks it,
+    `facts` are names and values that its file gives it.
     """
 
     task_id: str
@@ -34,6 +57,7 @@ class Task:
     uses: tuple[UsedDefinition, ...] | None = None
     places: Gold = ()
     change: AskedCommit | None = None
+    facts: tuple[tuple[str, Fact], ...] = ()
 
     @property
     def file(self) -> str:
@@ -94,7 +118,8 @@ class Benchmark:
     gold is the definitions that tasks use, and they are part of the fingerprint. `repos` are the repositories that were
     requested by name, none for all. `limit` is the largest number of tasks requested, and `sample` says how tasks were
     drawn from those that are scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that
-    ask nothing for it. `extensions` are the endings that were asked for.
+    ask nothing for it. `extensions` are the endings that were asked for. `unanswerable` are questions that are known to
+    have no answer: they are ranked, and not scored.
     """
 
     name: str
@@ -116,16 +141,10 @@ class Benchmark:
     tests: str = "all"
     test_files: int = field(default=0, compare=False)
     extensions: tuple[str, ...] = field(default=(), compare=False)
+    unanswerable: tuple[Query, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (repo, str(sum(task.repo == repo for task in self.tasks)), str(len(files)))
-            for repo, files in self.files.items()
-        ]
-        return html_table(self.label, ("repository", "tasks", "files"), rows)
 
     @property
     def by_name(self) -> dict[str, SourceFile]:

@@ -80,7 +80,7 @@ class LanguageError(ChunkError, UsageError):
     exit_code = 2
 
 
-OR_SKIP = ", or leave such files out (--skip-errors; of a run --set skip_errors)"
+OR_SKIP = ", or leave such files out (option skip_errors)"
 """The end of such a message. It is cut off if no file can be left out, or if that was requested already."""
 
 
@@ -169,22 +169,6 @@ class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as 
 def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> AbstractContextManager[None]:
     """Raise whatever a plug-in raises in the block as a `kind`: `what failed with …; way_out`."""
     return others_errors_as(lambda reason: kind(f"{what} failed with {reason}; {way_out}"))
-
-
-@contextmanager
-def ending_with(last: Callable[[], None]) -> Iterator[None]:
-    """Call `last` at the end of the block, after an error too; if both fail, one message names both errors."""
-    try:
-        yield
-    except BaseException as error:
-        try:
-            last()
-        except BenchError as second:
-            if isinstance(error, BenchError):
-                raise type(error)(f"{error}; after that {second}") from error
-            error.add_note(str(second))  # an interrupt stays one
-        raise
-    last()
 
 
 def without_traceback(error: ChunkError) -> ChunkError:

@@ -15,16 +15,11 @@ from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Gt, Le, Lt
-
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import nearest
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-
-_NOUNS: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +73,6 @@ class Option:
         """The possible values, where these are a few words."""
         return next((get_args(kind) for kind in self._kinds if get_origin(kind) is Literal), ())
 
-    @property
-    def expected(self) -> str:
-        """The possible values, as the end of the sentence `k1 is …`."""
-        kind = next(kind for kind in self._kinds if kind is not type(None))
-        *others, last = self.words or [""]
-        if last:
-            return f"{', '.join(others)} or {last}" if others else last
-        limits = {
-            type(mark): mark for mark in (*getattr(self.type, "__metadata__", ()), *getattr(kind, "__metadata__", ()))
-        }
-        low, above = limits.get(Ge), limits.get(Gt)
-        high, below = limits.get(Le), limits.get(Lt)
-        text = _NOUNS.get(getattr(kind, "__origin__", kind), "a text")
-        text += f" from {low.ge}" if low else f" {'between' if below else '>'} {above.gt}" if above else ""
-        text += f" to {high.le:,}" if high else f" and {below.lt}" if below else ""
-        return text + (", or none" if type(None) in self._kinds else "")
-
     @cached_property
     def _kinds(self) -> tuple[Any, ...]:
         """The type without its annotations; of `X | None`, both."""
@@ -120,12 +98,13 @@ class Option:
             return self._reader.validate_python(value)
         except ValidationError as error:
             details: dict[str, Any] = dict(error.errors(include_url=False)[0])
+        from repoeval_bench.core.validation import expectation
+
         if details["type"] == "value_error":  # a sentence of the option's own
-            raise SpecError(f"{owner}: {details['msg'].removeprefix('Value error, ')}")
-        sentence = f"{self.name} is {self.expected}"
+            raise SpecError(f"{owner}: {expectation(details)}")
         if self.words:
-            raise SpecError(f"{owner}: {nearest(self.name, str(value), self.words, sentence)}")
-        raise SpecError(f"{owner}: {self.name}={value} is not possible; {sentence}")
+            raise SpecError(f"{owner}: {nearest(self.name, str(value), self.words)}")
+        raise SpecError(f"{owner}: {self.name}={value} is not possible; {expectation(details)}")
 
 
 def read_options(owner: str, given: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:

@@ -10,13 +10,9 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
 
 NOTICES = logging.getLogger("repoeval_bench")
 
-_opening = Lock()
-_n_open = 0
-_level = logging.NOTSET
 _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)
 
 
@@ -34,21 +30,14 @@ NOTICES.addFilter(_is_shown)
 @contextmanager
 def collected() -> Iterator[list[str]]:
     """Collect the notices of a block in a list instead of passing them to the handlers."""
-    global _n_open, _level  # noqa: PLW0603  # a logger has one level for all threads
     lines: list[str] = []
-    token = _collecting.set(lines)
-    with _opening:
-        _level = _level if _n_open else NOTICES.level
-        _n_open += 1
-        NOTICES.setLevel(logging.INFO)
+    token, level = _collecting.set(lines), NOTICES.level
+    NOTICES.setLevel(logging.INFO)
     try:
         yield lines
     finally:
         _collecting.reset(token)
-        with _opening:
-            _n_open -= 1
-            if not _n_open:
-                NOTICES.setLevel(_level)
+        NOTICES.setLevel(level)
 
 
 class _Shown(logging.Handler):

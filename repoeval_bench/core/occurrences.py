@@ -1,4 +1,4 @@
-"""Calls and comments in a syntax tree. Names are not resolved.
+"""Calls, comments and identifiers in a syntax tree. Names are not resolved.
 
 There is one query per grammar, so that the tree is walked in C. As calls contain each other, its patterns match single
 nodes: a longer pattern, of a receiver and its method, would stay open through all of the receiver.
@@ -63,3 +63,19 @@ def _call(parsed: Parsed, node: Node) -> Iterator[tuple[int, Call]]:
     name = next((child for child in names if not name_field or child.type == kind), None)
     if name is not None:
         yield name.start_byte, Call(parsed.text(name), parsed.span(node))
+
+
+def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:
+    """The identifiers on these lines of a file, without keywords, built-in names, string literals and comments.
+
+    Each grammar's table of built-in names is fixed, so that no score depends on the version of an interpreter.
+    Code that is interpolated into a string counts. Prefixes of a name (`#x`, `@x`, `r#x`) are removed.
+    """
+    grammar = GRAMMARS[parsed.language.name]
+    query = "[" + " ".join(f"({kind})" for kind in grammar.identifiers) + "] @name"
+    names = {
+        parsed.text(node).removeprefix("r#").lstrip("#@")
+        for captured in parsed.matches(query, lines)
+        for node in captured["name"]
+    }
+    return frozenset(names - grammar.builtins - {"", "_"})

@@ -1,16 +1,15 @@
-"""Progress on standard error: a bar on a terminal; without one a line now and then for each step that takes long."""
+"""Progress on standard error: a bar on a terminal; without one a line now and then for a step that takes long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable
 from multiprocessing import parent_process
 from threading import RLock
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm
 
-from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.visible import visible
 
 # No thread that watches slow bars: with `miniters=1` every step looks at the clock.
@@ -21,47 +20,17 @@ tqdm.set_lock(RLock())
 SECONDS = 15.0
 """Seconds between two lines of a step, where there is no terminal."""
 
-if TYPE_CHECKING:
-    _Tqdm = tqdm[Any]
-else:
-    _Tqdm = tqdm
 
+class _Lines:
+    """Standard error where a bar that is drawn again begins a line."""
 
-class _Bar(_Tqdm):
-    """A bar of tqdm that, with `lines`, is a line every `SECONDS` where tqdm shows nothing."""
+    def write(self, text: str) -> None:
+        """Write what tqdm draws, on a line of its own."""
+        if line := text.strip("\r\n "):
+            sys.stderr.write(f"{line}\n")
 
-    def __init__(self, *arguments: Any, lines: bool, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._lines = lines and bool(self.disable)
-        self._what, self._done = options["desc"], 0.0
-        self._first: tuple[float, float] | None = None
-        self._said = monotonic()
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self._lines:
-            yield from super().__iter__()
-            return
-        for item in self.iterable:
-            yield item
-            self.update()
-
-    def update(self, n: float | None = 1) -> bool | None:
-        """Move on by `n`."""
-        if self._lines:
-            self._done += n or 0
-            self._say(monotonic())
-        return super().update(n)
-
-    def _say(self, now: float) -> None:
-        """Print a line if the last one is `SECONDS` old: the share that is done, and the time left."""
-        # Before the first step ends, a model is loaded.
-        begun, before = self._first = self._first or (now, self._done)
-        if now - self._said < SECONDS or not self.total or self._done >= self.total:
-            return
-        self._said, done, left = now, self._done - before, ""
-        if done:
-            left = f", about {(now - begun) * (self.total - self._done) / done:,.0f} s left"
-        NOTICES.info(f"{self._what}: {self._done / self.total:.0%}{left}")
+    def flush(self) -> None:
+        """Do nothing: the error stream has no buffer."""
 
 
 def progress(
@@ -77,6 +46,8 @@ def progress(
 
     In a child process it is silent, because it would overwrite another bar.
     """
-    is_child = parent_process() is not None
-    options |= {"disable": True if is_child else None, "leave": False, "miniters": 1}
-    return _Bar(items, desc=visible(desc), unit=f" {unit}", total=total, lines=lines and not is_child, **options)
+    options |= {"leave": False, "miniters": 1, "disable": parent_process() is not None}
+    if not sys.stderr.isatty():
+        options |= {"file": _Lines(), "mininterval": SECONDS, "delay": SECONDS, "ncols": 0}
+        options["disable"] = options["disable"] or not lines
+    return tqdm(items, desc=visible(desc), unit=f" {unit}", total=total, **options)

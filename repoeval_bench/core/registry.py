@@ -36,7 +36,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from repoeval_bench.core.errors import SpecError, others_errors_as
-from repoeval_bench.core.extension_points import entry_points, is_shipped, load_point, package_of, shipped_entry_points
+from repoeval_bench.core.extension_points import entry_points, is_shipped, load_point, package_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.fields import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -151,9 +151,19 @@ class Kind(Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         self._walk()
-        leaves = (self._of_leaf(point) for point in shipped_entry_points(self.group).values())
         yield from self._of_room().values()
-        yield from (row for row in leaves if row is not None)
+        yield from (row for row in self._of_packages() if not row.origin)
+
+    def plug_ins(self) -> list[R]:
+        """The parts in other packages, by name; the meaning of one that cannot be imported says why."""
+        return [row for row in self._of_packages() if row.origin]
+
+    def _of_packages(self) -> Iterator[R]:
+        for point in entry_points(self.group).values():
+            try:
+                yield self._plug_in(point)
+            except SpecError as error:
+                yield self.row(name=point.name, meaning=str(error), origin=package_of(point))
 
     def _walk(self) -> None:
         """Import the files of the room once, so that its parts are registered."""
@@ -170,21 +180,16 @@ class Kind(Generic[R]):
 
     def known(self, name: str) -> R | None:
         """The row of a name or alias, from the room or another package; None if there is none."""
-        leaves = shipped_entry_points(self.group)
+        # The file with a part's name holds it; a walk finds those in other files.
+        file = f"{self._package}.{name.replace('-', '_')}"
+        if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
+            import_module(file)
         row = self._in_room(name)
-        if row is None and name not in leaves:
-            # The file with a part's name holds it; a walk finds those in other files.
-            file = f"{self._package}.{name.replace('-', '_')}"
-            if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
-                import_module(file)
+        if row is None:
+            self._walk()
             row = self._in_room(name)
-            if row is None:
-                self._walk()
-                row = self._in_room(name)
-        if row is None and name in leaves:
-            return self._plug_in(leaves[name])
-        if row is None and name in (points := entry_points(self.group)):
-            return self._plug_in(points[name])
+        if row is None and (point := entry_points(self.group).get(name)):
+            return self._plug_in(point)
         return row
 
     def _in_room(self, name: str) -> R | None:
@@ -196,19 +201,6 @@ class Kind(Generic[R]):
             return self.known(name)
         except SpecError:
             return None
-
-    def plug_ins(self) -> list[R]:
-        """The parts in other packages, by name; the meaning of one that cannot be imported says why."""
-        outside = []
-        shipped = shipped_entry_points(self.group)
-        for point in entry_points(self.group).values():
-            if point.name in shipped and self._of_leaf(shipped[point.name]):
-                continue
-            try:
-                outside.append(self._plug_in(point))
-            except SpecError as error:
-                outside.append(self.row(name=point.name, meaning=str(error), origin=package_of(point)))
-        return outside
 
     def find(self, name: str, target: str = "") -> R:
         """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one.
@@ -247,7 +239,10 @@ class Kind(Generic[R]):
         A SpecError says in one sentence what does not exist, is missing or is not possible.
         """
         parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-        row = self.find(parsed.name, parsed.target)
+        return self.resolve(self.find(parsed.name, parsed.target), parsed)
+
+    def resolve(self, row: R, parsed: Spec) -> ResolvedSpec:
+        """`choose` for a part that is found."""
         if row.name != "py":
             self._check_target(row, parsed.target)
         own, chosen = self.options(row), None
@@ -284,14 +279,6 @@ class Kind(Generic[R]):
             names = [inner.name for inner in row.inner] if row.inner else [row.target]
             example = " or ".join(f"{row.name}:{name}" for name in names)
             raise SpecError(f"{self.name} {row.name} names no {row.target.lower()}; write {example}")
-
-    def _of_leaf(self, point: EntryPoint) -> R | None:
-        """Return the row of a leaf; None if its folder was deleted, or if it is not registered."""
-        try:
-            row = self._plug_in(point)
-        except SpecError:
-            return None
-        return None if row.origin else row
 
     def _plug_in(self, point: EntryPoint) -> R:
         loaded, where = load_point(point), point.value.replace(" ", "")
@@ -352,8 +339,8 @@ class ResolvedSpec:
 
     def check_installed(self) -> None:
         """Raise a UsageError if a package is missing that the part, or the one inside it, needs."""
-        packages = (*self.row.requires, *(self.inner.row.requires if self.inner else ()))
-        require(f"{self.kind.name} {self.row.name}", *packages)
+        if packages := (*self.row.requires, *(self.inner.row.requires if self.inner else ())):
+            require(f"{self.kind.name} {self.row.name}", *packages)
 
     def make(self, **material: Any) -> Any:
         """Make the part from those of the materials that it has parameters for.
@@ -362,8 +349,11 @@ class ResolvedSpec:
         """
         self.check_installed()
         kind, factory = self.kind, self.row.part
-        material = {"spec": self.spec, "inner": self.inner, self.row.target.strip("[]").lower(): self.target} | material
-        arguments = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
+        material |= {"inner": self.inner, self.row.target.strip("[]").lower(): self.target}
+        parameters = inspect.signature(factory).parameters
+        if "spec" in parameters:
+            material.setdefault("spec", self.spec)
+        arguments = {name: material[name] for name in parameters if name in material}
         if not self.row.origin:
             return factory(**arguments, **self.options)
         with others_errors_as(lambda reason: SpecError(f"{self.spec} cannot be built: {reason}")):

@@ -21,6 +21,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 _SHOWN = 80  # the most characters of a value that a message quotes: it may be a whole file
 
+_KEYS = "docs/data.md"
+"""Where the keys of a file with many are listed."""
+
 KeyPath = tuple[str | int, ...]
 """Keys and indexes from the top of a file down to a value."""
 
@@ -88,13 +91,7 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
     import yaml
 
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        remedy = "save it as UTF-8" if kind is UsageError else way_out
-        raise kind(f"{path}:{line} is not UTF-8; {remedy}") from error
-    try:
-        loader = _loader()(text)
+        loader = _loader()(raw)
         root = loader.get_single_node()
         lines = {} if root is None else dict(_lines(root, ()))
         content = None if root is None else loader.construct_document(root)
@@ -160,7 +157,9 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
             kinds = (around, *get_args(around))
             known = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
         within = shown_location.rpartition(".")[0]
-        return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
+        return (f"{within}: " if within else "") + nearest(
+            "key", str(location[-1]), known.model_fields, listed_by=_KEYS
+        )
     message = expectation(error)
     actual = error["input"]
     value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""

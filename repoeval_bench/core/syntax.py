@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from itertools import accumulate
 from threading import local
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.languages import Language
 
-T = TypeVar("T")
-
 Child: TypeAlias = "tuple[int, int, Node]"
 """First line, last line (inclusive), node."""
 
@@ -39,11 +37,8 @@ PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 WINDOW = 250_000
 """The most bytes that are parsed at once: more context is not worth the memory of the tree."""
 
-_WHOLE = 1_000_000
+_CACHED = 1_000_000
 """The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text."""
-
-_REUSED = 8_000_000
-"""The most bytes of texts whose cached trees share nearly all nodes with another tree: hundreds of tasks."""
 
 _ROLES = {
     "comment": COMMENT,
@@ -76,125 +71,23 @@ _FURTHER_LISTS = frozenset(
 )
 
 
-class Reparser:
-    """A parser that caches trees, and reuses the tree of a text for another text that is much like it.
-
-    A search for a size cuts the same files again, and all syntax chunkers cut the same files. A task's file differs
-    only in the lines of its target. The tree equals that of a parse from scratch: tests compare them on real files. How
-    a parser recovers from a syntax error may depend on where it began. So a tree with an error is neither reused for
-    another text nor the result of reuse. Threads share nothing. `parses` counts the parses, with and without reuse.
-    """
+class TreeParser:
+    """A parser of one grammar that caches trees, as a search for a size cuts files again. Threads share nothing."""
 
     def __init__(self, language: TreeSitterLanguage) -> None:
-        """Parse texts of one grammar."""
         self._language = language
         self._local = local()
-        self.parses = 0
 
     def parse(self, encoded: bytes) -> Tree:
         """Return the syntax tree of a UTF-8 text."""
         from tree_sitter import Parser
 
-        known: _KnownTrees = self._local.__dict__.setdefault("known", _KnownTrees())
-        if (tree := known.find(encoded)) is not None:
-            return tree
-        self.parses += 1
-        parser = Parser(self._language)
-        if known.base and (edited := _edited(*known.base, encoded)):
-            reused = parser.parse(encoded, edited)
-            if not reused.root_node.has_error:
-                known.reuse(encoded, reused)
-                return reused
-        return known.take(encoded, parser.parse(encoded))
-
-
-class _KnownTrees:
-    """Cached trees of a thread: `whole` ones parsed from scratch, and `reused` ones that share most nodes with one.
-
-    `base` is the last whole tree without an error, with its text. A reused tree is cached once its text comes again
-    within `_REUSED` bytes: with more texts between, it would be dropped before it is of use.
-    """
-
-    def __init__(self) -> None:
-        self.whole, self.reused = _Recent["Tree"](_WHOLE), _Recent["Tree"](_REUSED)
-        self._parsed_once = _Recent[bool](_REUSED)
-        self.base: tuple[bytes, Tree] | None = None
-
-    def find(self, encoded: bytes) -> Tree | None:
-        """Return the tree of a text that was parsed before."""
-        if (tree := self.whole.find(encoded)) is not None:
-            return self.take(encoded, tree)
-        if (tree := self.reused.find(encoded)) is not None:
-            self.reused.add(encoded, tree)
+        trees: dict[bytes, Tree] = self._local.__dict__.setdefault("trees", {})
+        tree = trees.pop(encoded) if encoded in trees else Parser(self._language).parse(encoded)
+        trees[encoded] = tree  # the last one, as it was used last
+        while sum(map(len, trees)) > _CACHED:
+            del trees[next(iter(trees))]
         return tree
-
-    def take(self, encoded: bytes, tree: Tree) -> Tree:
-        """Keep a tree that was parsed from scratch."""
-        if not tree.root_node.has_error:
-            self.base = encoded, tree
-        self.whole.add(encoded, tree)
-        return tree
-
-    def reuse(self, encoded: bytes, tree: Tree) -> None:
-        """Keep a tree that shares nodes with another, if its text was parsed before."""
-        if self._parsed_once.find(encoded):
-            self.reused.add(encoded, tree)
-        else:
-            self._parsed_once.add(encoded, True)
-
-
-class _Recent(Generic[T]):
-    """Values for the texts that were used last; `most` limits the bytes of all these texts."""
-
-    def __init__(self, most: int) -> None:
-        self._values: dict[bytes, T] = {}
-        self._room = most
-
-    def find(self, encoded: bytes) -> T | None:
-        """Remove and return the value of a text."""
-        value = self._values.pop(encoded, None)
-        if value is not None:
-            self._room += len(encoded)
-        return value
-
-    def add(self, encoded: bytes, value: T) -> None:
-        """Keep a value as the one that was used last."""
-        self._values[encoded] = value
-        self._room -= len(encoded)
-        while self._room < 0:
-            oldest = next(iter(self._values))
-            del self._values[oldest]
-            self._room += len(oldest)
-
-
-def _edited(before: bytes, tree: Tree, encoded: bytes) -> Tree | None:
-    """Return a tree edited where another text differs from its own; None if they share less than half."""
-    start = _common(len(before), len(encoded), lambda size: before[:size] == encoded[:size])
-    end = _common(
-        len(before) - start,
-        len(encoded) - start,
-        lambda size: before[len(before) - size :] == encoded[len(encoded) - size :],
-    )
-    if 2 * (start + end) <= max(len(before), len(encoded)):
-        return None
-    edited = tree.copy()
-    old_end, new_end = len(before) - end, len(encoded) - end
-    edited.edit(start, old_end, new_end, _point(before, start), _point(before, old_end), _point(encoded, new_end))
-    return edited
-
-
-def _common(a: int, b: int, equal: Callable[[int], bool]) -> int:
-    """Return the largest size, up to both lengths, for which `equal` holds; it holds for every smaller size."""
-    low, high = 0, min(a, b)
-    while low < high:
-        size = (low + high + 1) // 2
-        low, high = (size, high) if equal(size) else (low, size - 1)
-    return low
-
-
-def _point(text: bytes, byte: int) -> tuple[int, int]:
-    """Return the row and column of a byte."""
-    return text.count(b"\n", 0, byte), byte - text.rfind(b"\n", 0, byte) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +96,7 @@ class _Grammar:
 
     of: Language
     language: TreeSitterLanguage
-    reparser: Reparser
+    parser: TreeParser
     roles: dict[int, int]
     lists: frozenset[int]
 
@@ -228,7 +121,7 @@ def _grammar(of: Language) -> _Grammar:
     return _Grammar(
         of=of,
         language=language,
-        reparser=Reparser(language),
+        parser=TreeParser(language),
         roles={kind: role_of[text] for kind, text in kinds.items() if text in role_of},
         # Nodes of statements, members or elements have such names in every grammar: block, class_body, …
         lists=frozenset(
@@ -267,7 +160,7 @@ class Parsed:
         self._starts = starts
         self._rows: list[int] = []
         self.first, self.end = lines
-        self.root: Node = grammar.reparser.parse(encoded).root_node
+        self.root: Node = grammar.parser.parse(encoded).root_node
 
     @property
     def language(self) -> Language:
@@ -292,34 +185,6 @@ class Parsed:
             if first >= end:
                 return
             yield first, max(first, last), child
-
-    def unwound(self, node: Node) -> Iterator[tuple[Node, int | None]]:
-        """Yield the node and those inside it that cover its lines, except perhaps the first or last, from outside in.
-
-        A sum or a chain of calls over many lines has one node inside the other for each line, and so has a statement
-        after `if (x)` on its line; it is enough to open the yielded nodes. Each comes with the line that the node
-        around it adds at its end, None if it adds none. The walk ends at the first node of another form.
-        """
-        yield node, None
-        roles, lists = self._grammar.roles, self._grammar.lists
-        while not self._starts and (count := node.child_count) > 1 and node.kind_id not in lists:
-            children = node.children if count < 8 else (node.child(0), node.child(1), node.child(count - 1))
-            head, follower, last = children[0], children[1], children[-1]
-            (begin, _), (end, column) = head.start_point, head.end_point
-            start, stop = follower.start_point.row, last.end_point.row
-            if head.kind_id in roles or stop + self.first >= self.end:
-                return
-            if begin == last.start_point.row < stop and last.kind_id not in roles:
-                node, line = last, None
-            elif begin == end or not column:
-                return
-            elif end == stop:
-                node, line = head, None
-            elif end < start == stop and follower.kind_id not in roles:
-                node, line = head, start + self.first
-            else:
-                return
-            yield node, line
 
     def text(self, node: Node) -> str:
         """The node's text; line ends are newlines."""

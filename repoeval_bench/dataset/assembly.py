@@ -90,8 +90,11 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
 
 
 def with_fingerprint(benchmark: Benchmark) -> Benchmark:
-    """The benchmark with the fingerprint of its tasks and files, and of the definitions used where these are gold."""
+    """The benchmark with its fingerprint: of tasks, files, unanswerable questions, and definitions that are gold."""
     digest = fingerprint(benchmark.tasks, benchmark.files)
+    if benchmark.unanswerable:
+        questions = [[query.query_id, query.repo, query.text] for query in benchmark.unanswerable]
+        digest = hashlib.sha256(f"{digest}\n{json.dumps(questions)}".encode()).hexdigest()[:12]
     if benchmark.of_definitions:
         uses = dump_uses(benchmark.tasks, {task.task_id: task.uses or () for task in benchmark.tasks})
         digest = hashlib.sha256(f"{digest}\n{uses}".encode()).hexdigest()[:12]

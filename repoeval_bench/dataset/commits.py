@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.benchmark import AskedCommit, Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.places import Gold, Place

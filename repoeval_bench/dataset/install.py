@@ -32,8 +32,7 @@ class InstalledSet:
     """One source's set on disk, as far as it concerns one task set; any part of it may be absent.
 
     `tree_name` is the folder of its repositories, if that is not the one of upstream's level. `endings` are the endings
-    of its corpus files. `missing` are repositories of a user's own set that could not be fetched; `whole` counts its
-    tasks and repositories with these.
+    of its corpus files.
     """
 
     root: Path
@@ -42,8 +41,6 @@ class InstalledSet:
     _: KW_ONLY
     tree_name: str = ""
     endings: tuple[str, ...] = EXTENSIONS
-    missing: tuple[str, ...] = ()
-    whole: tuple[int, int] | None = None
 
     @property
     def task_file(self) -> Path:
@@ -86,7 +83,7 @@ class InstalledSet:
         """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""
         if self.facts.official:
             return self.task_set.published.tasks, self.task_set.published.repositories
-        return self.whole or (len(tasks), len({task.repo for task in tasks}))
+        return len(tasks), len({task.repo for task in tasks})
 
 
 def uses_file_of(task_file: Path) -> Path:

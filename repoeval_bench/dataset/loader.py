@@ -12,11 +12,18 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
-from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced, with_tests
+from repoeval_bench.dataset.assembly import (
+    check_places,
+    files_of,
+    fingerprint,
+    is_misplaced,
+    with_fingerprint,
+    with_tests,
+)
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
-from repoeval_bench.dataset.questions import with_questions
-from repoeval_bench.dataset.reading.plain import is_code_folder, load_folder, only_of_code
+from repoeval_bench.dataset.questions import asked_repositories, with_questions
+from repoeval_bench.dataset.reading.plain import code_folders, load_folders, only_of_code
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
@@ -43,7 +50,8 @@ def load_benchmark(
     `source` is `auto`, `github`, `pypi`, a shipped pack such as `pypi-40`, a folder or a URL. `repos` (a list, or one
     text with blanks or commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of
     repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
-    remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks.
+    remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks. Several
+    folders of code have the separator of PATH between them.
     `questions` is a file of your own, whose rows take the place of the tasks. `tests` is a key of
     `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them.
     `extensions` are endings of files (`.rb`) that a folder of code is read with, beside the ten languages. A notice
@@ -56,10 +64,12 @@ def load_benchmark(
         repos = repos.replace(",", " ").split()
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
     task_set = task_set_at(str(source), level, context, tokenizer)
-    if is_code_folder(str(source)):
-        benchmark = load_folder(str(source), task_set, extensions or ())
+    if folders := code_folders(str(source)):
+        named = asked_repositories(Path(questions)) if questions else ()
+        benchmark = load_folders(folders, task_set, named, extensions=extensions or ())
         repoeval.check_repositories(repos or (), benchmark.files)
-        benchmark = replace(benchmark, **part)
+        kept = {repo: files for repo, files in benchmark.files.items() if not repos or repo in part["repos"]}
+        benchmark = with_fingerprint(replace(benchmark, **part, files=kept))
         return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
     if extensions:
         raise only_of_code(str(source))
@@ -144,9 +154,8 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
         "repositories"
     )
     if len(tasks) < whole_tasks:
-        missing = installed.missing or sorted(set(index.repositories()) - present)
-        whence = f" --source {installed.root.name}" if installed.missing else ""
-        line += f" (missing: {', '.join(missing)}); `repoeval-bench data fetch{whence}` tries for more"
+        missing = ", ".join(sorted(set(index.repositories()) - present))
+        line += f" (missing: {missing}); `repoeval-bench data fetch` tries for more"
     return "; ".join([line, *obtained.notes])
 
 

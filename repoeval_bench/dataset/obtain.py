@@ -11,6 +11,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.reading.plain import code_folders
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
 from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
 from repoeval_bench.dataset.sources import Source, SourceError, archived
@@ -38,7 +39,7 @@ def obtain(source: str, task_set: TaskSet, home: Path, *, upgrade: bool = False)
     if source in {"", "auto"}:
         return _auto(task_set, home, upgrade=upgrade)
     if shipped := shipped_pack(source):
-        return _edition(shipped, task_set, home, upgrade=upgrade)
+        return _edition(shipped, task_set, home)
     if pack := Pack.find(source):
         return Obtained(pack.installed(task_set))
     return _fetch(open_source(source, task_set, home), task_set, home)
@@ -81,7 +82,7 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
 
 def check_source(source: str, task_set: TaskSet, home: Path) -> None:
     """Raise a UsageError if a source does not exist or cannot hold the task set; nothing is fetched or read."""
-    if source not in {"", "auto"} and not (shipped_pack(source) or Pack.find(source)):
+    if source not in {"", "auto"} and not (code_folders(source) or shipped_pack(source) or Pack.find(source)):
         with suppress(DatasetError):  # reported when the source is read
             open_source(source, task_set, home)
 
@@ -104,21 +105,17 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
     return Obtained(installed, fetched=True, notes=(left_out,) if source.skipped else ())
 
 
-def _edition(shipped: Pack, task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:
-    """The pack of shipped facts under `home`, made where it is missing, or lacks packages and more is asked for."""
+def _edition(shipped: Pack, task_set: TaskSet, home: Path) -> Obtained:
+    """The pack of shipped facts under `home`, made where it is missing or is another one of that name."""
     from repoeval_bench.dataset.reading.edition import make_edition, write_uses
 
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
         pack = Pack.find(str(target))
-        if pack is not None and pack.content.model_copy(update={"missing": {}}) != shipped.content:
-            pack = None  # another one of that name
-        if pack is not None and not (upgrade and pack.content.missing):
+        if pack is not None and pack.content == shipped.content:
             write_uses(pack, shipped)
             return Obtained(pack.installed(task_set))
-        pack = make_edition(shipped, target)
-    notes = tuple(f"{repo}: {reason}" for repo, reason in pack.content.missing.items())
-    return Obtained(pack.installed(task_set), fetched=True, notes=notes)
+        return Obtained(make_edition(shipped, target).installed(task_set), fetched=True)
 
 
 def _auto(task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:

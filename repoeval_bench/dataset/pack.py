@@ -84,8 +84,7 @@ class PackLevel(BaseModel):
 class PackFile(BaseModel):
     """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version.
 
-    `extensions`: the endings that are read beside those of the ten languages. `missing`: the repositories of a shipped
-    pack that could not be fetched, each with the reason; their tasks are not here.
+    `extensions`: the endings that are read beside those of the ten languages.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -100,7 +99,6 @@ class PackFile(BaseModel):
     levels: dict[str, PackLevel]
     sources: list[PackSource]
     rules: str
-    missing: dict[str, str] = {}
     extensions: list[str] = []
 
 
@@ -145,10 +143,8 @@ class Pack:
         """The pack as a set that is read like any other."""
         licences = {repo: source.licence for repo, source in self.repositories.items()}
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
-        missing = tuple(self.content.missing)
-        whole = (self.content.levels[task_set.level].tasks, len(self.content.sources)) if missing else None
         endings = (*ENDINGS, *self.content.extensions)
-        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=endings, missing=missing, whole=whole)
+        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=endings)
 
     def task_set(self, level: str, context: str, tokenizer: str) -> TaskSet:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused.

@@ -2,31 +2,34 @@
 
 A row is `{"query": …, "file": …, "start_line": …, "end_line": …}`, or has `places`, a list of such places. Lines are
 counted from 1 and the last one is included, as editors show them; in `places`, a file without lines is the whole file.
-`quote` is text that is in these lines, and `id` the query's id. A file is `path` or `repository/path`; all places of a
-query are in one repository.
+`quote` is text that is in these lines, and `id` the query's id. A file is `path` or `repository/path`, or a path in the
+`repository` that the row names; all places of a query are in one repository. `facts` are names and values for segments.
+A row with `no_answer` has a repository and no place: it is ranked, and not scored.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.benchmark import Benchmark, Query, Task
 from repoeval_bench.core.errors import UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.places import Place, join
+from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line
-from repoeval_bench.core.words import count
-from repoeval_bench.dataset.assembly import fingerprint
+from repoeval_bench.core.words import count, few
+from repoeval_bench.dataset.assembly import with_fingerprint
+from repoeval_bench.dataset.reading.origin import repository_name
 
 QUESTION = "question"
 """The level of tasks that are questions of a file."""
@@ -71,13 +74,16 @@ class _Place(BaseModel):
 
 
 class Question(BaseModel):
-    """A row: a query with one place, or with several."""
+    """A row: a query with one place, with several, or known to have none."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     query: Annotated[str, Field(min_length=1, pattern=r"\S")]
     id: Annotated[str, Field(min_length=1, pattern=r"^\S+$")] | None = None
     places: tuple[_Place, ...] = Field((), strict=False)
+    repository: Annotated[str, Field(min_length=1)] | None = None
+    facts: dict[str, Fact] = Field(default_factory=dict)
+    no_answer: bool = False
     strict: bool = True
     """Whether a place that the source lacks is a mistake; otherwise it is counted and left out."""
 
@@ -94,44 +100,73 @@ class Question(BaseModel):
 
     @model_validator(mode="after")
     def _has_places(self) -> Self:
-        if not self.places:
+        if self.no_answer and (self.places or not self.repository):
+            raise ValueError("a row with no_answer has a repository, and no place")
+        if not self.places and not self.no_answer:
             raise ValueError(_ONE_OF)
         return self
+
+    @property
+    def is_of_files(self) -> bool:
+        """Return whether all of its places are whole files."""
+        return all(place.start_line is None for place in self.places)
+
+
+def asked_repositories(path: Path) -> frozenset[str]:
+    """The repositories that the rows of a file name."""
+    return frozenset(row.repository for row in _valid(path) if row.repository)
+
+
+def asks_for_files(path: Path) -> bool:
+    """Return whether whole files answer at least half of a file's questions."""
+    whole = [row.is_of_files for row in _valid(path) if row.places]
+    return bool(whole) and 2 * sum(whole) >= len(whole)
+
+
+def _valid(path: Path) -> Iterator[Question]:
+    """Yield the rows that can be used; `with_questions` names what is wrong with the others, or with the file."""
+    raw = path.read_bytes() if path.is_file() else b""
+    return (row for _, row in parse_rows(raw, Question) if isinstance(row, Question))
 
 
 def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     """The benchmark with the questions of a file as its tasks, the first `limit` of them.
 
     One UsageError lists all wrong rows, files and lines that do not exist, and quotes that are not there, each as
-    `path:line: …`. Of rows that are not `strict`, a notice counts places that do not exist, and questions with no
-    other. Another counts the questions that whole files answer.
+    `path:line: …`. Of rows that are not `strict`, notices count places that do not exist, questions with no other, and
+    questions without an answer whose repository does not exist. Another counts the questions that whole files answer.
     """
     with os_errors_as(UsageError, f"the file of queries {path} cannot be read", "name another with --queries"):
         raw = path.read_bytes()
     files = _Files(benchmark)
     tasks: list[Task] = []
+    unanswerable: list[Query] = []
     ids: dict[str, int] = {}
     problems: list[str] = []
     lacking: list[str] = []
-    n_left_out = n_whole = 0
+    n_left_out = n_elsewhere = n_whole = 0
     for line, row in parse_rows(raw, Question):
         if isinstance(row, JsonFaultError):
             problems += (f"{path}:{line}: {fault}" for fault in row.faults)
             continue
         places, wrong = files.places(row)
+        is_here = not wrong
         if not row.strict:
-            lacking += wrong
-            n_left_out += not places
+            lacking += () if row.no_answer else wrong
+            n_left_out += bool(row.places) and not places
+            n_elsewhere += row.no_answer and not is_here
             wrong = []
         if len(repos := sorted({place.file.partition("/")[0] for place in places})) > 1:
             wrong.append(f"its places are in {' and '.join(repos)}; a query searches one repository")
         query_id = row.id or f"query-{line}"
         if ids.setdefault(query_id, line) != line:
             wrong.append(f"the id {query_id!r} is that of line {ids[query_id]} already")
-        problems += (f"{path}:{line}: {problem}" for problem in wrong)
-        if places and not wrong:
+        problems += (f"{path}:{line}: {problem}" for problem in dict.fromkeys(wrong))
+        if row.no_answer and is_here and not wrong:
+            unanswerable.append(Query(query_id, repository_name(row.repository or ""), row.query))
+        elif places and not wrong:
             tasks.append(_task(row, query_id, places))
-            n_whole += any(place.start_line is None for place in row.places)
+            n_whole += row.is_of_files
     if not tasks and not problems:
         why = (
             f"the source has none of its answers ({lacking[0]})"
@@ -142,12 +177,18 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     if problems:
         raise UsageError(all_mistakes(problems, path))
     if lacking:
-        left_out = f"; {count(n_left_out, 'question')} without another one left out" if n_left_out else ""
-        NOTICES.info(f"{path}: the source lacks {count(len(lacking), 'answer')}, such as {lacking[0]}{left_out}")
-    if n_whole:
-        NOTICES.info(f"{path}: questions that whole files answer, blind to chunking: {n_whole} of {len(tasks)}")
+        others = f"; left out with no other: {count(n_left_out, 'question')}" if n_left_out else ""
+        NOTICES.info(f"{path}: the source lacks {count(len(lacking), 'answer')}{others}; the first: {lacking[0]}")
+    _note_counts(path, n_elsewhere, n_whole, len(tasks))
     first, whole = tuple(tasks[: benchmark.limit]), len(tasks) + n_left_out
-    return replace(benchmark, tasks=first, fingerprint=fingerprint(first, benchmark.files), whole_tasks=whole)
+    return with_fingerprint(replace(benchmark, tasks=first, whole_tasks=whole, unanswerable=tuple(unanswerable)))
+
+
+def _note_counts(path: Path, n_elsewhere: int, n_whole: int, n_tasks: int) -> None:
+    if n_elsewhere:
+        NOTICES.info(f"{path}: the source lacks the repository of {count(n_elsewhere, 'question')} without an answer")
+    if n_whole:
+        NOTICES.info(f"{path}: whole files answer {n_whole} of {count(n_tasks, 'question')}")
 
 
 def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:
@@ -162,6 +203,7 @@ def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:
         context_start=places[0].lines.start,
         level=QUESTION,
         places=join(places),
+        facts=tuple(row.facts.items()),
     )
 
 
@@ -169,6 +211,7 @@ class _Files:
     """The files of a benchmark by name, and by path where only one repository has it."""
 
     def __init__(self, benchmark: Benchmark) -> None:
+        self._repositories = sorted(benchmark.files)
         by_name: dict[str, list[SourceFile]] = defaultdict(list)
         for file in benchmark.by_name.values():
             by_name[file.name].append(file)
@@ -178,9 +221,13 @@ class _Files:
     def places(self, row: Question) -> tuple[list[Place], list[str]]:
         """The places of a question, and what is wrong with the others."""
         places: list[Place] = []
+        repository = row.repository and repository_name(row.repository)
+        if repository and repository not in self._repositories:
+            here = f"the source has no repository {repository}, only {few(self._repositories, 3)}"
+            return [], [here] * max(1, len(row.places))
         wrong: list[str] = []
         for place in row.places:
-            file = self._file(place.file)
+            file = self._file(f"{repository}/{place.file}" if repository else place.file)
             if problem := file if isinstance(file, str) else place.problem(file):
                 wrong.append(problem)
             elif not isinstance(file, str):

@@ -20,10 +20,10 @@ FACTS = {
 """Facts of a task; None where the language is not known, or the task is not in a function."""
 
 COMMIT_FACTS = {
-    "age_days": "days from the base, whose tree is searched, to the commit that asks",
-    "words": "words of the question",
+    "age_days": "days from the base, whose tree is searched, to the commit whose subject is the query",
+    "words": "words of the query",
     "lines_changed": "lines that the commit removed and added",
-    "is_insertion": "whether the commit removed nothing, so that the gold is at the line before",
+    "is_insertion": "whether the commit removed nothing, so that the target is the line before",
 }
 """Facts of a task of protocol `commits`, beside the others."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import CacheError, ending_with
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
@@ -39,8 +39,6 @@ class CachedEmbedder:
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
         self._lengths: set[int] = set()
         """Lengths of the vectors that were read so far: one, unless a server's model has changed."""
-        self.texts_embedded = 0
-        """Number of texts that were encoded so far, because the cache lacked them."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
         spec = Spec.parse(encoder.spec)
         self.spec = format_spec(spec.name, {**spec.params, **named}, spec.target)
@@ -131,10 +129,12 @@ class CachedEmbedder:
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> int:
         """Encode and cache each part that is not cached yet; return how many there were."""
-        with ending_with(self._cache.flush):
+        try:
             distinct = self._distinct(texts)
             missing = {role: self._missing(parts, role) for role, parts in distinct.items()}
             return self._encode_missing(missing, sum(map(len, distinct.values())))
+        finally:
+            self._cache.flush()
 
     def _encode_missing(self, missing: Mapping[Role, Sequence[str]], of: int) -> int:
         """Encode missing parts, out of so many, under one progress bar, roles with the same prompt in one pass."""
@@ -159,7 +159,6 @@ class CachedEmbedder:
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
-            self.texts_embedded += len(positions)
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:

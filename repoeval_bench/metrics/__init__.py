@@ -8,7 +8,6 @@ from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings, with_
 from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.definition import MEASURES
 from repoeval_bench.metrics.explain import explain
-from repoeval_bench.metrics.judged_run import numbered
 from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
@@ -16,6 +15,7 @@ from repoeval_bench.metrics.registry import (
     DEFINITION_MEASURES,
     EVAL_MEASURES,
     LINE_MEASURES,
+    TARGET_MEASURES,
 )
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
@@ -37,6 +37,7 @@ __all__ = [
     "LINE_MEASURES",
     "MEASURES",
     "SHARE",
+    "TARGET_MEASURES",
     "TEXT_MEASURES",
     "ChunkPlace",
     "Context",
@@ -55,7 +56,6 @@ __all__ = [
     "inputs_of",
     "is_measure",
     "lower_is_better",
-    "numbered",
     "read_lines",
     "score_ceilings",
     "score_items",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from math import fsum
@@ -125,7 +124,8 @@ def _golds(context: Context, query_id: str, greed: Greed) -> tuple[Gold, ...]:
 def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Lines) -> list[str]:
     """Order chunk ids greedily: next comes the chunk with the most new gold per nws, until none has any.
 
-    Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
+    Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place. A chunk costs
+    the nws (non-whitespace characters) of its header and lines. Equal chunks come by file, then lines.
     """
     worth: dict[Hashable, float] = defaultdict(float)
     numbers_of_golds = [lines.all_of(gold) for gold in golds]
@@ -139,20 +139,6 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
         first, last = bisect_left(ascending, own.start), bisect_left(ascending, own.stop)
         if first < last:
             contents[chunk_id] = frozenset(ascending[first:last])
-    return cover(chunks, contents, lines, worth)
-
-
-def cover(
-    chunks: Mapping[str, ChunkPlace],
-    contents: Mapping[str, AbstractSet[Hashable]],
-    lines: Lines,
-    worth: Mapping[Hashable, float] | None = None,
-) -> list[str]:
-    """Order chunk ids greedily: next comes the chunk with the most new worth per nws, until none has any.
-
-    `contents` is chunk_id -> its items, each worth 1 unless `worth` says otherwise. A chunk costs the nws
-    (non-whitespace characters) of its header and lines. Equal chunks come by file, then lines.
-    """
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
     collected: set[Hashable] = set()
     order: list[str] = []
@@ -160,7 +146,7 @@ def cover(
     def gain(chunk_id: str) -> float:
         new = contents[chunk_id] - collected
         # fsum is exact in any order, and a set has none.
-        return (len(new) if worth is None else fsum(map(worth.__getitem__, new))) / costs[chunk_id]
+        return fsum(map(worth.__getitem__, new)) / costs[chunk_id]
 
     costs = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
     # A gain only falls as more is collected. So if the best by the old gains keeps its gain, it is the best of all.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path, PurePath
 from typing import Any
@@ -15,24 +14,13 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.run import Run
 
-Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking"]
+Rankings = Mapping[str, Sequence[tuple[str, float]] | Mapping[str, float]]
 """query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked by `trec_order`."""
 
 Judgements = Mapping[str, Mapping[str, float]]
 """query_id -> chunk_id -> gain: `core.run.Qrels`, read-only."""
 
 _FLOATS = {float, float64}
-
-
-@dataclass(frozen=True, slots=True)
-class NumberedRanking:
-    """A ranking to be scored against several qrels: its ids, best first, and the rank of each."""
-
-    ids: tuple[str, ...]
-    ranks: Mapping[str, int]
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 def rankings_of(run: Any) -> Rankings:
@@ -46,8 +34,10 @@ def rankings_of(run: Any) -> Rankings:
     if hasattr(run, "columns"):
         return _of_frame(run, "run", ("score",))
     _check_query_ids(run, "run")
-    ready = Mapping | NumberedRanking | Sequence
-    return {query_id: ranking if isinstance(ranking, ready) else tuple(ranking) for query_id, ranking in run.items()}
+    return {
+        query_id: ranking if isinstance(ranking, Mapping | Sequence) else tuple(ranking)
+        for query_id, ranking in run.items()
+    }
 
 
 def judgements_of(qrels: Any) -> Judgements:
@@ -88,8 +78,9 @@ def check_entries(query_id: str, what: str, ids: Iterable[Any], numbers: Collect
 
 
 def _check_query_ids(given: Mapping[Any, Any], what: str) -> None:
-    if wrong := next((query_id for query_id in given if not isinstance(query_id, str)), None):
-        raise MetricError(f"query ids are text; the {what} has {wrong!r}; convert those of run and qrels")
+    for query_id in given:
+        if not isinstance(query_id, str):
+            raise MetricError(f"query ids are text; the {what} has {query_id!r}; convert those of run and qrels")
 
 
 def _of_frame(frame: Any, what: str, numbers: Sequence[str]) -> dict[str, dict[str, Any]]:

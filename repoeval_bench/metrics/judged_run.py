@@ -19,7 +19,6 @@ from repoeval_bench.core.places import Gold, join, without
 from repoeval_bench.core.run import trec_order
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 from repoeval_bench.metrics.given import (
-    NumberedRanking,
     Rankings,
     check_entries,
     judgements_of,
@@ -220,24 +219,8 @@ def judge(run: Any, qrels: Any, context: Context | None = None) -> JudgedRun:
     )
 
 
-def numbered(rankings: Mapping[str, Sequence[tuple[str, float]]], k: int) -> dict[str, NumberedRanking]:
-    """Number the first k of each ranking once, for scoring against several qrels; errors as in `judge`."""
-    results = {}
-    for query_id, ranking in rankings_of(rankings).items():
-        if isinstance(ranking, Mapping):
-            check_entries(query_id, "score", ranking, ranking.values())
-        if isinstance(ranking, Mapping | NumberedRanking):
-            ids = ranked_ids(ranking)[:k]
-        else:
-            ids = _checked_ids(query_id, ranking[:k])[0]
-        results[query_id] = NumberedRanking(ids, _positions(ids))
-    return results
-
-
-def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking) -> tuple[str, ...]:
+def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tuple[str, ...]:
     """Chunk ids, best first: pairs in their order, a mapping by `trec_order`."""
-    if isinstance(ranking, NumberedRanking):
-        return ranking.ids
     if isinstance(ranking, Mapping):
         return tuple(trec_order(ranking))
     return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
@@ -255,7 +238,7 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
 
 def _ranks(
     query_id: str,
-    ranking: Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking,
+    ranking: Sequence[tuple[str, float]] | Mapping[str, float],
     relevant: Mapping[str, float],
 ) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
@@ -264,8 +247,6 @@ def _ranks(
         check_entries(query_id, "score", ranking, ranking.values())
         ranks = _positions(ranked_ids(ranking))
         return {chunk_id: ranks[chunk_id] for chunk_id in relevant if chunk_id in ranks}
-    if isinstance(ranking, NumberedRanking):
-        return {chunk_id: ranking.ranks[chunk_id] for chunk_id in relevant if chunk_id in ranking.ranks}
     ids, known = _checked_ids(query_id, ranking)
     retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
     if len(retrieved) <= _FEW:

@@ -74,11 +74,6 @@ class Measure:
         """Inputs it is computed from: `ranking`, and fields of `Context`."""
         return self.definition.needs
 
-    @property
-    def alias(self) -> str:
-        """The name without punctuation for k, such as `ndcg_at_10`; it parses back to the same measure."""
-        return str(self).replace("@", "_at_")
-
     def __call__(self, run: JudgedRun) -> FloatArray:
         """Its value for every query, float64 (n_queries,)."""
         definition = self.definition

@@ -11,6 +11,9 @@ DEFAULT_MEASURES = (*_CUTOFFS, "mrr")
 LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for budget in BUDGETS))
 """The first measures of a comparison of chunkers: lines are the same documents for all of them."""
 
+TARGET_MEASURES = ("target_ndcg@10",)
+"""Measures that come first where the gold is whole files."""
+
 DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
 """Measures that come first where the gold is definitions."""
 

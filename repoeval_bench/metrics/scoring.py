@@ -64,22 +64,6 @@ class RunScores:
             "relevant chunks and IDCG are under-estimated, so recall and nDCG are too high"
         )
 
-    def summary(self) -> dict[str, Any]:
-        """Return the means, the counts, the largest k and the strategies as plain values."""
-        ranks = [m.k for m in map(Measure.parse, self.values) if m.k is not None and m.definition.unit == "rank"]
-        return {
-            "mean": self.mean(),
-            "queries": len(self.query_ids),
-            "queries_with_relevant": len(self.query_ids) - self.without_relevant,
-            "queries_missing_in_run": self.missing,
-            "queries_missing_in_qrels": self.unjudged,
-            "k": max(ranks, default=None),
-            "threshold": self.threshold,
-            "strategy_used": self.strategy_used,
-            "strategy_counts": dict(self.strategy_counts),
-            "caution": self.caution,
-        }
-
 
 def score_run(
     run: Run | Rankings | Path | str | Iterable[Any],

@@ -23,6 +23,7 @@ Gold = Literal[
     "uses:resolved",
     "uses:imported",
     "places",
+    "files",
     "lines",
     "exact",
     "definitions",
@@ -67,7 +68,7 @@ class Protocol:
     Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
     UsageError. `tasks` says what the queries are: completion tasks, own questions, or one for every documented function
     or test; those of `commits` are in the data. `ask` makes questions of a benchmark's code. A question's gold are its
-    `places`, which `commits` calls `lines`.
+    `places`, which `commits` calls `lines`, and `questions` calls `files` where whole files answer most of them.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Protocol:
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
+            "whole files answer most questions, so the scores are blind to where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -112,9 +114,11 @@ class Protocol:
 
     @property
     def headline_measure(self) -> str:
-        """The measure that chunkers are compared by first; gold `body` is short and is read at its own size."""
+        """The measure that runs are compared by first; gold `body` is short and is read at its own size."""
         if self.of_definitions:
             return "definition_recall_auc"
+        if self.gold == "files":
+            return "target_ndcg@10"
         return "line_rprec" if self.gold == "body" else "line_recall_auc"
 
     @property
@@ -152,7 +156,9 @@ class Protocol:
     def check(self) -> None:
         """Raise a UsageError if all gold is excluded, or a choice is made twice."""
         name = self.name.partition("+")[0]
-        golds = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS}.get(self.tasks, ("places",))
+        golds = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS, "questions": ("places", "files")}.get(
+            self.tasks, ("places",)
+        )
         if self.gold not in golds:
             raise UsageError(f"gold={self.gold} is not what protocol {name} asks for; its gold is {' or '.join(golds)}")
         wrong = (

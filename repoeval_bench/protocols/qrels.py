@@ -84,7 +84,7 @@ def gold_of(task: Task, protocol: Protocol) -> Gold:
     A question's gold is its `places`, or another gold of its commit. Lines that are blanked for the query
     (exclusion=body) cannot be gold and are left out.
     """
-    if protocol.gold in ("places", "lines"):
+    if protocol.gold in ("places", "files", "lines"):
         return task.places
     if protocol.gold in ("exact", "definitions"):
         assert task.change is not None

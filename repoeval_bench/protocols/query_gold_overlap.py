@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from repoeval_bench.core.benchmark import Query, Task
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.places import Gold, join
-from repoeval_bench.core.run import Ranking
-from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.protocols.exclusion import prompt_lines
-
-TOP = 10
-"""Ranks that are looked at."""
+from repoeval_bench.core.source import SourceFile
 
 LARGE = 0.5
 """A query with this share of its target lines is largely a copy of them."""
@@ -42,20 +37,4 @@ def gold_in_query(
         shares[query.query_id] = (
             sum(line in query_lines for line in gold_lines) / len(gold_lines) if gold_lines else 0.0
         )
-    return shares
-
-
-def top_over_prompt(
-    tasks: Iterable[Task], rankings: Mapping[str, Ranking], chunks: Mapping[str, Chunk]
-) -> dict[str, float]:
-    """Return query_id -> share of the first 10 retrieved that overlap the prompt's lines, [c, h), of the task's file.
-
-    0 where nothing was retrieved.
-    """
-    shares = {}
-    for task in tasks:
-        top = [chunks[chunk_id] for chunk_id, _ in rankings[task.task_id][:TOP]]
-        lines = prompt_lines(task)
-        over = sum(chunk.file == task.file and chunk.lines.overlaps(lines) for chunk in top)
-        shares[task.task_id] = over / len(top) if top else 0.0
     return shares

@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
-from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_lines
+from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_of_scores
 from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import adjusted_notes, heading, outcome_name, short_names
@@ -26,6 +26,9 @@ BESIDE = "ndcg@10"
 
 _FEW = 4
 """Up to this many measures all are shown, as with `--measure`."""
+
+MOST_NOTES = 3
+"""Notes below a table; --details prints the others too."""
 
 _NAME, _HEAD, _CELL = 20, 12, 16
 """Most characters of a run's name in a row, of its name in a heading, and of a line of other cells."""
@@ -45,7 +48,7 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Itera
     notes = [*skipped_notes(skipped), *verdict.notes]
     if len(runs) == 1:
         ceiling = [CEILING_NOTE] if runs[0].metrics.ceilings else []
-        return score_table(runs[0], [*notes, *ceiling, *losses(runs[0])])
+        return score_table(runs[0], [*notes, *losses(runs[0]), *ceiling])
     lost = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in losses(run)]
     table = _differences(runs, verdict)
     return replace(table, notes=(*notes, *table.notes, *verdict.tests, *lost))
@@ -53,7 +56,8 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Itera
 
 def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
-    return f"{markdown_text(verdict.text)}\n\n{markdown([answer_table(runs, verdict, skipped)])}\n"
+    table = answer_table(runs, verdict, skipped)
+    return f"{markdown_text(verdict.text)}\n\n{markdown([replace(table, notes=table.notes[:MOST_NOTES])])}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict) -> Table:
         Column(name="verdict", value=_verdict),
     ]
     notes = adjusted_notes(line.difference for line in lines if line.difference)
-    title = "\n".join(title_lines(runs[0], alone=False))
+    title = title_of_scores(runs[0], alone=False)
     return table_of(columns, lines, title=title, notes=notes, emphasis=_emphasis)
 
 

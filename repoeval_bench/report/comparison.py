@@ -13,7 +13,6 @@ from repoeval_bench.report.table import (
     P_VALUE,
     Column,
     Estimate,
-    Form,
     Table,
     number,
     record_table,
@@ -32,7 +31,6 @@ from repoeval_bench.report.text import (
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence
-    from repoeval_bench.runs.records import Headline
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -50,31 +48,16 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 
 
 def comparison_columns(first: Comparison) -> list[Column]:
-    """Return the columns of a table of differences, one `Comparison` a row.
-
-    A page shows the deciding mean, its test and its verdict alone. JSON and CSV have every field of the records.
-    """
-    beside: tuple[Form, ...] = ("table",)
-
-    def mean(over: Headline) -> Column:
-        name = f"{over}{' (decides)' if over == first.headline else ''}, 95 % CI"
-
-        def value(comparison: Comparison) -> Estimate:
-            difference = comparison.micro if over == "micro" else comparison.macro
-            return Estimate(difference.difference, difference.ci)
-
-        return number(name, value, "+.4f", forms=beside)
-
+    """Return the columns of a table of differences, one `Comparison` a row; JSON and CSV have every field."""
     return [
         Column(name="measure", value=lambda comparison: heading(comparison.measure)),
-        mean("micro"),
-        mean("macro"),
         number(
-            "difference", lambda comparison: Estimate(comparison.difference, comparison.ci), "+.4f", forms=("page",)
+            f"{first.headline} difference, 95 % CI",
+            lambda comparison: Estimate(comparison.difference, comparison.ci),
+            "+.4f",
         ),
         number("p (Holm)", lambda comparison: comparison.p_adjusted, P_VALUE),
         number("win/tie/loss", lambda comparison: f"{comparison.wins}/{comparison.ties}/{comparison.losses}"),
-        number("d", lambda comparison: comparison.effect_size, "+.2f", forms=beside),
         Column(name="verdict", value=lambda comparison: full_outcome_name(comparison.verdict)),
     ]
 
@@ -84,7 +67,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     first = comparisons[0]
     flipped_by = flipped_units(first.clustered_by)
     if first.clustered_by == "query":
-        flipped_by = "queries, because the gold names no files: queries that resemble each other count as independent"
+        flipped_by = "queries, as no files are named: similar queries count as independent"
     sizes, effective = " of equal size, or nearly.", f"{first.effective_clusters:.0f}"
     if effective != str(first.n_clusters):
         sizes = f", but a few hold most queries: they count like {effective} of equal size."
@@ -92,7 +75,6 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
         cluster_count(first.n_clusters, first.clustered_by) + sizes,
-        "d: mean over standard deviation of the differences.",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}
     if Outcome.NOT_SIGNIFICANT in outcomes:

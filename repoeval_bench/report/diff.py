@@ -17,7 +17,7 @@ def diff_table(diff: Diff, limit: int) -> Table:
     columns = [
         spec_column("query", 50),
         *figures("change", number="+.4f"),
-        *figures("value", "relevant", "found", "first at rank", "shared"),
+        *figures("value", "relevant", "retrieved", "first at rank", "shared"),
         Column(name="why"),
     ]
     rows = [

@@ -67,14 +67,11 @@ def markdown_text(text: str) -> str:
 def latex(tables: Sequence[Table]) -> str:
     r"""A `table` for every table, its notes in small print below the rows; to be `\input` into a document."""
     blocks = [r"% needs \usepackage{booktabs,graphicx}"]
-    head: tuple[str, ...] = ()
     for table in tables:
-        # On a page every table is by itself: the lines above the first one's own title are repeated.
-        head = table.title[:-1] or head
         notes = [f"\\noindent {latex_line(note.strip())}\\par" for note in table.notes]
         small = [r"{\footnotesize\raggedright", *notes, "}"] if notes else []
         if table.columns:
-            blocks.append(_latex_table(table, "; ".join([*head, *table.title[-1:]]), small))
+            blocks.append(_latex_table(table, "; ".join(table.title), small))
         elif small:
             blocks.append("\n".join(small))
     return "\n\n".join(blocks) + "\n"

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.comparable import run_names, shared_measures
+from repoeval_bench.analysis.comparable import run_names, scores_nothing, shared_measures
 from repoeval_bench.analysis.sign_flips import ALPHA
-from repoeval_bench.analysis.verdicts import scores_nothing
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families

@@ -271,7 +271,9 @@ def described(candidate: SizedChunker) -> str:
     if option == "lines":
         return f"{candidate.name} with chunks of {count(value, 'line')}"
     unit = "tokens" if "tokens" in option else "characters"
-    blanks = " without whitespace" if option in {"max_nws", "max_chunk_size"} else ""
+    blanks = (
+        "" if unit == "tokens" else f" {'without' if option in {'max_nws', 'max_chunk_size'} else 'with'} whitespace"
+    )
     return f"{candidate.name} with chunks of up to {value:,} {unit}{blanks}"
 
 
@@ -282,8 +284,8 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
     alone: dict[str, int] = Counter(setup.snippet.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
-        unmeasured = "" if setup.measured or default else "; not tried here: judged by other repositories alone"
-        loss = f"{setup.label}, loses about {_points(setup.expected_loss)}"
+        unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
+        loss = f"{setup.label}, expected to find {_points(setup.expected_loss)} less than the best"
         if setup.label == choice:
             loss = "the default" if default else "the choice"
         files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
@@ -302,11 +304,8 @@ def setup_lines(recommendation: Recommendation) -> list[str]:
     ]
 
 
-def candidate_columns(recommendation: Recommendation, *, details: bool = False) -> list[Column]:
-    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these.
-
-    With `details`, the table has what the decision weighed too.
-    """
+def candidate_columns(recommendation: Recommendation) -> list[Column]:
+    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these."""
 
     def mean(evidence: Evidence) -> Column:
         return number(
@@ -331,15 +330,6 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         size = cost("vector_bytes")(candidate)
         return None if size is None else size / 1e6
 
-    def rule(name: str, value: Callable[[RankedCandidate], Any], digits: str) -> Column:
-        return number(name, value, digits, missing="", forms=("table",))
-
-    weighed = [
-        rule("own mean", lambda candidate: candidate.own, "+.3f"),
-        rule("shipped mean", lambda candidate: candidate.prior, "+.3f"),
-        rule("shrunk mean", lambda candidate: candidate.score, "+.3f"),
-        rule("is the best", lambda candidate: candidate.probability, ".0%"),
-    ]
     return [
         Column(name="candidate", key="name", value=lambda candidate: candidate.name),
         *map(mean, recommendation.evidence),
@@ -356,7 +346,6 @@ def candidate_columns(recommendation: Recommendation, *, details: bool = False) 
         fact("vector_bytes", cost("vector_bytes")),
         number("edited again", cost("edited"), ".0%", missing="", key="edited"),
         fact("edit_tokens", cost("edit_tokens")),
-        *(weighed if details else []),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
     ]
@@ -386,9 +375,7 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
-    if details:
-        notes.append("own, shipped and shrunk mean: on your code, on other repositories, and both, less that of all")
-    return table_of(candidate_columns(recommendation, details=details), shown, notes=notes)
+    return table_of(candidate_columns(recommendation), shown, notes=notes)
 
 
 def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
@@ -554,8 +541,12 @@ def _none_differs(recommendation: Recommendation) -> str:
     n_candidates = len(most.means)
     needed = fewest_clusters(comb(n_candidates, 2))
     if most.n_clusters >= needed:
-        if recommendation.current and recommendation.current.is_worse:  # which the choice alone was tested against
-            return f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice."
+        gains = recommendation.current.gains if recommendation.current else ()
+        if any(gain.ci and not gain.ci[0] <= 0 <= gain.ci[1] for gain in gains):
+            return (
+                f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice; an interval "
+                "beside the current chunker is not adjusted."
+            )
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
     meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""

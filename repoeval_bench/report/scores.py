@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import ceil
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure, run_names
@@ -13,7 +12,6 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
-from repoeval_bench.report.terminal import PAGE
 from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500",
 
 def score_tables(runs: Sequence[RunView]) -> list[Table]:
     """Return a table for each run; the notes on the runs are below the last one."""
-    return with_notes([score_table(run) for run in runs], run_notes(runs))
+    return with_notes([score_table(run) for run in runs], run_notes(runs)) if runs else []
 
 
 def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
@@ -42,17 +40,16 @@ def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
         number("ceiling", metrics.headline_ceilings.get, ".3f", missing=""),
         number("% of ceiling", metrics.shares_of_ceiling.get, ".0%", missing=""),
     ]
-    return table_of(columns, measures, title="\n".join(title_lines(run, alone=True)), notes=notes)
+    return table_of(columns, measures, title=title_of_scores(run, alone=True), notes=notes)
 
 
-def title_lines(run: RunView, *, alone: bool) -> list[str]:
-    """Return what was measured, in lines that fit; the chunker too where the run stands `alone`."""
+def title_of_scores(run: RunView, *, alone: bool) -> str:
+    """Return what was measured, and what the deciding measure means; the chunker too where the run stands `alone`."""
     metrics = run.metrics
-    named = " · ".join(filter(None, [run.label or metrics.chunker, metrics.completion])) + BETWEEN if alone else ""
-    made = BETWEEN.join(f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever"))
-    fold = {"break_long_words": False, "break_on_hyphens": False}
-    said = filter(None, (metrics.dataset.label, named + made, meaning_of(headline_measure([run]))))
-    return [line for text in said for line in wrap(text, PAGE, **fold)]
+    made = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
+    named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
+    lines = (metrics.dataset.label, BETWEEN.join([*named, *made]), meaning_of(headline_measure([run])))
+    return "\n".join(filter(None, lines))
 
 
 def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
@@ -76,9 +73,11 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
 
 
 def run_notes(runs: Sequence[RunView]) -> list[str]:
-    """Return notes on each run, and what the columns mean."""
+    """Return notes on each run, and what the columns mean; none without runs."""
+    if not runs:
+        return []
     first = runs[0].metrics
-    notes = [line for run in runs if not run.metrics.imported for line in footnotes(run)]
+    notes = [line for run in runs for line in footnotes(run)]
     notes.append(
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant"
     )
@@ -110,12 +109,6 @@ def _truncation(metrics: Metrics) -> str:
     return f"the embedding model truncated {' and '.join(said)}"
 
 
-_OVERLAPS = {
-    "gold_lines_in_query": "target lines are in the query",
-    "top10_over_prompt": "first 10 chunks overlap the prompt",
-}
-
-
 def footnotes(run: RunView) -> list[str]:
     """Notes on a run: sizes, truncation, and everything that was skipped or cannot be found."""
     metrics = run.metrics
@@ -131,10 +124,8 @@ def footnotes(run: RunView) -> list[str]:
         f"  {_truncation(metrics)}; "
         f"queries with no relevant chunk: {counts.queries_without_relevant} of {counts.queries}",
     ]
-    if overlap := metrics.query_gold_overlap:
-        shares = overlap.over(metrics.headline)
-        said = [f"{share:.1%} of the {_OVERLAPS[name]}" for name, share in shares.items() if name in _OVERLAPS]
-        lines.append(f"  {', '.join(said)}")
+    if metrics.query_gold_overlap:
+        lines.append(f"  {metrics.gold_in_query:.1%} of the target lines are in the query")
     if copies := counts.chunks_duplicate:
         lines.append(f"  chunks whose text repeats another of the repository: {copies}")
     return [*lines, *(f"  {line}" for line in losses(run))]

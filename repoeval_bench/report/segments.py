@@ -3,57 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.segments import (
-    BANDS,
-    Heterogeneity,
-    Segmentation,
-    SegmentComparison,
-    SegmentDifference,
-    SegmentMean,
-)
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
-from repoeval_bench.core.words import count, plural
+from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.segments import (
+        Heterogeneity,
+        Segmentation,
+        SegmentComparison,
+        SegmentDifference,
+        SegmentMean,
+    )
+
 
 def segmentation_table(segmentation: Segmentation) -> Table:
-    """One row per segment: its mean with interval, and the knee of its recall curve (k, recall there)."""
-    columns = [
-        *_columns(segmentation.clustered_by),
-        *figures(f"{heading(segmentation.measure)}, 95 % CI"),
-        *figures("knee of recall"),
-    ]
-    rows = [
-        (
-            *name,
-            Estimate(segment.mean, segment.ci),
-            segment.knee and f"k = {segment.knee}: {segment.recall_curve[segment.knee - 1]:.2f}",
-        )
-        for name, segment in zip(_names(segmentation.segments), segmentation.segments, strict=True)
-    ]
+    """One row per segment: its mean with interval."""
+    columns = [*_columns(segmentation.clustered_by), *figures(f"{heading(segmentation.measure)}, 95 % CI")]
+    names = _names(segmentation.segments)
+    rows = [(*name, Estimate(one.mean, one.ci)) for name, one in zip(names, segmentation.segments, strict=True)]
     queries = count(segmentation.n_queries, "query")
     title = f"{segmentation.name}: {heading(segmentation.measure)} over {queries}, {segmentation.over} mean"
     return make_table(columns, rows, title=title)
 
 
 def segmentation_lines(segmentation: Segmentation) -> list[str]:
-    """Return how the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
-    shares = segmentation.distribution
-    bands = [f"{name}: {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
-    quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
-    lines = [
-        f"share of queries by {heading(segmentation.measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})",
-        few_note(segmentation.segments, segmentation.clustered_by),
-    ]
-    if segmentation.knee is not None:
-        curve = segmentation.recall_curve
-        lines.append(
-            f"knee of recall over all queries: k = {segmentation.knee}, recall {curve[segmentation.knee - 1]:.2f} "
-            f"(at {len(curve)}: {curve[-1]:.2f}); beyond it a further chunk brings less than on average"
-        )
-    return [line for line in lines if line]
+    """Return which intervals not to trust."""
+    return [*filter(None, [few_note(segmentation.segments, segmentation.clustered_by)])]
 
 
 def comparison_table(comparison: SegmentComparison) -> Table:
@@ -74,11 +53,11 @@ def comparison_table(comparison: SegmentComparison) -> Table:
 
 
 def comparison_lines(comparison: SegmentComparison) -> list[str]:
-    """Return what the table leaves open, which intervals not to trust, and how much the difference varies."""
+    """Return the facts by which the difference varies, which intervals not to trust, and what is not corrected."""
     lines = [
-        "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
+        heterogeneity_line(comparison.heterogeneity),
         few_note(comparison.segments, comparison.clustered_by),
-        *heterogeneity_lines(comparison.heterogeneity),
+        "intervals are not corrected for the number of segments; facts are those of the first run",
     ]
     return [line for line in lines if line]
 
@@ -108,18 +87,14 @@ def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Ce
     ]
 
 
-def heterogeneity_lines(facts: Sequence[Heterogeneity]) -> list[str]:
-    """The range of each fact whose lowest and highest interval lie apart, and the facts whose intervals overlap."""
-    lines = []
-    for fact in facts:
-        if fact.apart:
-            ends = (
-                f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (fact.lowest, fact.highest)
-            )
-            lines.append(f"heterogeneity by {fact.by}: {' to '.join(ends)}; these intervals do not overlap")
-    if rest := [fact.by for fact in facts if not fact.apart]:
-        lines.append(f"no clear heterogeneity by {', '.join(rest)}: the lowest and the highest interval overlap")
-    return lines
+def heterogeneity_line(facts: Sequence[Heterogeneity]) -> str:
+    """Return the range of the fact whose lowest and highest interval lie furthest apart; "" if all overlap."""
+    apart = [fact for fact in facts if fact.apart]
+    if not apart:
+        return ""
+    widest = max(apart, key=lambda fact: fact.highest.difference - fact.lowest.difference)
+    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (widest.lowest, widest.highest)]
+    return f"the difference varies most by {widest.by}, from {ends[0]} to {ends[1]}"
 
 
 def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:
@@ -127,11 +102,9 @@ def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: 
     small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
-    intervals = count(len(small), "interval is", "intervals are")
-    names = [f"{segment.by} = {segment.name}" for segment in small]
-    listed = ", ".join([*names[:8], *(["…"] if len(names) > 8 else [])])
+    names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"note: {intervals} over fewer than {fewest} ({listed}): one of them can decide"
+    return f"one cluster can decide an interval over fewer than {fewest}: {names}"
 
 
 def clusters_heading(clustered_by: str) -> str:

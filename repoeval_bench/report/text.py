@@ -38,6 +38,7 @@ BORDERLINE_NOTE = "borderline: p is so near 0.05 that another seed or processor 
 
 _NAMES = {
     "ndcg": "nDCG",
+    "target_ndcg": "target nDCG",
     "recall": "R",
     "precision": "P",
     "hit": "Hit",

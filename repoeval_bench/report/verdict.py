@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.runs.view import RunView
 
-NAMED = 3
-"""Runs that a list names one by one, nearest first; the rest are in the tables."""
-
 _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
 
@@ -76,15 +73,13 @@ def verdict(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    with_baseline: bool = False,
 ) -> WordedVerdict:
     """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline.
 
     Without any, the best run is compared with all others by the headline; the verdict is the same as that of all pairs.
-    `failed` is the number of runs of the same question that failed and are not in it. `with_baseline`: the first run is
-    the baseline of all comparisons.
+    `failed` is the number of runs of the same question that failed and are not in it.
     """
-    record = verdict_on(runs, comparisons, with_baseline=with_baseline)
+    record = verdict_on(runs, comparisons)
     ids = [run.run_id for run in runs]
     short = dict(zip(ids, [elided(name, _LONGEST) for name in short_names(run_names(runs))], strict=True))
     return WordedVerdict(
@@ -134,20 +129,6 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
         case _:
             no = "winner" if len(verdict.others) > 1 else "difference"
             return f"No significant {no} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
-
-
-def listed(pieces: Sequence[str]) -> str:
-    """Return `a, b and c`; for many, the first ones and the number of others."""
-    if len(pieces) > NAMED + 1:
-        return f"{', '.join(pieces[:NAMED])} and {count(len(pieces) - NAMED, 'other')}"
-    return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
-
-
-def family_words(verdict: Verdict) -> str:
-    """Return how many tests p is adjusted for, and of what."""
-    per_pair = verdict.family // verdict.pairs if verdict.pairs else 1
-    of = f"{count(verdict.pairs, 'pair')} of runs"
-    return of if per_pair < 2 else f"{count(verdict.family, 'test')}, {count(per_pair, 'measure')} of {of}"
 
 
 def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
@@ -219,7 +200,7 @@ def _tests(verdict: Verdict) -> list[str]:
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     lines = [
         f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}"
-        + (f", corrected for {family_words(verdict)} (Holm)" if verdict.family > 1 else "")
+        + (f", corrected for {count(verdict.family, 'test')} (Holm)" if verdict.family > 1 else "")
     ]
     return [*lines, GROUPS_NOTE] if verdict.clustered_by == GROUP else lines
 

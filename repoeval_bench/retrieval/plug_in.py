@@ -26,7 +26,7 @@ class PlugInRetriever:
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query; MetricError where the plug-in fails or breaks the contract."""
         with plug_in_errors_as(MetricError, self._spec, "repair the retriever"):
-            run = self._inner.search(queries, k, excluded)
+            run: Run = self._inner.search(queries, k, excluded)
             rankings = {query.query_id: run.rankings[query.query_id] for query in queries}
         checked = {name: self._checked(name, ranking, k, excluded or {}) for name, ranking in rankings.items()}
         return replace(run, rankings=checked)

@@ -44,7 +44,7 @@ class RandomRetriever:
 
 @RETRIEVERS.register(
     name="oracle",
-    meaning="the relevant chunks by gain, ties by most new gold lines per character: the ceiling",
+    meaning="the relevant chunks by gain, ties by most new target lines per character: the ceiling",
     final=True,
 )
 class OracleRetriever:
@@ -57,7 +57,7 @@ class OracleRetriever:
         """Rank the k best chunks of each query's repository by the judgements; one that is not relevant scores 0."""
         rankings = {}
         for query in queries:
-            order = self._ideal[query.query_id]
+            order = self._ideal.get(query.query_id, ())
             score = {chunk_id: float(len(order) - i) for i, chunk_id in enumerate(order)}
             seen = visible(query, self._chunks, self._own, excluded)
             rankings[query.query_id] = rank(((chunk.chunk_id, score.get(chunk.chunk_id, 0.0)) for chunk in seen), k)

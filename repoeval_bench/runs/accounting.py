@@ -99,6 +99,7 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
         lines_uncovered=corpus.uncovered_lines,
         **({"tasks_unscored": planned.benchmark.unscored} if planned.protocol.counts_unscored else {}),
         **({"pairs": pairs, "pairs_truncated": pairs_truncated} if pairs else {}),
+        **({"queries_no_answer": len(unanswerable)} if (unanswerable := planned.benchmark.unanswerable) else {}),
     )
 
 

@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError, ending_with
+from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError
 from repoeval_bench.core.notices import NOTICES, collected
-from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import code_digest, versions
 
@@ -53,11 +52,6 @@ class CodeStamp:
         if (platform.node(), os.getpid()) == (self.node, self.process):
             return
         here = CodeStamp.here()
-        if here.digest != self.digest and here.node == self.node:
-            raise BenchError(
-                "the files of repoeval_bench changed after the command began, so this run would use other code; "
-                "run the same command again (stored runs are kept)"
-            )
         other = [
             f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
             for name in sorted(self.versions.keys() | here.versions.keys())
@@ -65,7 +59,9 @@ class CodeStamp:
         ]
         other += ["other code"] if here.digest != self.digest else []
         if other:
-            raise BenchError(f"{here.node} has {', '.join(other)}; install the same there")
+            raise BenchError(
+                f"{here.node} has {', '.join(other)}; install the same there, and run the same command again"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +69,13 @@ class Finished:
     """The id of the run that a job made; None if an `error` stopped it.
 
     `skipped`: the error is that its chunker does not know a language of the data, which is no failure. `notices` are
-    those of the job. `texts` counts the texts that it embedded; 0 if their vectors were cached.
+    those of the job.
     """
 
     run_id: str | None
     error: str | None = None
     skipped: bool = False
     notices: tuple[str, ...] = ()
-    texts: int = 0
 
 
 def failed(reason: str) -> Finished:
@@ -99,13 +94,13 @@ class Shared:
     code: CodeStamp = field(hash=False)  # a dict in it cannot be hashed
 
     @classmethod
-    def here(cls, data: DataRequest, *, without: frozenset[str], results: Results, home: Path | None) -> Shared:
+    def of(cls, data: DataRequest, materials: Materials) -> Shared:
         """Return what the jobs of this process share, with absolute paths: a worker may be in another folder."""
         return cls(
             data=data,
-            without=without,
-            results=replace(results, out=results.out.resolve()),
-            home=home.resolve() if home else None,
+            without=materials.without,
+            results=replace(materials.results, out=materials.results.out.resolve()),
+            home=materials.home.resolve() if materials.home else None,
             code=CodeStamp.here(),
         )
 
@@ -128,24 +123,22 @@ class Job:
         `placed`, which is hashable, decides where encoders compute, see `make_embedder`. New vectors are shared at the
         end.
         """
-        run_id, error, skipped, texts = None, None, False, 0
+        run_id, error, skipped = None, None, False
         with collected() as notices:
             try:
                 self.shared.code.check()
                 materials = cached_materials(self.shared, placed)
-                before = materials.texts_embedded
-                with ending_with(materials.share):
-                    try:
-                        run_id = self.make(materials)
-                    finally:
-                        texts = materials.texts_embedded - before
+                try:
+                    run_id = self.make(materials)
+                finally:
+                    materials.share()
             except BenchError as raised:
                 error = str(raised)
                 skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
             except Exception as raised:  # noqa: BLE001 - a bug, here or in a plug-in, ends this job alone
                 error = f"{type(raised).__name__}: {raised}"
         run_id = None if error else run_id
-        return Finished(run_id=run_id, error=error, skipped=skipped, notices=tuple(notices), texts=texts)
+        return Finished(run_id=run_id, error=error, skipped=skipped, notices=tuple(notices))
 
 
 @lru_cache(maxsize=1)
@@ -161,19 +154,11 @@ class Workers:
         self._executor = executor
 
     def map(self, jobs: Sequence[Job]) -> Iterator[Finished]:
-        """Yield the result of each job, in their order; on a terminal a bar counts jobs, texts and errors."""
-        texts = failed = 0
+        """Yield the result of each job, in their order."""
         logged: set[str] = set()
-        with progress(desc="runs", unit="runs", total=len(jobs), lines=False) as bar:
-            for finished in self._executor.map(jobs):
-                texts += finished.texts
-                failed += finished.error is not None and not finished.skipped
-                bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
-                bar.update()
-                bar.clear()  # lines are printed now
-                for notice in finished.notices:
-                    if notice not in logged:
-                        logged.add(notice)
-                        NOTICES.info(notice)
-                yield finished
-                bar.refresh()
+        for finished in self._executor.map(jobs):
+            for notice in finished.notices:
+                if notice not in logged:
+                    logged.add(notice)
+                    NOTICES.info(notice)
+            yield finished

@@ -43,15 +43,11 @@ class Setting:
         """Return the inputs that are the same for all chunkers."""
         return make_inputs(self.selected, self.protocol)
 
-    def is_cut_like(self, other: Setting) -> bool:
-        """Return whether a chunker cuts the same chunks for both, so that their runs can be made together."""
-        mine, its = self.request, other.request
-        return (
-            (mine.match_size, mine.header, mine.skip_errors) == (its.match_size, its.header, its.skip_errors)
-            and (self.protocol.documents == "windows") == (other.protocol.documents == "windows")
-            and self.embedder is other.embedder
-            and [*self.selected.files.values()] == [*other.selected.files.values()]
-        )
+    @property
+    def cut(self) -> tuple[object, ...]:
+        """All that decides what is cut: a chunker has the same chunks under settings that have the same."""
+        request, windows = self.request, self.protocol.documents == "windows"
+        return request.match_size, request.header, request.skip_errors, windows, *self.selected.files.values()
 
 
 class Materials:
@@ -72,7 +68,7 @@ class Materials:
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
     ) -> None:
-        self._data, self._without, self._placed = data, without, placed
+        self._data, self.without, self._placed = data, without, placed
         self.results, self.home = results, home
         self._shared = results.vectors(home)
         self._benchmark = benchmark
@@ -86,7 +82,7 @@ class Materials:
         if self._benchmark is not None:
             return self._benchmark
         fields = {name: getattr(self._data, name) for name in DataRequest.model_fields}
-        return load_benchmark(**fields, without=self._without, home=self.home)
+        return load_benchmark(**fields, without=self.without, home=self.home)
 
     def embedder(self, setting: RunRequest) -> Embedder | None:
         """Return the embedder of a setting; None if nothing needs vectors."""
@@ -112,11 +108,6 @@ class Materials:
             setting = Setting(request=request, selected=selected, embedder=self.embedder(request))
             self._settings[request, sample] = setting
         return self._settings[request, sample]
-
-    @property
-    def texts_embedded(self) -> int:
-        """The number of texts whose vectors were computed so far."""
-        return sum(embedder.texts_embedded for embedder in self._embedders.values())
 
     def share(self) -> None:
         """Put new vectors into the store, if there is one."""

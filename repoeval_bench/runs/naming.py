@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError, of_each, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.core.words import count, few
-from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.parts import RESULTS, shown_results
-from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, Record
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, Record, RunConfig
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
@@ -31,9 +29,6 @@ RECOMMENDED = "recommended.json"
 
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """A folder with one of these files is that of a run, finished or not."""
-
-OWN = {MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
-"""The files that a run's folder may contain."""
 
 _SHOWN = 3
 """The most run ids that an error names; a folder may have hundreds."""
@@ -97,54 +92,38 @@ def find_run(name: str, results: Path | str = RESULTS) -> RunView:
     for folder in (Path(name), results / name):
         if (folder / MANIFEST).is_file():
             return RunView.open(folder)
-    if name == NEWEST or re.fullmatch(r"@[1-9]\d{0,8}", name):
-        runs = stored_runs(results)
-        age = 1 if name == NEWEST else int(name[1:])
-        if age <= len(runs):
-            return runs[age - 1]
-        way_out = f"the oldest is @{len(runs)}" if runs else "make one with repoeval-bench eval"
-        raise UsageError(f"no run {name!r}: {shown_results(results)} holds {count(len(runs), 'run')}; {way_out}")
-    known = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
-    if not known:
-        _check_folder(name, results)
+    if ("/" in name and ":" not in name) or (name and (results / name).is_dir()):
+        lacks = f"has no {MANIFEST}, so it is not a finished run" if Path(name).exists() else "is not there"
+        raise UsageError(f"{name} {lacks}; name a run's folder")
+    runs = stored_runs(results)
+    if not runs:
         raise UsageError(
             f"no run {name!r}: {shown_results(results)} has no runs yet; make one with repoeval-bench eval"
         )
+    if name == NEWEST or re.fullmatch(r"@[1-9]\d{0,8}", name):
+        age = 1 if name == NEWEST else int(name[1:])
+        if age <= len(runs):
+            return runs[age - 1]
+        holds = f"{shown_results(results)} holds {count(len(runs), 'run')}"
+        raise UsageError(f"no run {name!r}: {holds}; the oldest is @{len(runs)}")
     spec = full_spec(name)
-    ways: list[Callable[[], list[str]]] = [
-        lambda: [run.run_id for run in stored_runs(results) if spec and _chunker(run) == spec],
-        lambda: [run_id for run_id in known if run_id.startswith(name) or run_id.endswith(name)],
-        lambda: [run.run_id for run in stored_runs(results) if is_chunker(name, _chunker(run))],
-        lambda: [run_id for run_id in known if name in run_id],
-    ]
-    for way in ways if name else ():
-        matches = _plain(way(), results)
-        if len(matches) == 1:
-            return RunView.open(results / matches[0])
-        if matches:
-            raise UsageError(_several(name, matches, results))
-    _check_folder(name, results)
-    near = get_close_matches(name, known, n=_SHOWN, cutoff=0)
-    near += [run_id for run_id in known if run_id not in near]
-    raise UsageError(
-        f"unknown run {name!r}; {shown_results(results)} holds {len(known)}, the nearest first: {few(near, _SHOWN)}; "
-        "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
+    fitting = (
+        [run for run in runs if spec and _chunker(run) == spec]
+        or [run for run in runs if is_chunker(name, _chunker(run))]
+        or [run for run in runs if name and name in run.run_id]
     )
+    plain = [run for run in fitting if run.manifest.completion is None]
+    if len(plain) == 1 or len(fitting) == 1:
+        return (plain or fitting)[0]
+    if fitting:
+        raise UsageError(_several(name, fitting, results))
+    ids = [run.run_id for run in runs]
+    raise UsageError(nearest("run", name, ids, "name a folder, an id, a chunker, or latest (see repoeval-bench runs)"))
 
 
 def find_runs(names: Iterable[str], results: Path) -> list[RunView]:
     """Return the run of each name; one UsageError lists every name without a run."""
     return of_each(lambda name: find_run(name, results), names)
-
-
-def _check_folder(name: str, results: Path) -> None:
-    """Raise a UsageError if a name is no chunker but a folder that does not exist, or has no run in it."""
-    is_chunker_name = name in (row.name for row in CHUNKERS)
-    is_path = "/" in name and ":" not in name
-    for folder in (Path(name), results / name):
-        if name and ((folder.is_dir() and not is_chunker_name) or (is_path and folder == Path(name))):
-            lacks = f"has no {MANIFEST}, so it is not a finished run" if folder.exists() else "is not there"
-            raise UsageError(f"{folder} {lacks}; name a run's folder")
 
 
 def full_spec(name: str) -> str | None:
@@ -153,14 +132,6 @@ def full_spec(name: str) -> str | None:
         return make_chunker(name).spec
     except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
         return None
-
-
-def _plain(run_ids: list[str], results: Path) -> list[str]:
-    """Return the only run of several that has no completions, if there is one; else all of them."""
-    if len(run_ids) < 2:
-        return run_ids
-    plain = [run_id for run_id in run_ids if not _is_completion(results / run_id)]
-    return plain if len(plain) == 1 else run_ids
 
 
 def opened(run: RunView | str | Path, results: Path = RESULTS) -> RunView:
@@ -184,18 +155,29 @@ def _chunker(run: RunView) -> str:
     return config.chunker if config else ""
 
 
-def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return the message about a name that fits several runs; an id says what ran."""
-    first = f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}; give more of the id:"
-    more = [f"and {len(run_ids) - _SHOWN} more; see repoeval-bench runs"] if len(run_ids) > _SHOWN else []
-    return "\n  ".join([first, *run_ids[:_SHOWN], *more])
+def _several(name: str, runs: Sequence[RunView], results: Path) -> str:
+    """Return the message about a name that fits several runs, with what differs between their configurations."""
+    configs = [run.manifest.config for run in runs]
+    differing = {
+        field: [_shown(getattr(config, field, "")) for config in configs]
+        for field in RunConfig.model_fields
+        if field not in _BEHIND and len({repr(getattr(config, field, None)) for config in configs}) > 1
+    }
+    lines = [
+        ": ".join(filter(None, [run.run_id, ", ".join(f"{field}={of[i]}" for field, of in differing.items() if of[i])]))
+        for i, run in enumerate(runs[:_SHOWN])
+    ]
+    more = [f"and {len(runs) - _SHOWN} more; see repoeval-bench runs"] if len(runs) > _SHOWN else []
+    first = f"{name!r} fits {len(runs)} runs in {shown_results(results)}; give more of the id:"
+    return "\n  ".join([first, *lines, *more])
 
 
-def _is_completion(folder: Path) -> bool:
-    try:
-        return RunView.open(folder).manifest.completion is not None
-    except ResultError:  # broken, or of another version
-        return False
+_BEHIND = {"choices", "embedder_identity", "retriever_identity", "fingerprint"}
+"""Fields of a configuration that follow from others."""
+
+
+def _shown(value: object) -> str:
+    return few([*map(str, value)], _SHOWN) if isinstance(value, tuple) else str(value)
 
 
 class _Compared(Record):

@@ -61,30 +61,30 @@ def shown_place(run: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An embedder (None if nothing needs vectors) and retrievers.
+    """An embedder (None if nothing needs vectors) and a retriever.
 
     Pickled, they are their specs, from which another process makes each once. It hashes no model that this one has.
     """
 
     embedder: Embedder | None
-    retrievers: tuple[ResolvedRetriever, ...]
+    retriever: ResolvedRetriever
     home: Path | None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the specs."""
-        retrievers = tuple(retriever.spec for retriever in self.retrievers)
-        return _remade, (self.embedder.spec if self.embedder else None, retrievers, self.home, *HASHES.items())
+        embedder = self.embedder.spec if self.embedder else None
+        return _remade, (embedder, self.retriever.spec, self.home, *HASHES.items())
 
 
-def _remade(embedder: str | None, retrievers: tuple[str, ...], home: Path | None, *hashes: Any) -> Parts:
+def _remade(embedder: str | None, retriever: str, home: Path | None, *hashes: Any) -> Parts:
     HASHES.update(hashes)
-    return _made(embedder, retrievers, home)
+    return _made(embedder, retriever, home)
 
 
 @cache
-def _made(embedder: str | None, retrievers: tuple[str, ...], home: Path | None) -> Parts:
+def _made(embedder: str | None, retriever: str, home: Path | None) -> Parts:
     model = make_embedder(embedder, home=home) if embedder else None
-    return Parts(model, tuple(make_retriever(spec, home=home) for spec in retrievers), home)
+    return Parts(model, make_retriever(retriever, home=home), home)
 
 
 def vectors_folder(home: Path | None = None) -> Path:
@@ -150,9 +150,11 @@ def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:
-    """Return the default measures for a gold; if it is definitions, measures of definitions come first."""
-    from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES
+    """Return the default measures for a gold; those of definitions or of whole files come first where it is these."""
+    from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, TARGET_MEASURES
 
+    if gold == "files":
+        return (*TARGET_MEASURES, *EVAL_MEASURES)
     return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
 
 
@@ -172,7 +174,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
     for measure in measures:
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
             raise UsageError(
-                f"--k={k} ranks fewer chunks than {measure} reads; raise --k to {measure.k} or name other measures"
+                f"k={k} ranks fewer chunks than {measure} reads; raise k to {measure.k} or name other measures"
             )
     return tuple(dict.fromkeys(map(str, measures)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
 from time import perf_counter
@@ -15,6 +15,7 @@ from repoeval_bench.dataset.assembly import published_subset, with_fingerprint, 
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.plain import without_tasks
 from repoeval_bench.dataset.reading.sampling import part_of
+from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Role
     from repoeval_bench.core.run import Fact
     from repoeval_bench.metrics import Lines
+    from repoeval_bench.runs.parts import Parts
+    from repoeval_bench.runs.records import RunConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +56,6 @@ class Plan:
             "query": [query.text for query in self.queries],
             "document": [chunk.embed_text for chunk in self.corpus],
         }
-
-
-def texts_of(plans: Iterable[Mapping[Role, Sequence[str]]]) -> dict[Role, list[str]]:
-    """Role -> the texts of that role in all of these."""
-    texts: dict[Role, list[str]] = {"query": [], "document": []}
-    for plan in plans:
-        for role in texts:
-            texts[role] += plan[role]
-    return texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +89,28 @@ def _remade(packed: bytes) -> Inputs:
     return Inputs(**pickle.loads(packed))  # noqa: S301 - it was made here
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """A run to make: its configuration, and what it is made with."""
+
+    config: RunConfig
+    chunker: Chunker
+    parts: Parts
+    inputs: Inputs
+    allow_sparse_qrels: bool
+
+    @property
+    def run_id(self) -> str:
+        """Return the name of its folder."""
+        return self.config.run_id
+
+    def texts(self, plan: Plan) -> dict[Role, list[str]]:
+        """Return the texts whose vectors it needs, by role."""
+        texts, ranked = plan.texts(), self.parts.retriever.vectors
+        measured = "vectors" in inputs_of(self.config.measures)
+        return {"query": texts["query"] if ranked else [], "document": texts["document"] if ranked or measured else []}
+
+
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     """Return the inputs that all chunkers share; `selected` is the result of `select`."""
     from repoeval_bench.dataset.task_facts import (
@@ -110,6 +126,8 @@ def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     if protocol.tasks == "commits":
         for task in selected.tasks:
             facts[task.task_id] |= commit_facts(task)
+    for task in selected.tasks:
+        facts[task.task_id] |= dict(task.facts)
     gold = {task.task_id: gold_of(task, protocol) for task in selected.tasks}
     return Inputs(
         benchmark=selected,

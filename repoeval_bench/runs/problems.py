@@ -29,7 +29,6 @@ from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
 
-_OTHERWISE = "leave it out, or choose another protocol"
 _PACK = re.compile(r"[\w.-]+@[\w.-]+\Z", re.ASCII)
 
 
@@ -86,7 +85,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
     from repoeval_bench.dataset.obtain import check_source, task_set_at
     from repoeval_bench.dataset.reading.code import check_extensions
-    from repoeval_bench.dataset.reading.plain import is_code_folder, only_of_code, without_tasks
+    from repoeval_bench.dataset.reading.plain import code_folders, only_of_code, without_tasks
 
     with problems.about("level"):
         task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
@@ -94,15 +93,15 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
             check_source(request.source, task_set, data_home(home))
     with problems.about("extensions"):
         check_extensions(request.extensions or ())
-        if request.extensions and not is_code_folder(request.source):
+        if request.extensions and not code_folders(request.source):
             raise only_of_code(request.source)
     with problems.about("questions"):
         if request.questions and not Path(request.questions).is_file():
             lacks = "is not a file" if Path(request.questions).exists() else "does not exist"
-            raise UsageError(f"the file of queries {request.questions} {lacks}; name another with --queries")
+            raise UsageError(f"the file of queries {request.questions} {lacks}; name another")
     with problems.about("source"):
         scores_tasks = any(protocol.tasks == "completion" for protocol in protocols.values())
-        if scores_tasks and not request.questions and is_code_folder(request.source):
+        if scores_tasks and not request.questions and code_folders(request.source):
             raise without_tasks(request.source)
     for text, protocol in protocols.items():
         with problems.about("protocol", text):
@@ -130,22 +129,19 @@ def _check_protocol(request: RunRequest, problems: Problems) -> Protocol | None:
 
 
 def check_pack(name: str) -> None:
-    """Raise a UsageError if a name is not NAME@VERSION, or names a shipped pack in another version."""
-    if shipped.edition_of(name):
-        return
+    """Raise a UsageError if a name is neither a shipped pack in its version nor NAME@VERSION of another one."""
     known = list(shipped.editions())
-    if any(name.partition("@")[0] == shipped_name.partition("@")[0] for shipped_name in known):
-        raise UsageError(f"pack {name!r} does not ship with this version; choose from {', '.join(known)}")
-    if not _PACK.match(name):
+    is_own = _PACK.match(name) and name.partition("@")[0] not in {one.partition("@")[0] for one in known}
+    if not shipped.edition_of(name) and not is_own:
         raise UsageError(
-            f"pack {name!r} is neither one that ships ({', '.join(known)}) nor of the form NAME@VERSION, such as mine@1"
+            f"pack {name!r} is neither one that ships ({', '.join(known)}) nor NAME@VERSION, such as mine@1"
         )
 
 
 def _check_ranking(request: RunRequest, problems: Problems) -> None:
     with problems.about("k"):
         if request.k < 1:
-            raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+            raise UsageError(f"k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
     for name in request.measures:
         with problems.about("measures", name):
             # An impossible depth was reported above and is no mistake of the measures.
@@ -191,7 +187,7 @@ def check_distinct(chunkers: Iterable[Chunker]) -> None:
 def _check_headers(
     chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, problems: Problems
 ) -> None:
-    """Collect a header that is unknown, not possible with the protocol, or contradicts that of a chunker."""
+    """Collect a header that is unknown, or contradicts that of a chunker."""
     if request.header == "none":
         return
     from repoeval_bench.chunkers.headers import KINDS  # imports syntax trees, which nothing else here needs
@@ -199,35 +195,26 @@ def _check_headers(
     with problems.about("header"):
         if request.header not in KINDS:
             raise UsageError(nearest("header", request.header, KINDS))
-    with problems.about("header"):
-        if protocol and protocol.documents == "windows":
-            raise UsageError(
-                f"protocol {protocol.name} fixes its documents and their titles, so a header cannot be chosen; "
-                f"{_OTHERWISE}"
-            )
+        _check_cut(protocol, "header", request.header)
         for chunker in chunkers:
-            with problems.about("header"):
-                if contradicts(chunker, request.header):
-                    raise UsageError(
-                        f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out"
-                    )
+            if contradicts(chunker, request.header):
+                raise UsageError(f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out")
 
 
 def _check_match_size(request: RunRequest, protocol: Protocol | None, problems: Problems) -> None:
-    if request.match_size is None:
-        return
     with problems.about("match_size"):
-        make_chunker(request.match_size)
-    with problems.about("match_size"):
-        if protocol and protocol.documents == "windows":
-            raise UsageError(f"protocol {protocol.name} fixes its documents, so no size is matched; {_OTHERWISE}")
+        if request.match_size is not None:
+            make_chunker(request.match_size)
+            _check_cut(protocol, "match_size", request.match_size)
 
 
-def check_sizes(sizes: Sequence[int], problems: Problems) -> None:
-    """Collect a size that is not possible."""
-    with problems.about("sizes"):
-        if wrong := [size for size in sizes if size < 1]:
-            raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
+def _check_cut(protocol: Protocol | None, option: str, value: object) -> None:
+    """Raise a UsageError for an option of chunkers under a protocol whose documents are fixed."""
+    if protocol and protocol.documents == "windows":
+        raise UsageError(
+            f"protocol {protocol.name} fixes its documents, so {option} {value} changes nothing; leave it out, or "
+            "choose another protocol"
+        )
 
 
 def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Problems) -> list[RunRequest]:
@@ -237,21 +224,16 @@ def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Pro
     setting = requests[0]
     with problems.about("sizes"):
         if setting.match_size:
-            raise UsageError(
-                "--match-size sets the size of every chunker, so no --sizes are tried; leave one of them out"
-            )
-    with problems.about("sizes"):
-        if Protocol.parse(setting.protocol).documents == "windows":
-            raise UsageError(
-                f"protocol {setting.protocol} fixes its documents, so --sizes change nothing; leave them out, or "
-                "choose another protocol"
-            )
-    check_sizes(sizes, problems)
-    sizes, resized_requests = [*dict.fromkeys(size for size in sizes if size > 0)], []
+            raise UsageError("--match-size sets the size of every chunker, so leave out --sizes, or the other")
+        _check_cut(Protocol.parse(setting.protocol), "--sizes", ",".join(map(str, sizes)))
+        if min(sizes) < 1:
+            raise UsageError(f"--sizes {min(sizes)}: give whole numbers above 0, such as --sizes 500,1000")
+    resized_requests = []
     for request in requests:
         resized = [request]  # stays if the chunker has no size, which is reported here or with the chunkers
         with problems.about("chunker", request.chunker):
             if request.chunker is not None:
-                resized = [request.model_copy(update={"chunker": resize(request.chunker, size)}) for size in sizes]
+                distinct = dict.fromkeys(size for size in sizes if size > 0)
+                resized = [request.model_copy(update={"chunker": resize(request.chunker, size)}) for size in distinct]
         resized_requests += resized
     return resized_requests

@@ -30,7 +30,7 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
-SCHEMA: Final = 6
+SCHEMA: Final = 7
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
@@ -66,7 +66,6 @@ class SampleRecord(Record):
     most: Count
     of: Count
     seed: int
-    rule: Literal["files in turn"]
     per_file: Count | None = None
 
 
@@ -93,11 +92,8 @@ class DatasetRecord(Record):
     fingerprint: str
     label: str
     tasks: Count
-    level: str | None = None
     source: str | None = None
-    whole_tasks: Count | None = None
     repositories: tuple[str, ...] = ()
-    whole_repositories: Count | None = None
     part: PartRecord | None = None
 
 
@@ -278,8 +274,8 @@ class Means(Averages):
 class Metrics(Record):
     """The content of metrics.json. An imported run has no sizes and no ceilings.
 
-    `query_gold_overlap` is the share of the gold that is in the query, and the share of the top 10 that overlaps the
-    prompt. An imported run has only the first, if queries and sources are known.
+    `query_gold_overlap` is the share of the gold that is in the query; an imported run has it if queries and sources
+    are known.
     """
 
     run_id: str
@@ -362,7 +358,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported run its source in `imported`."""
 
-    schema_version: Literal[6] = Field(alias="schema")
+    schema_version: Literal[7] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord
@@ -376,7 +372,6 @@ class Manifest(Record):
     qrels_gain_factor: Annotated[Count, Field(ge=1)]
     index_version: str
     index: IndexCost | None = None
-    as_of: tuple[str, str] | None = None
     code: CodeState
     versions: dict[str, str | None]
 
@@ -402,7 +397,6 @@ class QueryRow(Record):
     )
     measures: dict[str, float]
     ceilings: dict[str, float] = Field(default_factory=dict)
-    query_gold_overlap: dict[str, float] = Field(default_factory=dict)
 
 
 class TimeRow(Record):

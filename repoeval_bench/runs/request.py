@@ -6,7 +6,7 @@ A new option is a field here, with its help. `problems` checks its value, before
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -21,6 +21,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
+from repoeval_bench.dataset.questions import asks_for_files
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
@@ -41,6 +42,8 @@ class Flag(Doc):
     """The spelling instead of `--` and the field's name."""
     key: str = ""
     """The field's key in a benchmark file, its name if empty."""
+    path: bool = False
+    """The option may be repeated, and its values are one text with the separator of PATH between them."""
     combined: bool = False
     """A file may give several values, and every combination is run."""
     words: bool = False
@@ -134,20 +137,23 @@ def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
 def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:
     name = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
-        return nearest("option", name, model.model_fields)
+        return nearest("option", name, model.model_fields, listed_by=f"{PROGRAM} eval --help-all")
     if typed:
         name = model.options()[name].spelling(name)
     return f"{name}: {expectation(error)} (it is {error['input']!r})"
 
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
-_SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
+_SOURCE = (
+    "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives; "
+    "repeat it for several folders of code."
+)
 _RELEVANCE = "Override the relevance: overlap, iou:T, graded:iou, graded:levels or definitions."
 
 EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"
 
-_Embedder = Annotated[
+EmbedderSpec = Annotated[
     str,
     Flag(
         "minilm, st:NAME, openai:MODEL, hash, …, with options such as minilm:device=cuda; see `list embedders`.",
@@ -156,13 +162,13 @@ _Embedder = Annotated[
     ),
 ]
 
-_TESTS = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
+TESTS_HELP = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
 
 
 class DataRequest(Request):
     """The request of data: tasks and their source."""
 
-    source: Annotated[str, Flag(_SOURCE, variable="REPOEVAL_SOURCE")] = "auto"
+    source: Annotated[str, Flag(_SOURCE, "SOURCE", path=True, variable="REPOEVAL_SOURCE")] = "auto"
     level: Annotated[str, Flag("function, line or api.", rare=True)] = DEFAULT.level
     context: Annotated[str, Flag("Length of the prompts in tokens.", rare=True)] = DEFAULT.context
     tokenizer: Annotated[str, Flag("Tokenizer of the prompts: codex or codegen.", rare=True)] = DEFAULT.tokenizer
@@ -180,7 +186,7 @@ class DataRequest(Request):
             key="queries",
         ),
     ] = None
-    tests: Annotated[str, Flag(f"Tests beside other code: {_TESTS}.", "out|index|all", rare=True)] = "all"
+    tests: Annotated[str, Flag(f"Tests beside other code: {TESTS_HELP}.", "out|index|all", rare=True)] = "all"
     extensions: Annotated[
         tuple[str, ...] | None,
         Flag("Of a folder of code, read files with these endings too, such as .rb,.proto.", ".ENDING,…", words=True),
@@ -244,13 +250,17 @@ class RunRequest(DataRequest):
             combined=True,
         ),
     ] = "dense"
-    embedder: _Embedder = EMBEDDER
+    embedder: EmbedderSpec = EMBEDDER
     k: Annotated[int, Le(EXACT), Doc("Number of chunks to rank and store for a query.")] = DEPTH
     measures: Annotated[
         tuple[str, ...],
         Field(strict=False),
         Flag(
-            "A measure such as ndcg@10 instead of the default ones; repeat it.", "NAME", also="-m", spelled="--measure"
+            "A measure such as ndcg@10 instead of the default ones; repeat it. It changes no p: each is adjusted over "
+            "all measures that the runs share.",
+            "NAME",
+            also="-m",
+            spelled="--measure",
         ),
     ] = ()
     skip_errors: Annotated[bool, Flag("Leave out files the chunker fails on, and count them.", rare=True)] = False
@@ -280,16 +290,21 @@ class RunRequest(DataRequest):
         if by_source and pack == PACK:
             return values | {"source": by_source, "pack": by_source}
         if by_pack:
-            raise UsageError(f"pack {pack} brings its own data; leave out --source {source} (and REPOEVAL_SOURCE)")
+            raise UsageError(f"pack {pack} brings its own data; leave out source {source} (and REPOEVAL_SOURCE)")
         return values
 
     @model_validator(mode="before")
     @classmethod
     def _ask_questions(cls, values: Any) -> Any:
-        """Use protocol `questions` for a file of questions, unless another is named."""
+        """Use protocol `questions` for a file of questions, with gold `files` where whole files answer them.
+
+        A protocol or a gold that is named stays.
+        """
         usual = cls.model_fields["protocol"].default
         if isinstance(values, dict) and values.get("questions") and values.get("protocol", usual) == usual:
-            return values | {"protocol": "questions"}
+            values = values | {"protocol": "questions"}
+            if not values.get("gold") and asks_for_files(Path(values["questions"])):
+                values["gold"] = "files"
         return values
 
     def resolved_protocol(self) -> Protocol:
@@ -338,99 +353,6 @@ class RunRequest(DataRequest):
         except UsageError:
             return (repr(self),)
         return (str(self.chunker), *values.values())
-
-
-PASTED = (
-    "langchain:chunk_size=1000,chunk_overlap=200",
-    "langchain:chunk_size=4000,chunk_overlap=200",
-    "llama-index:max_chars=1500",
-    "chonkie:chunk_size=2048",
-)
-"""The plain settings of other frameworks, as people paste them."""
-
-
-class RecommendRequest(DataRequest):
-    """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
-
-    tests: Annotated[str, Flag(f"Tests beside other code: {_TESTS}.", "out|index|all")] = "out"
-
-    chunkers: Annotated[
-        tuple[str, ...],
-        Flag(
-            "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed "
-            "ones of this list.",
-            "SPEC",
-            also="-c",
-            spelled="--chunker",
-        ),
-    ] = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED)
-    current: Annotated[
-        str | None, Flag("The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC")
-    ] = None
-    sizes: Annotated[
-        tuple[int, ...] | None,
-        Flag(
-            "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
-            "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
-            "N,…",
-            words=True,
-        ),
-    ] = None
-    purpose: Annotated[
-        str,
-        Flag(
-            "Purpose of the chunks: completion (code that must see definitions), search (natural-language queries), or "
-            "both.",
-            "NAME",
-            spelled="--for",
-        ),
-    ] = "both"
-    retrievers: Annotated[
-        tuple[str, ...],
-        Flag(
-            "A retriever; repeat it, and all have equal weight. By default bm25, and dense if it is installed.",
-            spelled="--retriever",
-        ),
-    ] = ("bm25", "dense")
-    protocols: Annotated[
-        tuple[str, ...],
-        Flag("A protocol, instead of --for; repeat it, and all have equal weight.", spelled="--protocol"),
-    ] = ()
-    embedder: _Embedder = EMBEDDER
-    tasks: Annotated[
-        int,
-        Ge(1),
-        Le(EXACT),
-        Flag("Use at most N tasks under each protocol, spread over the files; the number left out is printed.", "N"),
-    ] = 1500
-    time_limit: Annotated[
-        float | None, Gt(0), Flag("Start no run after this time; skipped runs are named.", "MINUTES")
-    ] = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_tests(cls, values: Any) -> Any:
-        """Keep the tests for protocol `tests`, which reads its questions from them and searches none."""
-        return (
-            values | {"tests": "all"} if isinstance(values, dict) and "tests" in values.get("protocols", ()) else values
-        )
-
-    def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
-        """Return a request for each protocol and retriever, all retrievers of the first protocol first.
-
-        Two spellings of one request count once.
-        """
-        requests = [
-            RunRequest(
-                **self.model_dump(include=set(DataRequest.model_fields)),
-                protocol=protocol,
-                retriever=retriever,
-                embedder=self.embedder,
-            )
-            for protocol in protocols
-            for retriever in self.retrievers
-        ]
-        return distinct(requests)
 
 
 class ExecutionRequest(Request):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
-from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
@@ -21,94 +20,58 @@ from repoeval_bench.runs.store import RunOutcome
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder, Retriever, Role
-    from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ResolvedRetriever
-    from repoeval_bench.runs.planning import Inputs, Plan
+    from repoeval_bench.runs.planning import Plan, PlannedRun
 
 
-def embed(
-    plans: Sequence[Plan], embedder: Embedder, texts: Mapping[Role, Sequence[str]], *, allow_sparse_qrels: bool = True
-) -> list[Plan]:
-    """Embed every distinct text in one pass, and return the plans with its cost.
+def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[tuple[PlannedRun, Plan]]:
+    """Embed every distinct text of a chunker's runs in one pass, and return the plans with its cost.
 
     `check_gold` comes before the first text is embedded.
     """
+    for run, plan in job:
+        judgements = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, ())
+        check_gold(judgements, plan.protocol, plan.chunker, allow_sparse_qrels=run.allow_sparse_qrels)
     started = perf_counter()
-    if any(embedder.pending(texts).values()):
-        for planned in plans:
-            judgements = judge_corpus(planned.benchmark, planned.corpus, planned.protocol, ())
-            check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
+    texts: dict[Role, list[str]] = {"query": [], "document": []}
+    for run, plan in job:
+        for role, of_role in run.texts(plan).items():
+            texts[role] += of_role
     encoded = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
-    return [replace(planned, seconds=planned.seconds | spent, encoded=encoded) for planned in plans]
+    return [(run, replace(plan, seconds=plan.seconds | spent, encoded=encoded)) for run, plan in job]
 
 
-class _Clock:
-    """Measures the seconds of each step."""
-
-    def __init__(self, seconds: Mapping[str, float]) -> None:
-        self.seconds = dict(seconds)
-        self._started = perf_counter()
-
-    def lap(self, step: str) -> None:
-        """End a step; the next one begins."""
-        now = perf_counter()
-        self.seconds[step] = now - self._started
-        self._started = now
-
-
-def execute(
-    planned: Plan,
-    config: RunConfig,
-    embedder: Embedder | None,
-    retriever: ResolvedRetriever,
-    inputs: Inputs,
-    *,
-    allow_sparse_qrels: bool,
-) -> RunOutcome:
-    """Judge, retrieve and score a planned run. `embedder` is None if nothing needs vectors.
-
-    `inputs` are the same for all chunkers. `allow_sparse_qrels`: see `check_gold`.
-    """
-    clock = _Clock(planned.seconds)
+def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
+    """Judge, retrieve and score a planned run."""
+    config, inputs, embedder, retriever = run.config, run.inputs, run.parts.embedder, run.parts.retriever
     tokens = TokenCounts.of(planned, embedder)
-    clock.lap("count tokens")
     judge = partial(judge_corpus, planned.benchmark, planned.corpus, planned.protocol, config.measures)
     judgements = judge(embedder=embedder, line_nws=inputs.lines, around=retriever.around)
-    check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=allow_sparse_qrels)
-    clock.lap("judge")
+    check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=run.allow_sparse_qrels)
     searcher, queries = _index(planned, retriever, embedder, judgements)
-    clock.lap("index")
-    run = searcher.search(queries, config.k, judgements.excluded)
-    clock.lap("retrieve")
-    scores = score_run(run.rankings, judgements.qrels, config.measures, judgements.context)
-    clock.lap("score")
+    ranked = searcher.search(queries, config.k, judgements.excluded)
+    scores = score_run(ranked.rankings, judgements.qrels, config.measures, judgements.context)
     ceilings = score_ceilings(
         judgements.qrels, config.measures, judgements.context, observed=scores, excluded=judgements.excluded
     )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
-    clock.lap("ceilings")
-    overlap = _query_gold_overlap(planned, run, inputs)
-    clock.lap("overlap")
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
-    clock.lap("facts")
     read = read_chars(planned, embedder)
     inspection = inspection_files(inputs.sources, planned.benchmark, planned.corpus, judgements.gold, read)
-    clock.lap("inspection")
     return RunOutcome(
         config=config,
         planned=planned,
         judgements=judgements,
-        run=run,
+        run=ranked,
         scores=scores,
         ceilings=ceilings,
-        query_gold_overlap=overlap,
+        gold_in_query=inputs.gold_in_query,
         facts=facts,
-        counts=count_all(planned, tokens, judgements.qrels, run),
+        counts=count_all(planned, tokens, judgements.qrels, ranked),
         chunk_tokens=tokens.sizes(),
-        seconds=clock.seconds,
         index=index,
         first_stage=_first_stage(config, retriever),
         inspection=inspection,
@@ -118,8 +81,8 @@ def execute(
 def _index(
     planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, judgements: JudgedCorpus
 ) -> tuple[Retriever, tuple[Query, ...]]:
-    """Return the retriever over the chunks, and the queries on them."""
-    chunks, queries = planned.corpus.chunks, planned.queries
+    """Return the retriever over the chunks, and the queries on them, also those that have no answer."""
+    chunks, queries = planned.corpus.chunks, (*planned.queries, *planned.benchmark.unanswerable)
     if planned.protocol.scope == "pooled":
         chunks, queries = pooled(chunks, queries)
     searcher = retriever.build(
@@ -129,15 +92,6 @@ def _index(
         ideal=lambda: ideal_rankings(judgements.qrels, judgements.context, judgements.excluded),
     )
     return searcher, queries
-
-
-def _query_gold_overlap(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
-    """Diagnostic -> query_id -> share."""
-    chunks = {chunk.chunk_id: chunk for chunk in planned.corpus}
-    return {
-        "gold_lines_in_query": inputs.gold_in_query,
-        "top10_over_prompt": top_over_prompt(planned.benchmark.tasks, run.rankings, chunks),
-    }
 
 
 def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage | None:

@@ -39,9 +39,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
-    `query_gold_overlap` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
-    in the model's tokens, None without a model. `seconds` are those of each step; `index` is None if nothing was
-    embedded. `inspection` is file name -> content.
+    `gold_in_query` is query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
+    in the model's tokens, None without a model. `index` is None if nothing was embedded. `inspection` is file name ->
+    content.
     """
 
     config: records.RunConfig
@@ -50,11 +50,10 @@ class RunOutcome:
     run: Run
     scores: RunScores
     ceilings: RunScores
-    query_gold_overlap: Mapping[str, Mapping[str, float]]
+    gold_in_query: Mapping[str, float]
     facts: Mapping[str, Mapping[str, Fact]]
     counts: records.Counts
     chunk_tokens: records.Sizes | None
-    seconds: Mapping[str, float]
     index: records.IndexCost | None
     first_stage: records.FirstStage | None
     inspection: Mapping[str, bytes]
@@ -102,7 +101,6 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
         qrels_gain_factor=gain_factor,
         index_version=outcome.index_version,
         index=outcome.index,
-        as_of=None,  # RepoEval's queries have no date
         code=code_state(),
         versions=versions(),
     )
@@ -154,19 +152,16 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
         name=benchmark.name,
         fingerprint=benchmark.fingerprint,
         label=benchmark.label,
-        level=benchmark.level,
         source=benchmark.source,
         tasks=len(benchmark.tasks),
-        whole_tasks=benchmark.whole_tasks,
         repositories=tuple(benchmark.files),
-        whole_repositories=benchmark.whole_repos,
         **_part(benchmark),
     )
 
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
-    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
+    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample))
     tests = None if benchmark.tests == "all" else benchmark.tests
     fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
     fields["extensions"] = benchmark.extensions or None
@@ -178,8 +173,7 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
     config, planned = outcome.config, outcome.planned
     repos = [query.repo for query in planned.queries]
     means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
-    shares = {name: list(values.values()) for name, values in outcome.query_gold_overlap.items()}
-    overlap = records.Means.of(shares, repos)
+    overlap = records.Means.of({"gold_lines_in_query": list(outcome.gold_in_query.values())}, repos)
     return records.Metrics(
         run_id=outcome.run_id,
         dataset=dataset,
@@ -229,7 +223,6 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
             facts=dict(outcome.facts[task.task_id]),
             measures={name: column[row] for name, column in columns.items()},
             ceilings={name: column[row] for name, column in ceilings.items()},
-            query_gold_overlap={name: shares[task.task_id] for name, shares in outcome.query_gold_overlap.items()},
         )
 
 
@@ -246,12 +239,14 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
         "chunker": {"algo": f"{spec.name}:{spec.target}" if spec.target else spec.name, "parameters": spec.params},
     }
     last_text = _ENCODER.encode(last)
-    for query in outcome.planned.queries:
+    unanswerable = outcome.planned.benchmark.unanswerable
+    for query in (*outcome.planned.queries, *unanswerable):
         ranking = outcome.run.rankings[query.query_id]
-        tokens = outcome.facts[query.query_id].get("query_tokens")  # None without a model
+        tokens = outcome.facts.get(query.query_id, {}).get("query_tokens")  # None without a model
         first = {
             "query_id": query.query_id,
             "query": readable(query.text),
+            **({"no_answer": True} if query in unanswerable else {}),
             **({} if tokens is None else {"query_tokens": tokens}),
             "query_sha256": sha256_text(query.text),
             "system": system,
@@ -279,7 +274,7 @@ def _logged(chunk: Chunk) -> dict[str, Any]:
 
 def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
     planned, run = outcome.planned, outcome.run
-    for step, seconds in outcome.seconds.items():
+    for step, seconds in outcome.planned.seconds.items():
         # `encoded` shows whether vectors were cached, so that the seconds say nothing about the model's speed.
         if step == records.EMBED_STEP:
             yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -23,7 +23,6 @@ from repoeval_bench.core.json_reader import (
     read_rows,
     read_text,
 )
-from repoeval_bench.core.notebook import html_table
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
@@ -59,20 +58,19 @@ _AGAIN = "make the run again"
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Times of a run: its steps, and query_id -> step -> milliseconds of each query whose time is known."""
+    """Times of a run, of its steps and of its queries."""
 
-    steps: tuple[TimeRow, ...]
-    queries: Mapping[str, Mapping[str, float]]
+    rows: tuple[TimeRow, ...]
 
     def step(self, name: str) -> TimeRow | None:
         """Return the step of this name, if it was timed."""
-        return next((row for row in self.steps if row.step == name), None)
+        return next((row for row in self.rows if row.step == name), None)
 
     def by_step(self) -> dict[str, list[float]]:
         """Step -> milliseconds of each query."""
         by_step: dict[str, list[float]] = defaultdict(list)
-        for steps in self.queries.values():
-            for step, milliseconds in steps.items():
+        for row in self.rows:
+            for step, milliseconds in row.latency_ms.items():
                 by_step[step].append(milliseconds)
         return dict(by_step)
 
@@ -103,7 +101,10 @@ class RunView:
     def manifest(self) -> Manifest:
         """Manifest of the run; ResultError if another version wrote the folder."""
         text = self._read(MANIFEST)
-        schema = _schema(text)
+        content: Any = None
+        with suppress(JsonFaultError):  # a broken manifest is explained below
+            content = parse_loose(text)
+        schema = content.get("schema") if isinstance(content, dict) else None
         if type(schema) is int and schema != SCHEMA:
             which, way_out = ("a later", "update repoeval-bench") if schema > SCHEMA else ("an earlier", _AGAIN)
             raise ResultError(
@@ -130,7 +131,7 @@ class RunView:
         return QueryScores.from_rows(self.query_rows())
 
     def per_query(self) -> QueryRows:
-        """Return a plain row for each query, with `to_pandas` and `to_polars`."""
+        """Return a plain row for each query, with `to_pandas`."""
         return QueryRows(
             {
                 "query_id": row.query_id,
@@ -147,11 +148,6 @@ class RunView:
         """Its id; the folder is `run.folder`."""
         return f"<RunView {self.run_id}>"
 
-    def _repr_html_(self) -> str:
-        metrics = self.metrics
-        rows = [(name, f"{mean:.4f}", f"{metrics.macro[name]:.4f}") for name, mean in metrics.micro.items()]
-        return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
-
     def query_rows(self) -> Iterator[QueryRow]:
         """Return the rows of per_query.jsonl.gz, read lazily."""
         return self.rows(PER_QUERY, QueryRow)
@@ -162,7 +158,7 @@ class RunView:
 
     def ranked(self) -> dict[str, Ranking]:
         """Return query_id -> ranked (chunk_id, score), best first, from the run log."""
-        return {row.query_id: tuple((hit.chunk_id, score) for hit, score in hits) for row, hits in self._log()}
+        return {row.query_id: _ranking(hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
         """Return query_id -> ranked chunk ids, best first; ResultError as in `rankings`."""
@@ -182,8 +178,8 @@ class RunView:
         return "".join(run_lines(self.rankings(), config.chunker if config else self.metrics.retriever))
 
     def _complete(self) -> dict[str, Ranking]:
-        ranked = self.ranked()
-        # The log of another system may lack a query, and has queries without an answer.
+        ranked = {row.query_id: _ranking(hits) for row, hits in self._log() if not row.no_answer}
+        # The log of another system may lack a query.
         if self.manifest.config and (other := ranked.keys() ^ set(self.scores.query_ids)):
             raise ResultError(
                 f"{self.folder}: {RETRIEVED} and {PER_QUERY} name different queries, such as {min(other)!r}; "
@@ -235,11 +231,7 @@ class RunView:
     @cached_property
     def timings(self) -> Timings:
         """Times of steps and queries."""
-        rows = list(self.rows(TIMINGS, TimeRow))
-        return Timings(
-            tuple(row for row in rows if row.step is not None),
-            {row.query_id: row.latency_ms for row in rows if row.query_id is not None and row.latency_ms},
-        )
+        return Timings(tuple(self.rows(TIMINGS, TimeRow)))
 
     @cached_property
     def inspection(self) -> Inspection | None:
@@ -267,13 +259,8 @@ class RunView:
         return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
 
 
-def _schema(text: bytes) -> Any:
-    """Return the schema version of a manifest; None if it is broken."""
-    try:
-        content = parse_loose(text)
-    except JsonFaultError:
-        return None
-    return content.get("schema") if isinstance(content, dict) else None
+def _ranking(hits: Iterable[Hit]) -> Ranking:
+    return tuple((hit.chunk_id, score) for hit, score in hits)
 
 
 def current_run(folder: Path) -> RunView | None:
@@ -311,13 +298,5 @@ class QueryRows(list[dict[str, Any]]):
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with a row for each query; UsageError if pandas is not installed."""
-        return _library("pandas").DataFrame(list(self))
-
-    def to_polars(self) -> Any:
-        """Return a polars frame with a row for each query; UsageError if polars is not installed."""
-        return _library("polars").DataFrame(list(self), infer_schema_length=None)
-
-
-def _library(name: str) -> Any:
-    require("a data frame", name)
-    return import_module(name)
+        require("a data frame", "pandas")
+        return import_module("pandas").DataFrame(list(self))

@@ -67,7 +67,7 @@ def test_ties_everywhere_are_equal_where_the_clusters_are_many(tmp_path):
     """That few files tie shows nothing of others: of margin m, (1 - m)^files is to be below 0.05."""
     zeros = np.zeros(120)  # in 30 files
     tied = only(tmp_path, zeros)
-    assert (tied.p_adjusted, tied.ci, tied.effect_size, tied.verdict) == (1, (0.0, 0.0), 0, NOT_SIGNIFICANT)
+    assert (tied.p_adjusted, tied.ci, tied.verdict) == (1, (0.0, 0.0), NOT_SIGNIFICANT)
     assert (tied.wins, tied.ties, tied.losses) == (0, 120, 0)
     assert only(tmp_path, zeros, equivalence=0.1).verdict.outcome is Outcome.EQUAL
     assert only(tmp_path, zeros, equivalence=0.09).verdict == NOT_SIGNIFICANT
@@ -239,7 +239,6 @@ def test_a_measures_name_finds_one_comparison_for_each_pair(tmp_path, n_runs):
     assert of_mrr == [difference for difference in compared if difference.measure == "mrr"]
     assert str(of_mrr).splitlines() == list(map(repr, of_mrr))
     assert len(compare(runs, runs[0])["mrr"]) == n_runs - 1
-    assert "<table>" in of_mrr[:1]._repr_html_()
 
 
 def test_a_ceiling_is_compared_and_not_tested(tmp_path):

@@ -1,4 +1,4 @@
-"""Segments, their intervals, heterogeneity, distributions and knees."""
+"""Segments, their intervals and heterogeneity; the knee of a curve."""
 
 from dataclasses import replace
 
@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.recall_curves import knee, recall_curves
+from repoeval_bench.analysis.recall_curves import knee
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
     SegmentMean,
-    distribution,
     find,
     heterogeneity,
     segment_differences,
@@ -20,7 +19,7 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.segments import few_note, heterogeneity_lines
+from repoeval_bench.report.segments import few_note, heterogeneity_line
 from support.runs import query_scores, write_run
 
 
@@ -84,11 +83,10 @@ def test_how_much_a_difference_varies_is_a_range_with_intervals():
     by_hard, by_even = heterogeneity([easy, hard, *even])
     assert (by_hard.lowest, by_hard.highest, by_hard.apart) == (hard, easy, True)
     assert not by_even.apart
-    clear, unclear = heterogeneity_lines([by_hard, by_even])
+    clear = heterogeneity_line([by_hard, by_even])
     ends = ("-0.2000 [-0.2000, -0.1383] (yes)", "+0.3000 [+0.2495, +0.3000] (no)")
-    assert all(part in clear for part in ("by hard", *ends))
-    assert "by even" in unclear
-    assert heterogeneity_lines([by_even]) == [unclear]
+    assert all(part in clear for part in ("most by hard", *ends))
+    assert heterogeneity_line([by_even]) == ""
     assert heterogeneity([replace(easy, ci=None), hard]) == []
 
 
@@ -120,30 +118,11 @@ def test_intervals_over_few_clusters_are_named():
     assert few_note(result[::2], "file") == ""
 
 
-def test_distribution_says_what_the_mean_hides():
-    """Half of the queries with all and half with nothing is not a mean of one half."""
-    shares = distribution(np.array([0.0, 0.0, 1.0, 1.0]))
-    assert (shares["0"], shares["1"], shares["to 1/2"]) == (0.5, 0.5, 0.0)
-    bands = {0: "0", 0.25: "to 1/4", 0.26: "to 1/2", 0.5: "to 1/2", 0.75: "to 3/4", 0.99: "below 1", 1: "1"}
-    for value, band in bands.items():
-        whole = [name for name, share in distribution(np.array([value])).items() if share == 1]
-        assert [name for name in whole if not name.startswith("p")] == [band]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_the_bands_of_a_distribution_add_up(values):
-    """Every query is in one band."""
-    shares = distribution(np.array(values))
-    assert sum(share for name, share in shares.items() if not name.startswith("p")) == pytest.approx(1)
-
-
-def test_recall_curve_and_knee():
-    """recall@k by hand; the knee is where the curve bends; a flat curve has none."""
-    curves = recall_curves(["a", "b"], {"a": ["x", "y", "z"], "b": ["y"]}, {"a": {"x": 1, "z": 1}, "b": {}}, 4)
-    assert curves.tolist() == [[0.5, 0.5, 1, 1], [0, 0, 0, 0]]
-    assert knee(np.array([0.1, 0.5, 0.8, 0.82, 0.84, 0.86])) == 3
-    assert knee(np.ones(10)) is None
-    assert knee(np.linspace(0, 1, 10)) == 1
+def test_the_knee_is_where_a_curve_bends():
+    """A flat curve has none."""
+    assert knee((0.1, 0.5, 0.8, 0.82, 0.84, 0.86), range(1, 7)) == 3
+    assert knee([1.0] * 10, range(1, 11)) is None
+    assert knee(np.linspace(0, 1, 10), range(1, 11)) == 1
     assert knee((0.1, 0.5, 0.8, 0.85, 0.9, 0.95), (1, 3, 5, 10, 20, 50)) == 5
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.analysis import sign_flips
 from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs
-from repoeval_bench.analysis.statistics import Sample, effect_size, holm, intervals, mean_intervals
+from repoeval_bench.analysis.statistics import Sample, holm, intervals, mean_intervals
 
 
 def rng(seed=7):
@@ -66,7 +66,6 @@ def test_no_difference_has_p_one():
     sample = Sample.micro(column([0.0] * 6), list("abcdef"))
     assert p_of(sample)[0] == 1.0
     assert intervals(sample, rng()) == [(0.0, 0.0)]
-    assert effect_size(np.zeros(6)) == 0.0
 
 
 def test_sign_flip_agrees_with_scipy():
@@ -135,13 +134,6 @@ def test_clusters_that_nobody_has_seen_are_counted_without_bundles(monkeypatch, 
     monkeypatch.setattr(sign_flips, "MOST_FLIPPED", 300)
     bundled = flip_signs(*sample.parts(), rng())
     assert (bundled.high if others else bundled.low) == pytest.approx(every.high if others else every.low)
-
-
-def test_effect_size_is_the_mean_over_the_deviation():
-    """Cohen's d; unknown where every query differs by the same."""
-    assert effect_size(np.array([0.0, 0.2, 0.4])) == pytest.approx(1.0)
-    assert effect_size(np.array([0.2, 0.2])) is None
-    assert effect_size(np.array([0.2])) is None
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))

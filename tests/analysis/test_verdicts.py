@@ -49,6 +49,21 @@ def same(ours, theirs):
     assert [*map(rounded, ours.others)] == [*map(rounded, theirs.others)]
 
 
+def test_a_measure_by_which_no_run_scores_decides_nothing(tmp_path):
+    """`measures:` of a file may begin with one that needs other gold; named alone, it has the answer that it gives."""
+    rng = np.random.default_rng(1)
+    columns = {name: {"recall@5": np.zeros(24), "mrr": rng.uniform(size=24)} for name in "ab"}
+    runs = write_runs(tmp_path, columns, files=[f"f{i}" for i in range(24)])
+    assert verdict_on(runs).measure == verdict_on(runs, compare(runs)).measure == "mrr"
+    assert verdict_on(runs, compare(runs, measures="recall@5")).result is Result.NOTHING_FOUND
+
+
+def test_a_comparison_knows_that_its_baseline_was_asked_for(tmp_path):
+    runs = write_runs(tmp_path, {name: {HEADLINE: np.linspace(0, low, 24)} for name, low in (("a", 0.9), ("b", 0.5))})
+    assert not any(pair.against_baseline for pair in compare(runs))
+    assert verdict_on([runs[1], runs[0]], compare([runs[0]], runs[1])).result is Result.BASELINE
+
+
 @settings(max_examples=settings.default.max_examples // 4)
 @given(
     seed=st.integers(0, 10_000),

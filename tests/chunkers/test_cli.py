@@ -11,11 +11,9 @@ from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.cli.chunk import check_command, show_command, stats_command
 from repoeval_bench.core.errors import (
     BenchError,
-    ChunkError,
     DatasetError,
     LanguageError,
     NoDataError,
-    ResultError,
     SpecError,
     UsageError,
 )
@@ -66,19 +64,6 @@ def test_stats_compare_chunkers_on_the_same_files(folder) -> None:
     assert "1 function or type, 4 non-blank lines" in out
     rows = run(stats_command, folder, "-c", "file", "--json").stdout.splitlines()
     assert json.loads(rows[0])["chunks"] == 2
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_stats_of_the_others_are_shown_where_a_chunker_fails(folder, as_json: bool) -> None:
-    """The failing one is first, and named in the error that ends the command."""
-    words = [folder, "-c", "exec:false", "-c", "file", "-c", "ast", *(["--json"] if as_json else [])]
-    result = CliRunner().invoke(stats_command, [str(word) for word in words], standalone_mode=False)
-    assert isinstance(result.exception, ResultError)
-    assert result.exception.exit_code == 1
-    assert "1 of 3 chunkers failed:\n  exec:false: " in str(result.exception)
-    assert "file" in result.stdout
-    assert "ast:max_nws=1500" in result.stdout
-    assert isinstance(run(stats_command, folder, "-c", "exec:false", fails=ChunkError), str)
 
 
 @pytest.fixture

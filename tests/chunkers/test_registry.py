@@ -61,9 +61,9 @@ def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(
     assert chunker.spec == f"{plug_in}:first:n=2"
     assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:2]]
     assert pickle.loads(pickle.dumps(chunker)).spec == chunker.spec
-    with pytest.raises(SpecError, match="n=two is not possible; n is a whole number"):
+    with pytest.raises(SpecError, match="n=two is not possible; a whole number"):
         make_chunker(f"{plug_in}:first:n=two")
-    assert explanation("chunkers", f"{plug_in}:first").startswith("chunker py: The first `n` characters")
+    assert explanation("chunkers", f"{plug_in}:first").startswith(f"chunker {plug_in}:first: The first `n` characters")
 
 
 @pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken", "Late", "NoList"])

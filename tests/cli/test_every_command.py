@@ -142,7 +142,6 @@ MISSING = {
     "negatives": "logs hard-negatives {run} --negatives {none}",
     "log": "logs import {none} --gold {gold.jsonl}",
     "gold": "logs import {run}/retrieved.jsonl.gz --gold {none}",
-    "facts": "segments {run} --facts {none}",
     "bench file": "run {none}",
     "queries": f"eval {RUN} --queries {{none}}",
     "source": "eval -c fixed --retriever bm25 --out {out} --source {none}",
@@ -153,7 +152,6 @@ MISSING = {
     "chunk-stats": "chunker stats {none}",
     "leaderboard": "lab leaderboard --out {none}",
     "runs": "runs --out {none}",
-    "home": "cache info --home {none}",
 }
 """Arguments that name what is not there, or a folder with nothing in it."""
 

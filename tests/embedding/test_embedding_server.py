@@ -138,8 +138,8 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
         ("openai:m,dimension=8", "did you mean 'dimensions'"),
         ("hash:x", "is not key=value"),
         ("hsh", "did you mean 'hash'"),
-        ("hash:dim=x", "whole number from 1"),
-        (f"hash:seed={2**53 + 1}", "whole number from 0 to 9,007,199,254,740,992"),
+        ("hash:dim=x", "a whole number was expected"),
+        (f"hash:seed={2**53 + 1}", "a number of 9007199254740992 or less"),
     ],
 )
 def test_wrong_specs_are_refused_without_repeating_a_key(spec, message):

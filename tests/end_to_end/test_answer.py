@@ -35,6 +35,7 @@ def test_the_verdict_is_the_first_line(stored, tmp_path):
     """At most four lines on who wins, by how much and how sure that is; one table within 80 columns; notes; the folders."""
     done = succeed("compare", "plain", "better", "--out", tmp_path)
     paragraph, *rest = done.out.split("\n\n")
+    assert len([line for line in rest[-2].splitlines() if not line.startswith(" ")]) <= 3
     assert paragraph.replace("\n", " ") == verdict(stored).text
     assert len(paragraph.splitlines()) <= 4
     assert max(map(len, "\n".join([paragraph, *rest[:-1]]).splitlines())) <= 80

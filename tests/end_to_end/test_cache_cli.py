@@ -23,23 +23,12 @@ def home(tmp_path):
     return tmp_path / "home"
 
 
-def test_info(home):
-    """The model, its precision, how much it reads, and what it has in the cache; the same in JSON."""
-    done = succeed("cache", "info", home=home)
-    assert f"{home / 'vectors'}: 1,001 entries" in done.out
-    assert "somebody/model fp32" in done.out
-    result = json_of("cache", "info", home=home)
-    assert result["entries"] == 1001
-    assert result["bytes_on_disk"] == (home / "vectors" / "cache.db").stat().st_size
-    (model,) = result["models"]
-    assert (model["vectors"], model["others"]) == (1000, 1)
-    assert model["identity"]["max_length"] == 256
-    assert "0 entries" in succeed("cache", "info", home=home / "none").out
-
-
-def test_verify_and_delete(home):
-    """Exit 0 where all is well, 1 with what is wrong and the way out, 0 again once it is removed."""
-    assert "1,001 entries read, 0 broken" in bench("cache", "verify", home=home).out
+def test_the_cache_is_shown_checked_and_emptied(home):
+    """`verify` exits with 1 where something is wrong, with the way out; a model goes by the name that `info` shows."""
+    assert "somebody/model fp32" in succeed("cache", "info", home=home).out
+    (model,) = json_of("cache", "info", home=home)["models"]
+    assert (model["vectors"], model["others"], model["identity"]["max_length"]) == (1000, 1, 256)
+    assert "1,001 entries read, 0 broken" in succeed("cache", "verify", home=home).out
     with closing(sqlite3.connect(home / "vectors" / "cache.db")) as database, database:
         database.execute("UPDATE Cache SET value = ? WHERE rowid = 3", (bytes(24),))
     done = bench("cache", "verify", home=home)

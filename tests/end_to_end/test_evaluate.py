@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from support.command import bench, json_of, one_sentence, python, succeed
+from support.command import json_of, python, succeed
 from support.folders import content
 from support.minirepo import build_mirror, tree_files
 
@@ -79,17 +79,3 @@ def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
     """With every vector cached, the whole of `eval` runs without torch, transformers or scipy's larger parts."""
     heavy = {"torch", "transformers", "sentence_transformers", "scipy.linalg", "scipy._lib._array_api", "pandas"}
     without_modules(["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"], heavy, warm_home)
-
-
-def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):
-    """--baseline takes the spec as typed, options left out too; one that fits two chunkers is refused."""
-    options = ("--source", mirror, "--retriever", "bm25", "-m", "ndcg@10", "--out", tmp_path / "results")
-    chunkers = ("-c", AST, "-c", "fixed:max_nws=400", "-c", "fixed:max_nws=300")
-    compared = json_of("compare", *chunkers, *options, "--baseline", "fixed:max_nws=400", home=tmp_path / "home")
-    assert {row["baseline"] for row in compared["comparisons"]} == {"fixed:max_nws=400,offset=0"}
-    done = bench("compare", *chunkers, *options, "--baseline", "fixed", home=tmp_path / "home")
-    assert "name one" in one_sentence(done, 2)
-    headed = ("-c", AST, "-c", f"{AST},header=path", *options)
-    for name in (AST, f"{AST},header=none"):  # both are the spec without a header, which fits the other one too
-        compared = json_of("compare", *headed, "--baseline", name, home=tmp_path / "home")
-        assert {row["treatment"].rsplit(",", 1)[-1] for row in compared["comparisons"]} == {"header=path"}

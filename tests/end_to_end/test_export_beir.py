@@ -7,13 +7,12 @@ import pytest
 import yaml
 
 from repoeval_bench import load_benchmark
-from repoeval_bench.core.source import encode_id
 from repoeval_bench.runs.beir import export_beir
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed
 from support.runs import read_rows
 
-AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
+AST = "ast:max_nws=400"
 
 
 @pytest.fixture(scope="module")
@@ -80,37 +79,19 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     assert {name.rpartition("-")[0] for name in configs(tmp_path / "beir")} == set(exported.metrics.per_repo)
 
 
-def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(benchmark, run, tmp_path):
-    exported = run()
-    done = export_beir([exported], benchmark, tmp_path / "pool", pooled=True)
-    corpus, queries, qrels = read(tmp_path / "pool")
-    assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
-    assert configs(tmp_path / "pool")["top_ranked"] == "top_ranked.jsonl"
-    seen = visible(tmp_path / "pool")
-    assert seen.keys() == queries.keys()
-    assert done.restricted == len(seen)
-    for task in benchmark.tasks:
-        assert seen[encode_id(task.task_id)] == {corpu for corpu in corpus if corpu.startswith(f"{task.repo}/")}
-
-
-def test_the_documents_of_several_runs_stand_side_by_side(benchmark, run, tmp_path):
-    """Each run's judgements are those of its own export, and a chunk that both cut is there once."""
-    runs = [run(AST), run(FIXED)]
-    export_beir(runs, benchmark, tmp_path / "both", pooled=True)
-    alone = []
-    for exported in runs:
-        export_beir([exported], benchmark, tmp_path / exported.run_id, pooled=True)
-        alone.append(read(tmp_path / exported.run_id))
-    corpus, queries, qrels = read(tmp_path / "both")
-    assert corpus == alone[0][0] | alone[1][0]
-    assert len(corpus) < len(alone[0][0]) + len(alone[1][0])
-    assert queries == alone[0][1] == alone[1][1]
-    assert qrels == {q: alone[0][2].get(q, {}) | alone[1][2].get(q, {}) for q in qrels}
+def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
+    """A run's manifest says which tasks it is about."""
+    home = tmp_path / "home"
+    words = ("--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
+    succeed("eval", "-c", AST, *words, "--limit", "3", home=home)
+    (part,) = (tmp_path / "results").glob("*/metrics.json")
+    succeed("export", "beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    assert sum(len(read_rows(path)) for path in (tmp_path / "beir").rglob("queries.jsonl")) == 3
 
 
 def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, tmp_path):
     exported = run(exclusion="repocoder", protocol="context")
-    done = export_beir([exported], benchmark, tmp_path / "set")
+    done = export_beir(exported, benchmark, tmp_path / "set")
     assert done.restricted > 0
     for name in done.sets:
         corpus, queries, qrels = read(tmp_path / "set" / name)
@@ -122,12 +103,26 @@ def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, 
         assert all(ids >= qrels.get(query_id, {}).keys() for query_id, ids in seen.items())
 
 
-def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, run, tmp_path):
-    for runs, says in (
-        ([run(AST), run(FIXED, protocol="body")], "export runs of one protocol together"),
-        ([run(AST), run(AST, header="path")], "is embedded with another header or text"),
-        ([run(AST, exclusion="body")], "gives queries documents of their own"),
-    ):
-        words = (*(exported.folder for exported in runs), "-o", tmp_path / "x", "--source", mirror)
-        assert says in one_sentence(bench("export", "beir", *words, home=tmp_path / "home"), 2)
+def test_documents_of_single_queries_are_refused_in_one_sentence(mirror, run, tmp_path):
+    words = (run(AST, exclusion="body").folder, "-o", tmp_path / "x", "--source", mirror)
+    done = bench("export", "beir", *words, home=tmp_path / "home")
+    assert "gives queries documents of their own" in one_sentence(done, 2)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_run_that_searched_all_repositories_as_one_is_one_set(benchmark, run, tmp_path):
+    """Scope pooled: every query sees every document, so there is nothing to say of candidates."""
+    done = export_beir(run(scope="pooled"), benchmark, tmp_path / "set")
+    corpus, queries, qrels = read(tmp_path / "set")
+    assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
+    assert {corpu.partition("/")[0] for corpu in corpus} == set(benchmark.files)
+    assert done.restricted == 0
+    assert not (tmp_path / "set" / "top_ranked.jsonl").exists()
+
+
+def test_questions_of_docstrings_are_exported_over_the_files_without_them(benchmark, run, tmp_path):
+    done = export_beir(run(protocol="docstring"), benchmark, tmp_path / "set")
+    for name in done.sets:
+        corpus, queries, _ = read(tmp_path / "set" / name)
+        texts = "\n".join(row["text"] for row in corpus.values())
+        assert not any(query in texts for query in queries.values())

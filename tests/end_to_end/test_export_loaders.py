@@ -82,7 +82,7 @@ def scores_of(folder, subsets=()):
 @pytest.mark.usefixtures("offline")
 def test_mteb_scores_what_the_run_scored(benchmark, run, tmp_path):
     """The same model over the exported texts, through MTEB's loader, encoder, ranking and nDCG: its five decimals."""
-    done = export_beir([run], benchmark, tmp_path / "set")
+    done = export_beir(run, benchmark, tmp_path / "set")
     result = scores_of(tmp_path / "set", done.sets)
     for measure, theirs in {"ndcg@10": "ndcg_at_10", "recall@5": "recall_at_5"}.items():
         ours = judged_means(run, measure)
@@ -98,12 +98,12 @@ def test_beir_reads_the_same_and_scores_the_runs_ranking_alike(benchmark, run, t
     from beir.datasets.data_loader import GenericDataLoader
     from beir.retrieval.evaluation import EvaluateRetrieval
 
-    done = export_beir([run], benchmark, tmp_path / "set", title="path")
+    done = export_beir(run, benchmark, tmp_path / "set")
     rankings = run.rankings()
     means = {name: judged_means(run, name) for name in ("ndcg@10", "recall@5")}
     for repo in done.sets:
         corpus, queries, qrels = GenericDataLoader(str(tmp_path / "set" / repo)).load("test")
-        assert all(document["title"].startswith(f"{repo}/") and document["text"] for document in corpus.values())
+        assert all(document["text"] for document in corpus.values())
         results = {query_id: dict(rankings[query_id]) for query_id in queries}
         ndcg, _, recall, _ = EvaluateRetrieval.evaluate(qrels, results, [5, 10], ignore_identical_ids=False)
         assert ndcg["NDCG@10"] == pytest.approx(means["ndcg@10"][repo], abs=1e-5)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.extras import EXTRAS, install_command, require
+from repoeval_bench.core.extras import EXTRAS, install_command
 from repoeval_bench.embedding.device import find_device
 from repoeval_bench.runs.parts import kinds
 from support.codebase import LEDGER_PY
@@ -29,17 +28,6 @@ def code(tmp_path):
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
     return tmp_path / "code"
-
-
-def test_one_sentence_names_all_that_is_missing(monkeypatch):
-    """Each extra once; what is installed is not named."""
-    require("a part", "json", "email")
-    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: package == "faiss" or None)
-    with pytest.raises(UsageError) as error:
-        require("a part", "tokenizers", "torch", "faiss", "matplotlib")
-    assert str(error.value) == (
-        f"a part needs tokenizers and torch and matplotlib; run {install_command('dense,report')}"
-    )
 
 
 def test_every_requirement_has_an_extra_that_exists():

@@ -11,7 +11,7 @@ pytest.importorskip("astchunk")
 pytestmark = needs("astchunk")
 
 REASON = "code/cache/cache.go: astchunk does not know go, only python, java, csharp, typescript, tsx"
-NOTE = "left out, not knowing a language of the data: astchunk"
+NOTE = "left out, because they do not know a language of the data: astchunk"
 MANY = ("astchunk", "ast", "fixed")
 
 
@@ -43,7 +43,7 @@ def test_where_nothing_is_left_it_is_a_mistake(ask, tmp_path):
     said = one_sentence(
         ask("compare --executor local:1", "astchunk", "astchunk:max_chunk_size=200", out=tmp_path / "out"), 2
     )
-    assert f"{REASON}; use another chunker, or leave such files out (--skip-errors; of a run --set skip_errors)" in said
+    assert f"{REASON}; use another chunker, or leave such files out (option skip_errors)" in said
     assert not list((tmp_path / "out").rglob("manifest.json"))
 
 

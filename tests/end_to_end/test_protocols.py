@@ -7,8 +7,6 @@ import pytest
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.view import RunView
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
-from support.command import bench
-from support.models import tiny_cross_encoder
 from support.runs import read_rows
 
 AST = "ast:max_nws=400"
@@ -88,24 +86,3 @@ def test_a_reranked_run_names_its_first_stage(evaluated, tmp_path):
     times = read_rows(folder / "timings.jsonl")
     assert all(set(row["latency_ms"]) == {"retrieve", "rerank"} for row in times if "query_id" in row)
     assert json.loads((results / first["run_id"] / "manifest.json").read_text())["first_stage"] is None
-
-
-def test_a_cross_encoder_ranks_again(evaluated, mirror, warm_home, tmp_path):
-    """A model's folder is enough; its weights are in the manifest, cut pairs under the table.
-
-    A second run reads no pair again, which says nothing of the model's speed, and writes the same bytes.
-    """
-    model = tiny_cross_encoder(tmp_path / "model")
-    arguments = ("-c", AST, "--retriever", f"rerank:{model},k_raw=5,first=bm25")
-    metrics = evaluated(*arguments)
-    folder = tmp_path / "results" / metrics["run_id"]
-    config = json.loads((folder / "manifest.json").read_text())["config"]
-    assert len(config["retriever_identity"]["weights_sha256"]) == 64
-    assert metrics["embedder"] == "none"
-    assert metrics["counts"]["pairs"] == 5 * metrics["counts"]["queries"]
-    again = bench("eval", "--source", mirror, *arguments, "--out", tmp_path / "again", home=warm_home)
-    assert "pairs of query and chunk cut by the reranker: " in again.out
-    for name in ("metrics.json", "retrieved.jsonl.gz", "per_query.jsonl.gz"):
-        assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
-    steps = [set(RunView(tmp_path / out / folder.name).timings.by_step()) for out in ("results", "again")]
-    assert steps == [{"retrieve", "rerank"}, {"retrieve"}]

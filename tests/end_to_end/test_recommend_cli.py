@@ -2,6 +2,7 @@
 
 import gzip
 import html
+import re
 import shlex
 import shutil
 
@@ -97,6 +98,16 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
 
 
+def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
+    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
+    out, _ = answered
+    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
+    arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
+    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
+    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+    assert [int(match[1]) for match in left if match] == [96, 72, 36]
+
+
 def with_tests(code, folder):
     """The project with a test beside it that could ask under both protocols."""
     folder.mkdir()
@@ -144,8 +155,9 @@ def test_only_so_many_tasks_are_asked(answered, pack):
     [
         (["-c", "fixed", "--sizes", "200"], ["there is nothing to choose from"]),
         (["-c", "file", "--sizes", "200,400"], ["file is the same at each of these sizes; name another chunker"]),
+        (["--sizes", "0"], ["--sizes: a number of 1 or more was expected (it is 0)"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
-        (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
+        (["--retriever", "nope", "--executor", "lcal"], ["'nope'", "'lcal'"]),
     ],
 )
 def test_mistakes_are_told_all_at_once_and_nothing_is_left(code, tmp_path, words, sentences):
@@ -216,6 +228,9 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     assert answer_lines(stored)[0] == use
     assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
     whole = recommend(benchmark, **arguments)
+    # The time left is not known while texts of another protocol are still to be embedded.
+    by_model = [line for line in caplog.messages if " by dense" in line and " runs: " in line]
+    assert [" left" in line for line in by_model] == [False, False, True, False]
     assert recommended(tmp_path / "out") == whole
     assert {run for one in stored.evidence for run in one.runs.values()} < set(whole.runs)
 

@@ -44,6 +44,15 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     )
 
 
+def test_a_bare_repository_is_answered_like_its_checkout(answered, tmp_path):
+    """Both its code and its history are read from its objects."""
+    out, result, code = answered
+    bare = json_of(
+        "recommend", code / ".git", *NARROW, "--current", CURRENT, "--out", tmp_path, home=out.parent / "home"
+    )
+    assert (bare["answer"], bare["costs"]) == (result["answer"], result["costs"])
+
+
 def test_tests_are_not_searched_in_older_trees_either(answered):
     """As the answer says of the code: `--tests out` holds for every window."""
     out, result, _ = answered
@@ -147,7 +156,7 @@ def test_too_few_commits_leave_docstrings(tmp_path):
     out = tmp_path / "out"
     result = json_of("recommend", code, *NARROW, "--out", out, home=tmp_path / "home")
     assert "since" not in result or not result["since"]
-    assert any("commits: the history asks" in line and "60 are needed" in line for line in result["skipped"])
+    assert any("commits: the history has" in line and "60 are needed" in line for line in result["skipped"])
 
 
 @pytest.mark.parametrize(

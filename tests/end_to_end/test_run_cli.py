@@ -43,8 +43,8 @@ def test_a_file_may_ask_for_no_comparison(run, tmp_path):
     assert (done.code, done.out) == (0, f"8 runs, in {tmp_path / 'results'}\n"), done.err
 
 
-def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_process(run, tmp_path):
-    """The lines that --dry-run lists make its runs on machines that know nothing of each other."""
+def test_a_dry_run_lists_the_runs_and_jobs_have_the_answer_of_one_process(run, tmp_path):
+    """Whoever makes them; the list makes none."""
     text = FILE + "baseline: fixed:max_nws=400\n"
     lines = run(text, "--dry-run", out="by-line").out.splitlines()
     assert len(lines) == 8
@@ -61,22 +61,3 @@ def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_proc
     assert content(tmp_path / "by-line") == content(tmp_path / "jobs") == content(tmp_path / "alone")
     listed = json.loads(run(text, "--dry-run", "--json", out="x").out)
     assert listed == [line.replace("by-line", "x") for line in lines]
-
-
-JOBS = {
-    "compare": "compare -c ast:max_nws=400 -c fixed:max_nws=400 --retriever bm25",
-    "sweep": "sweep -c ast -c fixed --sizes 300,500 --retriever bm25",
-    "recommend": "recommend -c fixed -c ast --sizes 200,400 --embedder hash --tasks 4",
-}
-
-
-@pytest.mark.parametrize("command", JOBS)
-def test_other_commands_take_an_executor(command, mirror, tmp_path):
-    """The answer, and the bytes of every run, are those of one process; of a sample of the tasks too."""
-    source = (mirror,) if command == "recommend" else ("--source", mirror)
-    words = (*JOBS[command].split(), *source, "--json", "--out", tmp_path / "out")
-    alone = succeed(*words, home=tmp_path / "home")
-    (tmp_path / "out").rename(tmp_path / "alone")
-    jobs = succeed(*words, "--executor", "local:2", home=tmp_path / "home")
-    assert jobs.out == alone.out
-    assert content(tmp_path / "out") == content(tmp_path / "alone")

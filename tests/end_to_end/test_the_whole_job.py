@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from repoeval_bench.metrics import ExplicitRelevance, Item, Passage, TokenF1Relevance, score_items
-from repoeval_bench.plugins.lab.reproduction import BM25_SETTINGS, UNPUBLISHED
+from repoeval_bench.plugins.lab.reproduction import UNPUBLISHED
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.trec import read_run
 from repoeval_bench.runs.view import RunView
@@ -123,9 +123,9 @@ def test_diversity_and_tiers_of_relevance_are_scored(walk):
 def test_tokens_judge_where_no_passage_is_named():
     """Each query says how it was judged, and the result warns of judgements on retrieved passages alone."""
     items = [Item("named", metadata={"relevantIds": ["c1"]}), Item("expected", expected="alpha beta")]
-    found = [Passage("c1", "gamma"), Passage("c2", "alpha beta gamma")]
+    passages = [Passage("c1", "gamma"), Passage("c2", "alpha beta gamma")]
     strategies = (ExplicitRelevance(), TokenF1Relevance())
-    scores = score_items(items, dict.fromkeys(("named", "expected"), found), ["mrr"], strategies=strategies)
+    scores = score_items(items, dict.fromkeys(("named", "expected"), passages), ["mrr"], strategies=strategies)
     assert scores.values["mrr"].tolist() == [1.0, 0.5]
     assert dict(scores.strategy_counts) == {"qrels": 1, "token-f1": 1}
     assert scores.caution
@@ -201,9 +201,9 @@ def test_published_numbers_are_measured_again(tmp_path):
     done = succeed(*words, home=tmp_path / "home", HF_HUB_OFFLINE="1")
     assert done.out == (tmp_path / "out" / "reproduction.md").read_text()
     rows = json.loads((tmp_path / "out" / "reproduction.json").read_text())
-    assert {row["table"] for row in rows} == {"expected", "causes", "sizes", "coderag", "bm25"}
+    assert {row["table"] for row in rows} == {"expected", "causes", "coderag"}
     judged = [(row["status"], row["reason"]) for row in rows if row["published"] is not None]
-    assert len(judged) == 2 * 2 * 4 + 1 + len(BM25_SETTINGS)
+    assert len(judged) == 2 * 2 * 4 + 1
     ((status, reason),) = set(judged)
     assert (status, f"not judged: {reason}." in done.out) == ("not_judged", True)
     (skipped,) = [row for row in rows if row["measured"] is None]

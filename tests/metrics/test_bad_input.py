@@ -15,7 +15,6 @@ from repoeval_bench.metrics import (
     Measure,
     Passage,
     TokenF1Relevance,
-    numbered,
     read_lines,
     score_items,
     score_query,
@@ -44,11 +43,11 @@ def sentence(error, call, *args, **kwargs):
         ("mrr@ten", ["'ten'", "whole number"]),
         ("precision", ["no cutoff", "precision@10"]),
         ("rprec@5", ["takes none", "write rprec"]),
-        ("ndcg(gain=cubic)@5", ["'cubic'", "linear or exp"]),
+        ("ndcg(gain=cubic)@5", ["'cubic'", "choose from exp, linear"]),
         ("ndcg(gian=exp)@5", ["'gian'", "did you mean 'gain'"]),
-        ("rbp(p=1)", ["p=1", "between 0 and 1"]),
-        ("recall(rel=0)@5", ["rel=0", "a number > 0"]),
-        ("recall(rel)@5", ["rel", "a number > 0"]),
+        ("rbp(p=1)", ["p=1", "a number less than 1"]),
+        ("recall(rel=0)@5", ["rel=0", "a number greater than 0"]),
+        ("recall(rel)@5", ["rel", "a number was expected"]),
         ("err(p=1)", ["err takes no options"]),
         ("", ["is not a measure", "ndcg@10"]),
         ("ndcg(gain=exp@10", ["is not a measure"]),
@@ -66,7 +65,7 @@ def test_a_measure_that_does_not_exist_is_refused(text, pieces):
     [
         ([("a", 2.0), ("b", 1.0), ("a", 0.5)], "ranked twice"),
         ((("x", 1.0), ("x", 1.0)), "ranked twice"),
-        *((ranking, "NaN") for ranking in ([("a", 2.0), ("b", NAN)], {"a": NAN, "b": 1.0}, {"a": 1.0, "b": NAN})),
+        *((ranking, "nan") for ranking in ([("a", 2.0), ("b", NAN)], {"a": NAN, "b": 1.0}, {"a": 1.0, "b": NAN})),
     ],
 )
 def test_what_is_wrong_with_a_ranking_is_named_with_its_query(ranking, fault):
@@ -74,20 +73,6 @@ def test_what_is_wrong_with_a_ranking_is_named_with_its_query(ranking, fault):
     said = sentence(MetricError, score_run, {"q7": ranking}, {"q7": {"a": 1}})
     assert "'q7'" in said
     assert fault in said
-
-
-def test_a_ranking_that_is_numbered_once_scores_as_its_pairs_do():
-    """Its best k alone are looked up, in any qrels; what is wrong with it is said when it is numbered."""
-    rankings = {"q1": [("a", 3.0), ("b", 2.0), ("c", 1.0)], "q2": [], "q3": [("d", 1.0)]}
-    best = {query_id: ranking[:2] for query_id, ranking in rankings.items()}
-    for gains in ({"a": 1, "c": 2}, {"b": 3}, {"x": 1}):
-        qrels = dict.fromkeys(rankings, gains)
-        ours, theirs = (score_run(item, qrels).values for item in (numbered(rankings, 2), best))
-        assert ours.keys() == theirs.keys()
-        assert all(ours[name].tolist() == theirs[name].tolist() for name in ours)
-    for wrong in ([("a", 2.0), ("a", 1.0)], [("a", NAN)]):
-        with pytest.raises(MetricError, match="'q7'"):
-            numbered({"q7": wrong}, 9)
 
 
 def test_infinite_scores_are_ranked():
@@ -116,10 +101,6 @@ def test_queries_that_only_one_side_knows_are_counted():
     assert scores.values["mrr"].tolist() == [1.0, 0.0, 0.0]
     assert (scores.missing, scores.unjudged, scores.without_relevant) == (2, 1, 1)
     assert scores.mean() == {"mrr": pytest.approx(1 / 3)}
-    summary = scores.summary()
-    assert summary["queries_missing_in_run"] == 2
-    assert summary["queries_missing_in_qrels"] == 1
-    assert summary["queries_with_relevant"] == 2
 
 
 def test_a_measure_says_which_inputs_it_lacks():

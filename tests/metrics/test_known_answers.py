@@ -5,6 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
+from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, score_query, score_run
 from repoeval_bench.metrics.diversity import mean_dissimilarity
@@ -59,6 +60,25 @@ def test_alpha_ndcg_halves_a_repeated_subtopic():
     for ids, covered, value in (("ab", topics, expected), ("ac", topics, 1.0), ("ac", {}, 0.0)):
         context = Context(subtopics={"q": covered})
         assert one(ids, {"a"}, "alpha_ndcg@2", context) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "value"),
+    [
+        ("xa", 1 / log2(3)),  # the first chunk of file f is at rank 2, its target in g is not ranked
+        ("ab", 1.0),  # a second chunk of f counts nothing
+        ("abg", 1 + 1 / log2(4)),
+        ("ag", 1 + 1 / log2(3)),
+        ("x", 0.0),
+    ],
+)
+def test_a_target_counts_at_its_first_chunk(ranking, value):
+    """Semble's nDCG: each file, or range of lines, has one hit at most; the ideal has all of them first."""
+    lines = {"a": ("f", 0, 3), "b": ("f", 3, 6), "g": ("g", 0, 9), "x": ("h", 0, 3)}
+    places = {name: ChunkPlace(file, LineSpan(start, end)) for name, (file, start, end) in lines.items()}
+    gold = {"q": (Place("f", LineSpan(0, 6)), Place("g", LineSpan(4, 5)))}
+    context = Context(places=places, gold=gold)
+    assert one(ranking, "abg", "target_ndcg@10", context) == pytest.approx(value / (1 + 1 / log2(3)))
 
 
 PLACES = {

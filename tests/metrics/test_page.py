@@ -9,7 +9,7 @@ from repoeval_bench.metrics.condensed import UNREGISTERED
 
 FAMILIES = {
     "set": ["sets"],
-    "rank": ["ranked"],
+    "rank": ["ranked", "targets"],
     "graded": ["graded"],
     "diversity": ["diversity", "subtopics"],
     "lines": ["lines"],

@@ -91,10 +91,10 @@ def test_a_measure_reads_back_what_it_prints(name, k):
     """Canonical name and alias, and every alias of the registry, parse to the same measure."""
     measure = Measure.parse(at(name, k))
     assert Measure.parse(str(measure)) == measure
-    assert Measure.parse(measure.alias) == measure
+    assert Measure.parse(str(measure).replace("@", "_at_")) == measure
     for alias in REGISTRY[name].aliases:
         assert Measure.parse(str(measure).replace(name, alias, 1)) == measure
-        assert Measure.parse(measure.alias.replace(name, alias, 1).upper()) == measure
+        assert Measure.parse(str(measure).replace("@", "_at_").replace(name, alias, 1).upper()) == measure
 
 
 scores_to_write = st.lists(

@@ -9,7 +9,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.query_gold_overlap import gold_in_query, top_over_prompt
+from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.protocols.registry import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, merge_identical, summarize
 from support.written import task
@@ -90,20 +90,14 @@ def test_duplicates_are_found_within_a_repository():
     assert group == ("r/a.py@0-6", "r/b.py@0-7")
 
 
-def test_the_overlap_is_what_stands_in_the_query_and_over_the_prompt():
-    """Gold lines, of any file, found in the query by text; of the top chunks those over [c, h) of the task's file."""
+def test_the_overlap_is_what_stands_in_the_query():
+    """Gold lines, of any file, found in the query by text."""
     queries = [Query("r/0", "r", "  line5 = 5\nline41 = 41")]
     files = {file.name: file for file in (FILE, SourceFile("r", "other.py", "line5 = 5\n\nline6 = 6\n"))}
     here, other = Place("r/p.py", LineSpan(40, 44)), Place("r/other.py", LineSpan(0, 3))
     assert gold_in_query(queries, files, {"r/0": (here,)}) == {"r/0": 1 / 4}
     assert gold_in_query(queries, files, {"r/0": (here, other, other)}) == {"r/0": 2 / 6}
     assert gold_in_query(queries, files, {"r/0": ()}) == {"r/0": 0.0}
-    chunks = {chunk.chunk_id: chunk for chunk in TENS.chunk(FILE)}
-    another = TENS.chunk(SourceFile("r", "twin.py", FILE.text))[1]
-    chunks[another.chunk_id] = another
-    ranking = tuple((chunk_id, 0.0) for chunk_id in chunks)
-    assert top_over_prompt([TASK], {"r/0": ranking}, chunks) == {"r/0": 4 / 7}
-    assert top_over_prompt([TASK], {"r/0": ()}, chunks) == {"r/0": 0.0}
 
 
 def test_summary_of_sizes():

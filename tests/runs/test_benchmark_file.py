@@ -7,9 +7,10 @@ import yaml
 
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
-from repoeval_bench.runs.request import RecommendRequest, RunRequest
+from repoeval_bench.runs.request import RunRequest
 
 BROKEN = """\
 pack: repoeval
@@ -68,7 +69,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         9: "did you mean 'minilm'",
         10: "there is no RepoEval task file for level functions",
         12: "did you mean 'ndcg'",
-        13: "raise --k to 500",
+        13: "raise k to 500",
         15: "did you mean 'scope'",
     }
     for mistake, (line, piece) in zip(messages, expected.items(), strict=True):
@@ -97,6 +98,8 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
         ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
+        ("chunkers: [ast]\nzzzzzz: 1", ":2: unknown key 'zzzzzz'; see docs/data.md for all"),
+        ("chunkers: [ast]\nk: 0", ":2: k=0 ranks nothing"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
         (
             "chunkers: ast\nprotocol: code-chunk\nrepositories: CarperAI_trlx",

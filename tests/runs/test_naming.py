@@ -29,14 +29,11 @@ def evaluated(mirror, tmp_path_factory):
     return here / "r"
 
 
-def test_an_unknown_run_is_reported_with_the_nearest_few(results):
-    """Three ids, and the number of the others."""
-    with pytest.raises(UsageError) as error:
-        find_run("fixd-1", results)
-    sentence = str(error.value)
-    assert "holds 40" in sentence
-    assert "and 37 more" in sentence
-    assert sentence.count("20260101-context-fixed-1") == 3
+def test_an_unknown_run_is_reported_with_the_nearest(results):
+    with pytest.raises(
+        UsageError, match="unknown run '20260101-context-fixd-01'; did you mean '20260101-context-fixed"
+    ):
+        find_run("20260101-context-fixd-01", results)
 
 
 def test_of_many_fitting_runs_three_are_named(results):
@@ -103,14 +100,12 @@ def test_a_folder_without_runs_is_refused(tmp_path):
     assert done.err == f"error: {tmp_path} has no runs; make one with repoeval-bench eval\n"
 
 
-def test_runs_of_one_name_are_listed(mirror, tmp_path):
-    """`ast` made at two sizes: each id says what ran."""
-    for spec in ("ast:max_nws=400", "ast:max_nws=800"):
-        succeed("eval", "-c", spec, "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "r")
-    with pytest.raises(UsageError, match="'ast' fits 2 runs in") as error:
-        find_run("ast", tmp_path / "r")
-    first, *lines = str(error.value).split("\n  ")
-    assert first.endswith("give more of the id:")
-    assert [line[: len("ast-400_context_bm25")] for line in lines] == ["ast-400_context_bm25", "ast-800_context_bm25"]
+def test_runs_of_one_name_are_listed_with_what_differs(mirror, tmp_path):
+    """A sweep of k scores other measures, and nothing else of its run's id tells it from that of `eval`."""
+    words = ("--retriever", "bm25", "--source", mirror, "--out", tmp_path / "r")
+    for command in ("eval", "sweep"):
+        succeed(command, "-c", "ast", *words, home=tmp_path / "home")
     said = one_sentence(bench("export", "runs", "ast", "--out", tmp_path / "r", home=tmp_path), 2)
     assert "'ast' fits 2 runs in" in said
+    assert said.count("ast-1500_context_bm25-") == 2
+    assert "measures=recall@1, recall@3, recall@5" in said

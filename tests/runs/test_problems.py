@@ -69,8 +69,8 @@ def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
 @pytest.mark.parametrize(
     ("given", "piece"),
     [
-        ({"match_size": "fixed"}, "so no size is matched; leave it out, or choose another protocol"),
-        ({"header": "path"}, "and their titles, so a header cannot be chosen; leave it out, or"),
+        ({"match_size": "fixed"}, "so match_size fixed changes nothing; leave it out, or choose another protocol"),
+        ({"header": "path"}, "so header path changes nothing; leave it out, or"),
     ],
 )
 def test_documents_that_are_fixed_have_neither_sizes_nor_headers(given, piece):

@@ -4,8 +4,6 @@ import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notices import collected
-from repoeval_bench.runs import runner
-from repoeval_bench.runs.executors import InProcess
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner, evaluate
 
@@ -59,31 +57,10 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_pa
     assert len([line for line in notices if "chunks average" in line]) == 2
 
 
-class Counting(InProcess):
-    """Counts the jobs of each call."""
-
-    def __init__(self):
-        self.maps = []
-
-    def map(self, jobs):
-        self.maps.append(len(jobs))
-        return super().map(jobs)
-
-
-def test_runs_that_waited_for_vectors_are_made_in_workers(places, tmp_path, monkeypatch):
-    """Runs whose vectors are there do not wait."""
-    executor = Counting()
-    monkeypatch.setattr(runner, "suited", lambda executor, *_: executor)
-    requests = [RunRequest(chunker=spec, embedder="hash", source=places["source"]) for spec in (FIXED, "ast")]
-    for out in ("first", "again"):
-        Runner(requests, out=tmp_path / out, home=tmp_path, executor=executor).run(requests[0].setting)
-    assert executor.maps == [2, 2, 2]
-
-
 @pytest.mark.parametrize(
     ("requests", "message"),
     [
-        ({"k": 0}, "--k=0 ranks nothing"),
+        ({"k": 0}, "k=0 ranks nothing"),
         ({"source": "github"}, "source: the data is loaded already"),
     ],
 )

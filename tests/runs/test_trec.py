@@ -3,7 +3,6 @@
 import gzip
 import math
 
-import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import MetricError
@@ -40,30 +39,6 @@ def test_a_long_tie_in_the_order_of_ids_is_written():
     """Thousands of equal scores against the order of ids are all stepped down, not refused."""
     ranking = [(f"d{i:05}", 0.5) for i in range(3000)]
     assert len({fields[4] for fields in lines(text_of({"q": ranking}, "t"))}) == 3000
-
-
-BEYOND = 2 * float(np.finfo(np.float32).max)
-
-
-@pytest.mark.parametrize(
-    "scores",
-    [
-        {"b": BEYOND, "c": 5.0, "a": 3.0},
-        {"a": 2 * BEYOND, "b": BEYOND, "c": 1.0},
-        {"a": -BEYOND, "b": -2 * BEYOND, "c": -3 * BEYOND},
-        dict.fromkeys("abc", -BEYOND / 2),  # the smallest float32, which some systems give to hidden chunks
-        {"a": 1e-60, "b": 2e-60, "c": -1e-60},
-    ],
-)
-def test_scores_that_float32_cannot_hold_are_written_in_the_order_in_which_they_are_read(tmp_path, scores):
-    """Readers hold scores beyond float32 as infinite, so these are ties. No score becomes infinite in the file."""
-    path = tmp_path / "run.trec"
-    path.write_text("".join(f"q Q0 {chunk} 1 {score!r} t\n" for chunk, score in scores.items()))
-    read = read_run(path).rankings
-    text = text_of(read)
-    assert "inf" not in text
-    path.write_text(text)
-    assert [chunk for chunk, _ in read_run(path).rankings["q"]] == [chunk for chunk, _ in read["q"]]
 
 
 @pytest.mark.parametrize(
@@ -114,16 +89,6 @@ def test_a_negative_grade_is_not_relevant(tmp_path):
     assert read_qrels(path) == {"q": {"b": 2.0}, "junk": {}}
 
 
-def test_a_line_of_qrels_that_begins_with_a_number_sign_is_a_comment(tmp_path):
-    """As for trec_eval; a query id that begins so is written as an id, in runs and qrels alike."""
-    path = tmp_path / "qrels.trec"
-    path.write_text("# q 0 a 1\n#\nq 0 a# 1\n#p 0 b 1\n", encoding="utf-8")
-    assert read_qrels(path) == {"q": {"a#": 1.0}}
-    path.write_text(format_qrels({"#1": {"#c": 1}, "2#": {}})[0])
-    assert read_qrels(path) == {"%231": {"#c": 1.0}, "2#": {}}
-    assert lines(text_of({"#1": [("#c", 1.0)]}))[0][::2] == ["%231", "#c", "1"]
-
-
 def test_a_run_is_read_by_score_then_id_both_descending(tmp_path):
     """The file's own order and ranks are ignored; tabs, blanks and CRLF all separate fields."""
     path = tmp_path / "run.trec"
@@ -146,14 +111,13 @@ def test_scores_are_compared_as_float32(tmp_path):
         (read_run, "q Q0 b 2 0.5 t more", "7 fields, not 6"),
         (read_run, "q Q0 b 2 0.5", "5 fields, not 6"),
         (read_run, "q Q0 b 2 0.5 u", "tag 'u' after 't'; a run is of one system, split the file"),
-        (read_run, "q Q0 b 2 nan t", "'nan' is not a number"),
+        (read_run, "q Q0 b 2 nan t", "'nan' is not a finite number"),
         (read_run, "q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
         (read_run, "q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
         (read_run, "# q", "2 fields, not 6"),
         (read_qrels, " # q", "2 fields, not 4"),
         (read_qrels, "q 0 b", "3 fields, not 4"),
-        (read_qrels, "q 0 b -inf", "the gain is -inf"),
-        (read_qrels, "q 0 b 1e13", "the gain is 1e13; write numbers of at most 1e+12"),
+        (read_qrels, "q 0 b -inf", "the gain '-inf' is not a finite number"),
         (read_qrels, "q 0 a 2", "'a' appears twice in query 'q'"),
     ],
 )

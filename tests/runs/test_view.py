@@ -54,8 +54,8 @@ def test_what_was_written_is_read_back(run):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("manifest.json", {"schema": 5}, "by an earlier version (schema 5, this one reads 6); make"),
-        ("manifest.json", {"schema": 9}, "by a later version (schema 9, this one reads 6); update repoeval-bench"),
+        ("manifest.json", {"schema": 5}, "by an earlier version (schema 5, this one reads 7); make"),
+        ("manifest.json", {"schema": 9}, "by a later version (schema 9, this one reads 7); update repoeval-bench"),
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         ("manifest.json", {"qrels_gain_factor": 0}, "is broken (qrels_gain_factor: a number of 1 or more"),
         ("metrics.json", {"micro": {"mrr": float("nan")}}, "metrics.json is broken (micro.mrr: a finite number"),

@@ -149,10 +149,7 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
             data.pop()
         if "value" in fault:
             data[0]["embedding"] = [fault["value"]] * len(data[0]["embedding"])
-        tokens = sum(map(len, model.tokenizer(request["input"], truncation=True, max_length=256)["input_ids"]))
-        content = {"object": "list", "data": data, "model": request["model"]}
-        content["usage"] = fault.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens})
-        self.answer(200, json.dumps(content).encode())
+        self.answer(200, json.dumps({"object": "list", "data": data, "model": request["model"]}).encode())
 
     def trickle(self, begin: str) -> None:
         """A byte at a time, for longer than a client waits; the first of them are `begin`."""
@@ -176,14 +173,11 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
 
 
 class _Drawn:
-    """A model that needs no weights: a text's vector is drawn from its digest; its tokens are words and two more."""
+    """A model that needs no weights: a text's vector is drawn from its digest."""
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") for text in texts]
         return np.array([np.random.default_rng(seed).standard_normal(WIDTH) for seed in seeds], dtype=np.float32)
-
-    def tokenizer(self, texts: Sequence[str], **_: object) -> dict[str, list[list[int]]]:
-        return {"input_ids": [[0, *range(len(text.split())), 0] for text in texts]}
 
 
 @cache

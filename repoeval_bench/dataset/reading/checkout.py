@@ -1,4 +1,4 @@
-"""Read a git checkout: the commit, the tracked paths, and which other paths git ignores.
+"""Read a git checkout: the commit, the tracked paths, and which other paths git ignores; or a bare repository's HEAD.
 
 Nothing that a checkout configures can run or be fetched. git is not started, and the configuration, which can name
 programs, is not opened. The single files of `.git` are read by dulwich. Its `Repo` is not used: it reads the
@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dulwich.object_format import ObjectFormat
     from dulwich.object_store import DiskObjectStore
+    from dulwich.objects import ObjectID
 
 MAX_OBJECT = 64 << 20
 """Bytes that a tree or commit may unpack to."""
@@ -46,6 +48,57 @@ def is_repository(folder: Path) -> bool:
 def is_bare(folder: Path) -> bool:
     """Return whether a folder is a bare repository, or the `.git` of a checkout."""
     return (folder / "HEAD").is_file() and all((folder / name).is_dir() for name in ("objects", "refs"))
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedFiles:
+    """Regular files of the commit at a bare repository's HEAD."""
+
+    commit: str
+    """Id of the commit, "" before the first."""
+    paths: frozenset[str]
+    missing: int
+    """Files whose content a partial clone lacks."""
+    read: Callable[[], Iterator[tuple[str, bytes]]]
+    """Yields path and content of the files that are here."""
+
+
+def read_bare(root: Path) -> CommittedFiles:
+    """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
+    try:
+        control, common = control_folders(root)
+        commit = head_commit(control, common)
+        if not commit:
+            return CommittedFiles("", frozenset(), 0, lambda: iter(()))
+        with closing(open_objects(common, commit)) as store:
+            files = dict(_committed(store, commit))
+            here = {path: blob for path, blob in files.items() if blob in store}
+    except UnreadableCheckoutError:
+        raise
+    except OSError as error:
+        raise UnreadableCheckoutError(error.strerror or "a file of it") from error
+    except Exception as error:  # a broken file can fail anywhere in the library
+        raise UnreadableCheckoutError("its objects are broken or incomplete") from error
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        with closing(open_objects(common, commit)) as store:
+            for path, blob in sorted(here.items()):
+                yield path, store.get_raw(blob)[1]
+
+    return CommittedFiles(commit, frozenset(here), len(files) - len(here), read)
+
+
+def _committed(store: DiskObjectStore, commit: str) -> Iterator[tuple[str, ObjectID]]:
+    """Yield path and blob id of each regular file of a commit."""
+    from dulwich.object_store import iter_tree_contents
+    from dulwich.objects import Commit, ObjectID
+
+    head = store[ObjectID(commit.encode())]
+    if not isinstance(head, Commit):
+        raise UnreadableCheckoutError("its HEAD names no commit")
+    for entry in iter_tree_contents(store, head.tree):
+        if entry.path and entry.sha and entry.mode and stat.S_ISREG(entry.mode):
+            yield os.fsdecode(entry.path), entry.sha
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:

@@ -55,30 +55,22 @@ AT_ONCE = 8
 def make_edition(shipped: Pack, target: Path) -> Pack:
     """Make the pack of shipped facts in the folder `target`, in place of one that is there.
 
-    A package that cannot be fetched is left out with its tasks, and named with the reason in the pack's `missing`.
-    DatasetError: none can be fetched, one is not the file that was pinned, or what comes out has another fingerprint.
+    DatasetError: a package cannot be fetched, or is not the file that was pinned, or what comes out has another
+    fingerprint.
     """
     names = table_lines(read_table(shipped.root / FILES))[1:]
     with new_folder(target) as folder:
-        missing = _fetch_all(shipped.content, frozenset(names), folder / TREE)
-        if len(missing) == len(shipped.content.sources):
-            reasons = sorted(set(missing.values()))
-            raise DatasetError(
-                f"none of the {len(missing)} packages of {shipped.content.name} can be had: {reasons[0]}"
-            )
-        present = [source.repository for source in shipped.content.sources if source.repository not in missing]
-        files = {repo: files_of(folder, repo) for repo in present}
+        _fetch_all(shipped.content, frozenset(names), folder / TREE)
+        files = {source.repository: files_of(folder, source.repository) for source in shipped.content.sources}
         tasks = list(_tasks(parse_places(read_table(shipped.root / TASKS)), files))
         _check(shipped.content, tasks, files)
         path = folder / "tasks" / task_set_of_pack(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
-        taken = (name for name in names if name.partition("/")[0] in files)
-        hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in taken)
+        hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
         write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
-        content = shipped.content.model_copy(update={"missing": missing})
-        write_plain(folder / MANIFEST, dump_manifest(content))
+        write_plain(folder / MANIFEST, dump_manifest(shipped.content))
         shutil.rmtree(target, ignore_errors=True)
-    pack = Pack(target, content)
+    pack = Pack(target, shipped.content)
     write_uses(pack, shipped)
     return pack
 
@@ -89,9 +81,7 @@ def write_uses(pack: Pack, shipped: Pack) -> None:
     A later version may ship another table for the same pack: it is not part of a repository's fingerprint.
     """
     path = uses_file_of(pack.installed(task_set_of_pack(pack.content)).task_file)
-    header, *rows = table_lines(read_table(shipped.root / USES))
-    here = (row for row in rows if row.partition("\t")[0].rpartition("/")[0] not in pack.content.missing)
-    table = ("\n".join([header, *here]) + "\n").encode()
+    table = read_table(shipped.root / USES).encode()
     if not path.is_file() or path.read_bytes() != table:
         with os_errors_as(DatasetError, f"{path} cannot be written", "name another folder with --home"):
             write_atomic(path, table)
@@ -102,9 +92,9 @@ def task_set_of_pack(content: PackFile) -> TaskSet:
     return TaskSet(LEVEL, content.context, content.tokenizer)
 
 
-def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str, str]:
-    """Write the named files of every package into the folder `tree`; repository -> why it could not be fetched."""
-    missing: dict[str, str] = {}
+def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> None:
+    """Write the named files of every package into the folder `tree`; one DatasetError names all that cannot be had."""
+    missing: list[str] = []
     with (
         open_registry(registry_of(content)) as registry,
         work_folder("packages") as work,
@@ -121,9 +111,12 @@ def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str
                 pool.shutdown(cancel_futures=True)
                 raise
             except DatasetError as error:
-                missing[repo] = str(error)
+                missing.append(f"{repo}: {error}")
             bar.update()
-    return missing
+    if missing:
+        raise DatasetError(
+            "\n  ".join([f"{len(missing)} of {len(jobs)} packages of {content.name} cannot be had:", *missing])
+        )
 
 
 def _fetch(registry: Npm | PyPI, source: PackSource, names: frozenset[str], work: Path, tree: Path) -> None:
@@ -142,14 +135,11 @@ def files_of(folder: Path, repo: str) -> tuple[SourceFile, ...]:
 
 
 def _tasks(places: Iterable[TaskPlace], files: Mapping[str, tuple[SourceFile, ...]]) -> Iterable[Task]:
-    """The tasks of the repositories that are here."""
     by_name = {file.name: file for of_repo in files.values() for file in of_repo}
     for coordinates in places:
-        repo = coordinates.task_id.rpartition("/")[0]
-        if repo in files:
-            shown = LineSpan(coordinates.context_start, coordinates.body.start)
-            file = by_name[f"{repo}/{coordinates.path}"]
-            yield make_task(file, coordinates.body, shown, task_id=coordinates.task_id, name=coordinates.function_name)
+        shown = LineSpan(coordinates.context_start, coordinates.body.start)
+        file = by_name[f"{coordinates.task_id.rpartition('/')[0]}/{coordinates.path}"]
+        yield make_task(file, coordinates.body, shown, task_id=coordinates.task_id, name=coordinates.function_name)
 
 
 def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[SourceFile, ...]]) -> None:
@@ -157,7 +147,7 @@ def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[S
     for source in content.sources:
         repo = source.repository
         stated = (source.model_extra or {})["fingerprint"]
-        if repo in files and (digest := fingerprint_of(tasks, files[repo], repo)) != stated:
+        if (digest := fingerprint_of(tasks, files[repo], repo)) != stated:
             raise DatasetError(f"{repo} of {content.name} has fingerprint {digest}, and not {stated}; report this")
 
 

@@ -1,4 +1,4 @@
-"""A source that is a folder, with its commit and without ignored files if it is in a git checkout."""
+"""A source that is a bare repository or a folder, with its commit and without ignored files if it is in a checkout."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from repoeval_bench.dataset.reading.checkout import (
     UnreadableCheckoutError,
     is_bare,
     is_repository,
+    read_bare,
     read_checkout,
 )
 from repoeval_bench.dataset.reading.code import name_reason
-from repoeval_bench.dataset.reading.origin import Origin, repository_name
+from repoeval_bench.dataset.reading.origin import Origin, name_of_repository, repository_name
 from repoeval_bench.dataset.trees import refuse_folder
 
 PACK = "pack.yaml"
@@ -27,11 +28,12 @@ PACK = "pack.yaml"
 def open_folder(path: Path) -> Origin:
     """A folder with everything that is in it, without what git ignores in a checkout that it is in or that is in it.
 
-    A checkout that cannot be read is a plain folder with a note. DatasetError: the folder cannot be read.
+    A bare repository has the files of its HEAD. A checkout that cannot be read is a plain folder with a note.
+    DatasetError: the folder or bare repository cannot be read.
     """
     root = path.resolve()
     if is_bare(root):
-        raise DatasetError(f"{path} is a bare repository, which has no files; clone it, and name the checkout")
+        return _open_bare(path, root)
     if (root / PACK).is_file():
         raise DatasetError(f"{path} is a pack already; name it with --source, or build a pack of its sources")
     paths, skipped, repositories = _walk(root)
@@ -57,6 +59,20 @@ def open_folder(path: Path) -> Origin:
         entries=lambda: _entries(root, paths),
         skipped=+skipped,
         notes=tuple(notes),
+    )
+
+
+def _open_bare(path: Path, root: Path) -> Origin:
+    try:
+        committed = read_bare(root)
+    except UnreadableCheckoutError as error:
+        raise DatasetError(f"the repository {path} cannot be read: {error}; clone it again") from error
+    return Origin(
+        name=name_of_repository(root),
+        facts={"kind": "git", "commit": committed.commit},
+        paths=committed.paths,
+        entries=lambda: (ArchiveEntry(file, len(raw), partial(bytes, raw)) for file, raw in committed.read()),
+        skipped={"not here": committed.missing} if committed.missing else {},
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from repoeval_bench.core.files import work_folder
 from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.pack import MANIFEST
 
@@ -80,10 +83,18 @@ def read_code(source: str, extensions: Sequence[str] = ()) -> SourceCode:
     )
 
 
-def is_code_folder(source: str) -> bool:
-    """Return whether a source is a folder that is neither a pack nor one of archives, and not empty."""
-    path = Path(source).expanduser()
-    if not source or not path.is_dir() or (path / MANIFEST).is_file() or any(path.glob("*.zip")):
+def code_folders(source: str) -> tuple[str, ...]:
+    """The folders of code that a source names, one or several as in PATH; none where it names anything else.
+
+    A folder of code is neither a pack nor one of archives, and not empty.
+    """
+    names = (source,) if Path(source).exists() else tuple(source.split(os.pathsep))
+    return names if all(map(_is_code_folder, names)) else ()
+
+
+def _is_code_folder(name: str) -> bool:
+    path = Path(name).expanduser()
+    if not name or not path.is_dir() or (path / MANIFEST).is_file() or any(path.glob("*.zip")):
         return False
     return any(path.iterdir())
 
@@ -101,17 +112,36 @@ def without_tasks(folder: str) -> NoDataError:
     )
 
 
-def load_folder(source: str, task_set: TaskSet, extensions: Sequence[str] = ()) -> Benchmark:
-    """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
-    code = read_code(source, extensions)
+def load_folders(
+    folders: Sequence[str], task_set: TaskSet, named: Collection[str] = (), extensions: Sequence[str] = ()
+) -> Benchmark:
+    """The code of folders by the rules of packs, without tasks; each is a repository of its name.
+
+    If a folder's name is none of `named`, its folders of these names are the repositories, if there are any.
+    `extensions` are endings that are read beside those of the ten languages. UsageError: two repositories have one
+    name; DatasetError: a folder has no code.
+    """
+    files: dict[str, tuple[SourceFile, ...]] = {}
+    for folder in chain.from_iterable(_repositories(folder, named) for folder in folders):
+        code = read_code(folder, extensions)
+        if code.name in files:
+            raise UsageError(f"two folders of the source are named {code.name}; rename one, or leave it out")
+        files[code.name] = code.files
+    label = next(iter(files)) if len(files) == 1 else count(len(files), "repository").replace(" ", "-")
     return Benchmark(
-        name=f"{FOLDER}-{code.name}-{task_set}",
-        fingerprint=fingerprint((), {code.name: code.files}),
+        name=f"{FOLDER}-{label}-{task_set}",
+        fingerprint=fingerprint((), files),
         level=task_set.level,
         tasks=(),
-        files={code.name: code.files},
+        files=files,
         source=FOLDER,
         whole_tasks=0,
-        whole_repos=1,
+        whole_repos=len(files),
         extensions=tuple(extensions),
     )
+
+
+def _repositories(folder: str, named: Collection[str]) -> list[str]:
+    path = Path(folder).expanduser().resolve()
+    inner = [] if path.name in named else [path / name for name in sorted(named) if (path / name).is_dir()]
+    return list(map(str, inner)) or [folder]

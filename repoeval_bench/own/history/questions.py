@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.changes import AskedCommit
+from repoeval_bench.core.benchmark import AskedCommit, Task
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.places import Gold, Place, join
@@ -54,10 +53,10 @@ REASONS = {
     MERGE: "a merge: the commits that it brings are asked themselves",
     **subjects.REASONS,
     **changes.REASONS,
-    SAME: "a newer question has the same words",
+    SAME: "a newer query has the same words",
     GONE: "none of the changed lines is in the base, at exactly one place of its definition",
-    OF_FILE: "the file has the most questions that one may have",
-    OF_WINDOW: "the window has the most questions that one may have",
+    OF_FILE: "the file has the most queries that one may have",
+    OF_WINDOW: "the window has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a window of their own",
 }
 """Reason -> the commits that ask nothing, in the order of the checks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,14 +78,18 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 task_uses.uses |= {task.task_id: () for task in own}
                 task_uses.unread += [task.task_id for task in own]
                 continue
-            before, unread = task_uses.resolved["resolved"], len(task_uses.unread)
+            before, before_unread = task_uses.resolved["resolved"], len(task_uses.unread)
             with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
                 for task in own:
                     task_uses.add([task], resolver)
                     bar.update()
-            paths = {task.path: None for task in own if task.task_id in task_uses.unread[unread:]}
-            for note in unread_notes(repo, [*paths], len(task_uses.unread) - unread, resolver.syntax_errors):
-                NOTICES.info(note)
+            if unread := task_uses.unread[before_unread:]:
+                paths = [*dict.fromkeys(task.path for task in own if task.task_id in unread)]
+                NOTICES.info(
+                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested more "
+                    f"than {DEEPEST:,} deep, or takes more than {MOST:,} steps, in {', '.join(paths[:3])}"
+                    + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+                )
             del resolver
             garbage += size
             if garbage > GARBAGE:
@@ -96,26 +100,6 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
     return task_uses
-
-
-def unread_notes(repo: str, paths: Sequence[str], tasks: int, errors: Mapping[str, int]) -> Iterator[str]:
-    """Yield what to say of unread tasks in files of a repository, and of files with a syntax error on some line."""
-    if tasks:
-        yield (
-            f"note: protocol uses skips {count(tasks, 'unread task')} of {repo}: the code is nested more than "
-            f"{DEEPEST:,} deep, or takes more than {MOST:,} steps, in {first_of(paths)}"
-        )
-    if errors:
-        places = [f"{path}:{line + 1}" for path, line in sorted(errors.items())]
-        yield (
-            f"note: {count(len(places), 'Python file')} of {repo} cannot be parsed on some lines, whose names "
-            f"protocol uses does not know: {first_of(places)}"
-        )
-
-
-def first_of(names: Sequence[str]) -> str:
-    """The first three of some names."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def counts(uses: TaskUses) -> PackUses:

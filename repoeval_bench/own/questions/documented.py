@@ -70,7 +70,7 @@ def documented(benchmark: Benchmark) -> Benchmark:
         files,
         unscored,
         nothing=f"no function in {', '.join(files) or benchmark.name} has a docstring of {LEAST} words or more, so "
-        "protocol docstring asks nothing; choose another protocol",
+        "protocol docstring has no query; choose another protocol",
     )
 
 
@@ -178,7 +178,7 @@ DOCSTRING = protocol(
     __name__,
     name="docstring",
     gold="places",
-    users="code search: query the first paragraph of a function's docstring, gold the function; all docstrings of "
+    users="code search: query the first paragraph of a function's docstring, target the function; all docstrings of "
     "functions are blanked",
     tasks="docstring",
     ask=documented,

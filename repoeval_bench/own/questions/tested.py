@@ -228,7 +228,7 @@ TESTS = protocol(
     __name__,
     name="tests",
     gold="places",
-    users="code search: query the words of a test's name and its docstring, gold the definitions that it calls; "
+    users="code search: query the words of a test's name and its docstring, target the definitions that it calls; "
     "tests are not searched",
     tasks="tests",
     ask=questions_of_tests,

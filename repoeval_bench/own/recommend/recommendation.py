@@ -42,6 +42,7 @@ from repoeval_bench.dataset.reading.sampling import some_of
 from repoeval_bench.own.recommend.costs import with_costs
 from repoeval_bench.own.recommend.golds import with_golds
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
+from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.retrievers import BESIDE, with_retrievers
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
@@ -49,9 +50,9 @@ from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
 from repoeval_bench.runs.parts import RESULTS, skipped_for_language
 from repoeval_bench.runs.planning import select
-from repoeval_bench.runs.problems import Problems, check_requests, check_sizes
+from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
+from repoeval_bench.runs.request import DataRequest, RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.store import pretty
@@ -134,7 +135,7 @@ def recommend(
         for _, of, named in benchmarks
     ]
     runners = [
-        Runner(of_questions, **where, benchmark=asked_of, ahead=deadline is None)
+        Runner(of_questions, **where, benchmark=asked_of)
         for of_questions, (asked_of, *_) in zip(requests, benchmarks, strict=True)
     ]
     skipped += [line for runner in runners for line in _undrawn(runner)]
@@ -394,7 +395,7 @@ def suitable(
             if history.benchmark:
                 protocols.append(COMMITS)
                 continue
-            skipped.append(f"{history.too_few}, so docstrings ask")
+            skipped.append(f"{history.too_few}; docstrings are used instead")
         try:
             select(benchmark, Protocol.parse(name))
         except DatasetError as error:
@@ -428,7 +429,6 @@ def check_recommendation(
     with problems.about("chunkers"):
         if len(_tried(request)) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
-    check_sizes(request.sizes or (), problems)
 
 
 def _tried(request: RecommendRequest) -> list[str]:

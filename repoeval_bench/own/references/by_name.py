@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.own.references.language_rules import NOWHERE
+from repoeval_bench.own.references.language_rules import NOWHERE, Located
 from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_nodes import called_with
@@ -26,40 +25,11 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.own.references.static_types import Members
 
 _LONGEST_TYPED = 2_000
 """The longest line, in characters, whose names are resolved by type. A longer line can be nested as deeply as it is
 long, and tree-sitter searches for each parent from the root."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Use:
-    """A use of a name, with its position and its receiver ("" if it has none).
-
-    `binds`: a name is bound here. `local`: the name, or the first of its receiver, is a local. `nested`: the
-    definitions that the scopes around it lead to. `macro`: a macro is called here. `typed` are the definitions that
-    types lead to in JavaScript and TypeScript; None if they lead to something that is no definition of the repository,
-    such as a key of an object. In the other languages `is_member`: the name has a receiver, written or implied, and
-    `members` are those of this name. `kind` is the kind of its syntax node. `arguments`: the number of arguments of its
-    call.
-    """
-
-    name: str
-    receiver: str
-    line: int
-    column: int
-    binds: bool
-    local: bool
-    nested: Sequence[tuple[str, Definition]]
-    macro: bool
-    typed: tuple[CodeDefinition, ...] | None
-    is_member: bool
-    members: Members
-    kind: str
-    arguments: int | None
 
 
 def _query(language: Language) -> str:
@@ -78,28 +48,28 @@ class ByName(VisibleNames):
         """Return every name on these lines in order; None if the file's grammar is not installed."""
         self._static.begin()
         self._trees.begin()
-        uses = self._uses(path, lines)
-        return [self._resolve(path, lines, use) for use in uses] if uses is not None else None
-
-    def _uses(self, path: str, lines: LineSpan) -> list[_Use] | None:
-        """Return the uses of names on the lines; None without the file's grammar."""
-        language = self._language[path]
         file = self._files[path]
-        uses: list[_Use] = []
+        names: list[ResolvedName] = []
         try:
             parsed = self._trees.of(path)
             if self._is_deep(path, lines):
                 raise TooManyStepsError
-            for match in parsed.matches(_query(language), lines):
+            for match in parsed.matches(_query(self._language[path]), lines):
                 (node,) = match["name"]
                 span = parsed.span(node)
-                if span.start in lines:
-                    line = file.chars_of(span)
-                    column = parsed.chars(node).start - line.start
-                    uses.append(self._use(path, lines, node, (span.start, column), typed=len(line) <= _LONGEST_TYPED))
+                if span.start not in lines:
+                    continue
+                line = file.chars_of(span)
+                definitions, reason = self._resolve(path, lines, node, typed=len(line) <= _LONGEST_TYPED)
+                column = parsed.chars(node).start - line.start
+                names.append(
+                    ResolvedName(
+                        name=text_of(node), line=span.start, column=column, definitions=definitions, reason=reason
+                    )
+                )
         except GrammarError:
             return None
-        return uses
+        return names
 
     def _is_deep(self, path: str, lines: LineSpan) -> bool:
         """Return whether the functions around some lines nest too deeply, cached: many tasks are in one function."""
@@ -113,33 +83,7 @@ class ByName(VisibleNames):
             self._deep[path, span] = self._trees.of(path).is_deeper(DEEPEST, span)
         return self._deep[path, span]
 
-    def _use(self, path: str, lines: LineSpan, node: Node, position: tuple[int, int], *, typed: bool) -> _Use:
-        rules, holder = self.rules(path), receiver_of(node)
-        receiver = rules.qualifier(path, holder) if holder is not None else ""
-        types = self._typed(path, lines, node) if typed and rules.scripted else ()
-        is_member, members = self._static.named(path, node) if typed and not rules.scripted else (bool(receiver), ())
-        first = re.split(r"\W+", receiver)[0] if receiver else text_of(node)
-        bound, binds = self._trees.scopes.at(rules, first_leaf(holder) if holder is not None else node, first)
-        # A function in a function is a definition; a class in a macro or a function may have members that are none.
-        nested = [located for one in bound for located in self._named_at(path, one.name)] if not receiver else []
-        line, column = position
-        return _Use(
-            name=text_of(node),
-            receiver=receiver,
-            line=line,
-            column=column,
-            binds=binds and not receiver,
-            local=bool(bound) and not (bound[-1].outer and (receiver or nested)),
-            nested=nested,
-            macro=is_macro(node),
-            typed=types,
-            is_member=is_member,
-            members=members,
-            kind=node.type,
-            arguments=None if rules.scripted else called_with(node),
-        )
-
-    def _named_at(self, path: str, name: Node) -> list[tuple[str, Definition]]:
+    def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
         line = self._trees.of(path).span(name).start
         named = self.of_name(path, text_of(name))
@@ -163,61 +107,68 @@ class ByName(VisibleNames):
         matches = self._best(outside)
         return matches if len(matches) == 1 else () if matches or not bindings else None
 
-    def _resolve(self, path: str, lines: LineSpan, use: _Use) -> ResolvedName:
-        rules = self.rules(path)
-        matches: Sequence[tuple[str, Definition]] = ()
+    def _resolve(
+        self, path: str, lines: LineSpan, node: Node, *, typed: bool
+    ) -> tuple[tuple[CodeDefinition, ...], Reason | None]:
+        """Return the definitions of a name, or the reason why there are none; `typed`: its types may be inferred."""
+        rules, holder, name = self.rules(path), receiver_of(node), text_of(node)
+        receiver = rules.qualifier(path, holder) if holder is not None else ""
+        # In scripts: what types lead to; None if that is no definition of the repository, such as a key of an object.
+        types = self._typed(path, lines, node) if typed and rules.scripted else ()
+        # In the other languages: whether the name has a receiver, written or implied, and the members of this name.
+        is_member, members = self._static.named(path, node) if typed and not rules.scripted else (bool(receiver), ())
+        first = re.split(r"\W+", receiver)[0] if receiver else name
+        bound, binds = self._trees.scopes.at(rules, first_leaf(holder) if holder is not None else node, first)
+        binds = binds and not receiver
+        # A function in a function is a definition; a class in a macro or a function may have members that are none.
+        nested = [located for one in bound for located in self._named_at(path, one.name)] if not receiver else []
+        is_local = bool(bound) and not (bound[-1].outer and (receiver or nested))
+        matches: Sequence[Located] = ()
         reason: Reason | None = None
-        if use.macro:  # a macro is visible in its whole crate, and only a call with `!` means one
-            matches = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
+        if is_macro(node):  # a macro is visible in its whole crate, and only a call with `!` means one
+            matches = [located for located in self.of_name(path, name) if located[1].form == "macro"]
             matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
-        elif use.is_member or use.receiver:
-            matches, reason = self._looked_up(path, lines, use)
-        elif use.binds or use.local or (use.nested and all(lines.contains(inner.lines) for _, inner in use.nested)):
+        elif is_member and (members or members is None):
+            matches, reason = members or (), None if members else "third party"
+        elif receiver in rules.self_names and not (types and receiver in rules.super_names):
+            matches = self._own(path, lines, name, bases_only=receiver in rules.super_names)
+            reason = None if matches else "unresolved"
+        elif is_member or receiver:
+            matches, reason = self._looked_up(path, receiver, name, is_local=is_local)
+        elif binds or is_local or (nested and all(lines.contains(inner.lines) for _, inner in nested)):
             # A key is a name of its object's type; a plain name is bound here, or a local function.
-            meant = () if use.binds and use.kind == "identifier" else use.typed or ()
-            if not use.binds and not rules.scripted:
-                meant = self._best([located for located in use.nested if not lines.contains(located[1].lines)])
-            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=meant)
+            if not binds and not rules.scripted:
+                return self._best([located for located in nested if not lines.contains(located[1].lines)]), None
+            return () if binds and node.type == "identifier" else types or (), None
         else:
-            matches, reason = self.bare(path, lines, use.name)
+            matches, reason = self.bare(path, lines, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
-            matches = self.fitting(matches, use.arguments) if rules.overloads else matches
+            matches = self.fitting(matches, called_with(node)) if rules.overloads else matches
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )
         if not best and reason in ("dynamic", "unresolved"):
-            best = use.typed or ()
+            best = types or ()
             # A member of `this` that no class declares was assigned to it, and is no member of another class.
-            known = use.typed is None or use.receiver in rules.open_objects
-            reason = None if known else reason
-        if use.kind == "namespace_identifier" and not (best and best[0].kind == "class"):
-            return ResolvedName(name=use.name, line=use.line, column=use.column)
-        reason = None if best else reason
-        return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=best, reason=reason)
+            reason = None if types is None or receiver in rules.open_objects else reason
+        if node.type == "namespace_identifier" and not (best and best[0].kind == "class"):
+            return (), None
+        return best, None if best else reason
 
     def _looked_up(
-        self, path: str, lines: LineSpan, use: _Use
-    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """Return the definitions of a name in its receiver, or the reason why there are none."""
-        rules = self.rules(path)
-        if use.is_member and (use.members or use.members is None):
-            return use.members or (), None if use.members else "third party"
-        if use.receiver in rules.self_names:
-            bases_only = use.receiver in rules.super_names
-            matches = () if use.typed and bases_only else self._own(path, lines, use.name, bases_only=bases_only)
-            return matches, None if matches else "unresolved"
-        plain = use.receiver.replace("::", ".").split(".")
-        if plain[0] in rules.standard:
+        self, path: str, receiver: str, name: str, *, is_local: bool
+    ) -> tuple[Sequence[Located], Reason | None]:
+        """Return the definitions of a name in its receiver of unknown type, or the reason why there are none."""
+        plain = receiver.replace("::", ".").split(".")
+        if plain[0] in self.rules(path).standard:
             return (), "builtin"
-        if use.local or not all(map(str.isidentifier, plain)):
+        if is_local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"
         if self.of_namespaces(path, plain):
-            return self.of_module(path, plain, use.name)
-        return self._of_receiver(path, plain, use.name)
+            return self.of_module(path, plain, name)
+        return self._of_receiver(path, plain, name)
 
-    def _of_receiver(
-        self, path: str, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+    def _of_receiver(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
         for import_ in self.imports.of(path):
             if import_.name == parts[0] and len(parts) == 1:
                 if not import_.files:
@@ -227,11 +178,7 @@ class ByName(VisibleNames):
                     return matches, None if matches else "unresolved"
         if (special := self.rules(path).looked_up(self, path, parts, name)) is not None:
             return special
-        if members := self.of_type(path, parts[-1], name):
+        classes, reason = self.bare(path, NOWHERE, parts[-1])
+        if members := self.members(path, classes, name):
             return members, None
-        _, reason = self.bare(path, NOWHERE, parts[-1])
-        rules = self.rules(path)
-        # Neither a local nor defined here, it is from outside. Scripts have globals, C++ has parameters of templates,
-        # and Rust has crates and patterns.
-        outside = not (rules.scripted or rules.namespaces or rules.one_definition or self.of_name(path, parts[0]))
-        return (), "third party" if outside or reason == "third party" else "dynamic"
+        return (), "third party" if reason == "third party" else "dynamic"

@@ -14,7 +14,7 @@ from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, CodeDefinition
-from repoeval_bench.own.references.language_rules import LanguageRules
+from repoeval_bench.own.references.language_rules import LanguageRules, Located
 from repoeval_bench.own.references.languages import RULES
 
 _NO_RULES = LanguageRules()
@@ -53,10 +53,6 @@ class FileDefinitions:
         """Return the rules of a file's language; the default rules for a file that is none of these."""
         return self._rules.get(path, _NO_RULES)
 
-    def text(self, path: str) -> str:
-        """Return the text of a file."""
-        return self._files[path].text
-
     def defined(self, path: str) -> tuple[Definition, ...]:
         """The definitions of a file; none if its grammar is not installed."""
         if path not in self._defined:
@@ -92,13 +88,13 @@ class FileDefinitions:
             if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
         )
 
-    def of_name(self, path: str, name: str) -> Sequence[tuple[str, Definition]]:
+    def of_name(self, path: str, name: str) -> Sequence[Located]:
         """Return (file, definition) of all definitions of a name in the language family of a file."""
         return self._named.get((self.rules(path), name), ())
 
     @cached_property
-    def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[tuple[str, Definition]]]:
-        by_name: dict[tuple[LanguageRules, str], list[tuple[str, Definition]]] = defaultdict(list)
+    def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[Located]]:
+        by_name: dict[tuple[LanguageRules, str], list[Located]] = defaultdict(list)
         for path in self._files:
             for definition in self.defined(path):
                 by_name[self.rules(path), definition.name].append((path, definition))
@@ -115,11 +111,11 @@ class FileDefinitions:
         headed = [definition for definition in defined if definition.name == name and line in definition.header]
         return min(headed, key=lambda definition: len(definition.lines), default=None)
 
-    def _best(self, matches: Sequence[tuple[str, Definition]]) -> tuple[CodeDefinition, ...]:
+    def _best(self, matches: Sequence[Located]) -> tuple[CodeDefinition, ...]:
         real = [located for located in matches if not located[1].declaration] or matches
         # In Rust a type is defined once, and may have any number of `impl` blocks.
         real = [located for located in real if located[1].form != "impl"] or real
-        by_name: dict[tuple[str, str], list[tuple[str, Definition]]] = defaultdict(list)
+        by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
         for path, parsed in real:
             by_name[path, parsed.qualified].append((path, parsed))
         best = (
@@ -127,7 +123,7 @@ class FileDefinitions:
         )
         return tuple(self.definition(*located) for located in best if located)
 
-    def _of_traits(self, matches: Sequence[tuple[str, Definition]]) -> frozenset[int]:
+    def _of_traits(self, matches: Sequence[Located]) -> frozenset[int]:
         """Return the indexes of the definitions that are in an `impl` of a trait."""
         return frozenset(index for index, located in enumerate(matches) if self._is_of_trait(*located))
 

@@ -43,9 +43,6 @@ class Names(Protocol):
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions that a call with this number of arguments can mean; all of them if none fits."""
 
-    def text(self, path: str) -> str:
-        """Return the text of a file."""
-
     def defined(self, path: str) -> Sequence[Definition]:
         """Return the definitions of a file, in its order."""
 
@@ -66,9 +63,6 @@ class Names(Protocol):
 
     def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
-
-    def of_type(self, path: str, type_name: str, name: str) -> Sequence[Located]:
-        """Return the members of that name of the class that `type_name` means in a file."""
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """Return the members of that name of the first class that has one."""
@@ -109,8 +103,6 @@ class LanguageRules:
     """Names of the standard library as the first part of a qualified name."""
     pointers: frozenset[str] = frozenset()
     """Types that have the members of their type argument, such as smart pointers."""
-    makers: frozenset[str] = frozenset()
-    """Built-in functions whose first argument decides the type of their result."""
     only_called: frozenset[str] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
@@ -134,8 +126,6 @@ class LanguageRules:
     """True where a file can export what it imports."""
     pointer_items: bool = False
     """True where a subscript of a pointer has the type of the pointer's target."""
-    one_definition: bool = False
-    """True where a receiver that is neither a local nor defined here may still be of the repository."""
     outside_unless_found: bool = False
     """True where a type that no file defines is from outside the repository."""
     embeds: bool = False

@@ -1,8 +1,8 @@
-"""Attributes of values, looked up in a class, its bases and its metaclass."""
+"""Attributes of values, looked up in a class and its bases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
@@ -17,21 +17,15 @@ if TYPE_CHECKING:
 
 
 class Members:
-    """The attributes of values.
-
-    `infer` returns the types of an expression in a scope. `on_cycle` is called if bases are needed while their own
-    order is being computed, so that the result is incomplete.
-    """
+    """The attributes of values; `infer` returns the types of an expression in a scope."""
 
     def __init__(
         self,
         modules: Modules,
         infer: Callable[[Node, Scope], tuple[Type, ...]],
         target_span: tuple[str, LineSpan] | None,
-        on_cycle: Callable[[], None],
     ) -> None:
-        self._modules, self._infer, self._target_span, self._on_cycle = modules, infer, target_span, on_cycle
-        self._ordering: set[Scope] = set()
+        self._modules, self._infer, self._target_span = modules, infer, target_span
         self._orders: dict[Scope, list[Scope | Outside]] = {}
         self._named: dict[Scope, list[Scope | Outside]] = {}
 
@@ -56,30 +50,12 @@ class Members:
             if isinstance(cls, Outside):
                 outside = outside or cls
             elif sites := cls.sites(name):
-                if imported := next((site.imported for site in sites if site.imported), None):
-                    return self._modules.follow(imported, cls)
                 if not all(self._in_target(cls, site) for site in sites):
                     return Name(cls, name)
                 # It is bound in the target alone: a base may define it; if none does, this still tells its type.
                 in_target = in_target or Name(cls, name)
-            elif "__getattr__" in cls.names:
-                outside = outside or Outside("dynamic")
-        if in_target is None and isinstance(value, Class) and (member := self._of_metaclass(order, name)):
-            return member
         known = name.startswith("__") and name.endswith("__")
         return in_target or outside or Outside("builtin" if known else "unresolved")
-
-    def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
-        """Return what an attribute of a class denotes by its metaclass; None if no metaclass here has it."""
-        for cls in order:
-            if isinstance(cls, Outside) or cls.parent is None:
-                continue
-            _, words = given(cls.node.child_by_field_name("superclasses"))
-            for meta in self._infer(words["metaclass"], cls.parent) if "metaclass" in words else ():
-                member = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
-                if isinstance(member, Name):
-                    return member
-        return None
 
     def _in_target(self, scope: Scope, site: PythonBinding) -> bool:
         target_span = self._target_span
@@ -89,11 +65,7 @@ class Members:
         """Return a class and its bases, in the order in which attributes are looked up."""
         if scope not in self._orders:
             self._orders[scope] = [scope]  # what a class that inherits from itself sees of its bases
-            self._ordering.add(scope)
             self._orders[scope] = self._order(scope)
-            self._ordering.discard(scope)
-        elif scope in self._ordering:
-            self._on_cycle()
         return self._orders[scope]
 
     def _order(self, scope: Scope) -> list[Scope | Outside]:

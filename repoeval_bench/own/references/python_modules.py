@@ -5,24 +5,17 @@ Imports and re-exports are followed to the end; a cycle of them leads to nothing
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.own.references.python_bindings import read_module
-from repoeval_bench.own.references.python_nodes import (
-    LISTS,
-    arguments_of,
-    attribute_of,
-    field,
-    inside,
-    operands,
-    string_of,
-)
+from repoeval_bench.own.references.python_nodes import inside
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -55,18 +48,6 @@ class Name:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exports:
-    """The names that `__all__` lists; `complete`: it lists no others, as each of its parts is a literal."""
-
-    names: frozenset[str]
-    complete: bool
-
-    def __contains__(self, name: str) -> bool:
-        """Return whether a star import imports the name."""
-        return name in self.names or (not self.complete and not name.startswith("_"))
-
-
 Target = Name | Package | Outside
 
 _GONE_OR_NEW = """
@@ -76,8 +57,9 @@ msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib
 _STANDARD = sys.stdlib_module_names | frozenset(_GONE_OR_NEW.split())
 """Modules of the standard library of any Python from 3.11 to 3.14, whichever runs this."""
 
-_CONDITIONAL = frozenset({"if_statement", "try_statement", "for_statement", "while_statement", "with_statement"})
-
+_ASIDE = re.compile(r"#.*|(?<=__all__):[^=]*")
+_LITERAL = re.compile(r"""["'](\w+)["']""")
+_NO_LITERAL = re.compile(r"""(?<!["'\w])(?!__all__\b|append\b|extend\b)[^\W\d]\w*(?!["'\w])""")
 _FARTHEST = 64
 """The longest chain of imports that is followed; no code re-exports a name so often."""
 _Tried = dict[tuple[Package, str], Target | None]
@@ -96,8 +78,7 @@ class Modules:
         self.steps = steps
         self._files = {file.path: file for file in files if is_python(file.path)}
         self._modules: dict[str, Module | None] = {}
-        self.syntax_errors: dict[str, int] = {}
-        self._exports: dict[Module, Exports] = {}
+        self._listed: dict[Module, tuple[frozenset[str], bool]] = {}
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
             self._by_package[_package(path)] = path
@@ -112,19 +93,13 @@ class Modules:
         """The module of a file; None if it is not Python, or cannot be read."""
         if path not in self._modules:
             file = self._files.get(path)
-            self._modules[path] = module = read_module(file) if file else None
-            if module is not None and module.error is not None:
-                self.syntax_errors[path] = module.error
+            self._modules[path] = read_module(file) if file else None
         return self._modules[path]
 
     def module(self, package: Package) -> Module | None:
         """The file of a module, or of a package's `__init__`; None for a folder without one."""
         path = self._by_package.get(package.path)
         return self.of_file(path) if path else None
-
-    def follow(self, imported: Imported, scope: Scope) -> Target:
-        """Return what an import in a scope denotes, re-exports followed."""
-        return self._follow(imported, scope, {}, 0)
 
     def attribute(self, package: Package, name: str) -> Target | None:
         """Return what an attribute of a module denotes: a name bound in it, or a module in its folder; else None."""
@@ -160,11 +135,10 @@ class Modules:
     def _exports_name(self, package: Package, name: str) -> bool:
         """Return whether a star import of a module or folder may import a name."""
         module = self.module(package)
-        if module is None:
-            return not name.startswith("_")
-        if module not in self._exports:
-            self._exports[module] = exports(module.parsed.root)
-        return name in self._exports[module]
+        if module is not None and module not in self._listed:
+            self._listed[module] = _listed(module.parsed.root)
+        names, is_complete = self._listed[module] if module is not None else (frozenset(), False)
+        return name in names or (not is_complete and not name.startswith("_"))
 
     def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
         if depth > _FARTHEST:
@@ -182,8 +156,6 @@ class Modules:
             return inner if isinstance(targets[0], Outside) and self._exists(inner) else targets[0]
         if self._exists(inner):
             return inner
-        if module is not None and "__getattr__" in module.top.names:
-            return Outside("dynamic")
         return None
 
     def _follow(self, imported: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
@@ -240,38 +212,8 @@ def _package(path: str) -> str:
     return stem.removesuffix("/__init__") if stem != "__init__" else ""
 
 
-def exports(root: Node) -> Exports:
-    """The exports of a module, read from its top-level statements."""
-    parts = [*_parts(root)]
-    names = frozenset(name for part in parts for name in part or ())
-    return Exports(names, bool(parts) and None not in parts)
-
-
-def _parts(root: Node) -> Iterator[list[str] | None]:
-    """The parts of `__all__`; None for a part that is not a literal."""
-    for statement in inside(root):
-        if b"__all__" not in (statement.text or b""):
-            continue
-        if statement.type in _CONDITIONAL:
-            yield None
-        for part in inside(statement) if statement.type == "expression_statement" else ():
-            value, how = field(part, "right"), attribute_of(field(part, "function") or part)
-            if value is not None and text_of(field(part, "left")) == "__all__":
-                yield from _listed(value)
-            elif part.type == "call" and how is not None and text_of(how[0]) == "__all__":
-                arguments, _ = arguments_of(part)
-                for argument in arguments if len(arguments) == 1 else ():
-                    if text_of(how[1]) == "append":
-                        text = string_of(argument)
-                        yield [text] if text is not None else None
-                    else:
-                        yield from _listed(argument) if text_of(how[1]) != "remove" else [None]
-
-
-def _listed(value: Node) -> Iterator[list[str] | None]:
-    for operand in operands(value, "+"):
-        parts = inside(operand) if operand.type in LISTS else [operand]
-        words = [text for part in parts if operand.type in LISTS and (text := string_of(part)) is not None]
-        yield words
-        if len(words) < len(parts):
-            yield None
+def _listed(root: Node) -> tuple[frozenset[str], bool]:
+    """Return the names that `__all__` lists, and whether it lists no others: nothing but literals is about it."""
+    texts = [_ASIDE.sub("", text) for text in map(text_of, inside(root)) if "__all__" in text]
+    names = frozenset(name for text in texts for name in _LITERAL.findall(text))
+    return names, bool(texts) and not any(map(_NO_LITERAL.search, texts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.source import SourceFile
@@ -26,11 +26,6 @@ class PythonNames:
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
-
-    @property
-    def syntax_errors(self) -> Mapping[str, int]:
-        """The files read so far in which something could not be parsed, each with the first line of that."""
-        return self._modules.syntax_errors
 
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""

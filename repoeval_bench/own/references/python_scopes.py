@@ -112,16 +112,6 @@ class Module:
         """The scope of the module itself."""
         return self.scopes[self.parsed.root]
 
-    @property
-    def error(self) -> int | None:
-        """The line (0-based) of the first syntax error; None if there is none."""
-        node = self.parsed.root
-        if not node.has_error:
-            return None
-        while inner := next((child for child in node.children if child.has_error), None):
-            node = inner
-        return self.parsed.span(node).start
-
     def marked(self, node: Node) -> bool:
         """Return whether one of the `marks` is in a node."""
         index = bisect_left(self.marks, node.start_byte)

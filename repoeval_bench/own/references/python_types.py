@@ -23,17 +23,13 @@ from repoeval_bench.own.references.python_nodes import (
     bare,
     expression_of,
     field,
-    given,
     inside,
     last_word,
     operands,
     string_of,
     subscripted,
 )
-from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
 from repoeval_bench.own.references.python_values import (
-    GIVES_ITEM,
-    GIVES_ITEMS,
     HOLDERS,
     ONE_OF,
     PROPERTIES,
@@ -52,10 +48,11 @@ from repoeval_bench.own.references.tree_names import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.own.references.python_scopes import PythonBinding, Scope
+
 
 _DEPTH = 12
 """The most steps from one expression to the next; what needs more is not known."""
-_TOO_FAR = "farther"
 _DISPLAYS = TUPLES | {"list", "set", "dictionary"}
 _LITERALS = STRINGS | {"integer", "float", "true", "false", "ellipsis"}
 
@@ -65,11 +62,9 @@ class Types:
 
     def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._members = Members(modules, self.infer, target_span, lambda: self._cut.add(_TOO_FAR))
+        self._members = Members(modules, self.infer, target_span)
         self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
-        self._unknown: dict[tuple[Node, Scope], tuple[int, frozenset[object]]] = {}
         self._busy: set[object] = set()
-        self._cut: set[object] = set()
 
     def targets(self, node: Node, scope: Scope) -> tuple[Target, ...]:
         """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
@@ -84,43 +79,19 @@ class Types:
         """The types that an expression may have; none if nothing is known."""
         node = bare(node)
         key = (node, scope)
-        if key in self._known:
-            return self._known[key]
-        if self._is_busy(key) or self._is_unknown(key):
-            return ()
-        self._modules.steps.take()
-        around, self._cut = self._cut, set()
-        self._busy.add(key)
-        try:
-            types = tuple(dict.fromkeys(self._infer(node, scope)))
-        finally:
-            self._busy.discard(key)
-            cut = frozenset(query for query in self._cut if query is _TOO_FAR or query in self._busy)
-            self._cut = around | cut
-        if types:
-            self._unknown.clear()  # with this known, an inference that was cut short may get farther
-        if types or not self._busy or not cut:
+        if key not in self._known:
+            if key in self._busy or len(self._busy) > _DEPTH:
+                return ()
+            self._modules.steps.take()
+            self._busy.add(key)
+            try:
+                types = tuple(dict.fromkeys(self._infer(node, scope)))
+            finally:
+                self._busy.discard(key)
+            if not (types or not self._busy):
+                return ()  # it may have been cut short
             self._known[key] = types
-        else:
-            self._unknown[key] = len(self._busy), cut
-        return types
-
-    def _is_unknown(self, key: tuple[Node, Scope]) -> bool:
-        """Return whether the inference of an expression is too deep, or would be cut short as it was before."""
-        if len(self._busy) > _DEPTH:
-            self._cut.add(_TOO_FAR)
-            return True
-        if key not in self._unknown:
-            return False
-        depth, cut = self._unknown[key]
-        again = all(query in self._busy or (query is _TOO_FAR and depth <= len(self._busy)) for query in cut)
-        self._cut |= cut if again else set()
-        return again
-
-    def _is_busy(self, key: object) -> bool:
-        """Return whether this is being inferred already; the caller then does without it."""
-        self._cut |= {key} & self._busy
-        return key in self._busy
+        return self._known[key]
 
     def _infer(self, node: Node, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         kind, attribute = node.type, attribute_of(node)
@@ -128,15 +99,12 @@ class Types:
             yield Outside("builtin")
         elif kind == "identifier":
             for target in self.targets(node, scope):
-                yield from self._got(target, (), self.types_of(target))
+                yield from self.types_of(target)
         elif attribute is not None:
             owners = self.infer(attribute[0], scope)
-            if text_of(attribute[1]) == "__class__":
-                yield from (Class(type_.scope) for type_ in owners if isinstance(type_, Instance))
-                return
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
-            for target in self.targets(node, scope):
-                yield from self._got(target, owners, self.types_of(target, on))
+            for target in self.targets(node, scope) if owners else ():
+                yield from (type_ for type_ in self.types_of(target, on) if not self._is_descriptor(type_))
         elif kind == "call":
             yield from self._call(node, scope)
         elif kind in SUBSCRIPTS:
@@ -164,9 +132,6 @@ class Types:
         for type_ in self.infer(value, scope):
             if isinstance(type_, Items):
                 yield Items(type_.of) if [part.type for part in parts] == ["slice"] else type_.of
-            elif isinstance(type_, Instance):
-                returned = tuple(self._returned(type_, "__getitem__"))
-                yield from returned or (contained.of for contained in self._contents(type_))
             elif isinstance(type_, Class | Outside):
                 yield type_
 
@@ -178,8 +143,6 @@ class Types:
             parts = inside(node)[:3]
         for part in parts:
             value = (field(part, "value") or part) if part.type == "pair" else part
-            if part.type == "dictionary_splat":
-                value = next(iter(inside(part)), part)
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
@@ -188,7 +151,7 @@ class Types:
         if isinstance(target, Package | Outside):
             yield target
             return
-        if self._is_busy(target):
+        if target in self._busy:
             return
         self._busy.add(target)
         try:
@@ -219,19 +182,9 @@ class Types:
                     yield from self.types_of(Name(base, name), on)
                     return
 
-    def _got(self, target: Target, owners: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
-        """Yield the types of an attribute; for a descriptor read from an instance, those that `__get__` returns."""
-        read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
-        for type_ in types:
-            if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in owners)):
-                yield type_
-            elif isinstance(self._members.of(type_, "__get__"), Name):
-                itself = [
-                    Instance(scope) for scope in self._members.bases(type_.scope) if not isinstance(scope, Outside)
-                ]
-                yield from (got for got in self._returned(type_, "__get__") if got not in itself)
-            else:
-                yield type_
+    def _is_descriptor(self, type_: Type) -> bool:
+        """Return whether a value decides by itself what an attribute that has it means."""
+        return isinstance(type_, Instance) and isinstance(self._members.of(type_, "__get__"), Name)
 
     def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         if site.opens is not None:
@@ -248,8 +201,7 @@ class Types:
         elif site.role == "value":
             yield from self.infer(site.source, site.scope)
         elif site.role == "item":
-            for type_ in self.infer(site.source, site.scope):
-                yield from self._iterated(type_)
+            yield from self._items_of(self.infer(site.source, site.scope))
         elif site.role == "context":
             for context in self.infer(site.source, site.scope):
                 entered = (
@@ -268,28 +220,6 @@ class Types:
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
-    def _iterated(self, value: Type) -> Iterator[Type]:
-        """Yield the types of the items that a loop over a value takes."""
-        if not isinstance(value, Instance):
-            yield from self._items_of((value,))
-            return
-        iterators = self._first_returned(value, "__iter__", "__aiter__")
-        yield from self._items_of(iterators or self._contents(value))
-        for type_ in iterators:
-            if isinstance(type_, Instance):
-                yield from self._first_returned(type_, "__next__", "__anext__")
-
-    def _contents(self, value: Type) -> Iterator[Items]:
-        """Yield the items of a value that is a collection, or whose class inherits from one with a type argument."""
-        if isinstance(value, Items):
-            yield value
-        for scope in self._members.bases(value.scope) if isinstance(value, Instance) else ():
-            if isinstance(scope, Scope) and scope.parent is not None:
-                for base in given(scope.node.child_by_field_name("superclasses"))[0]:
-                    if base.type in SUBSCRIPTS and last_word(subscripted(base)[0]) in HOLDERS:
-                        types = self._subscripted(base, scope.parent, None)
-                        yield from (type_ for type_ in types if isinstance(type_, Items))
-
     def _returned(self, value: Instance, method: str) -> Iterator[Type]:
         target = self._members.of(value, method)
         if isinstance(target, Name):
@@ -303,7 +233,7 @@ class Types:
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
-        if scope.node.type != "function_definition" or self._is_busy((scope, "returns")):
+        if scope.node.type != "function_definition" or (scope, "returns") in self._busy:
             return
         self._busy.add((scope, "returns"))
         try:
@@ -329,16 +259,6 @@ class Types:
         function = field(node, "function")
         if function is None:
             return
-        name, attribute, (arguments, _) = last_word(function), attribute_of(function), arguments_of(node)
-        if attribute is not None:
-            owners = self.infer(attribute[0], scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
-            own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
-            if items := [*chain.from_iterable(map(self._contents, own))]:
-                yield from (type_.of if name in GIVES_ITEM else type_ for type_ in items)
-                return
-        if name == "__new__" and arguments:
-            yield from (Instance(type_.scope) for type_ in self.infer(arguments[0], scope) if isinstance(type_, Class))
-            return
         for callee in self.infer(function, scope):
             match callee:
                 case Class():
@@ -348,28 +268,21 @@ class Types:
                 case Instance():
                     yield from self._returned(callee, "__call__")
                 case Outside():
-                    yield from self._call_outside(name, arguments, scope) or (callee,)
+                    yield from self._call_outside(node, function, scope) or (callee,)
 
-    def _call_outside(self, name: str, placed: list[Node], scope: Scope) -> tuple[Type, ...]:
+    def _call_outside(self, call: Node, function: Node, scope: Scope) -> tuple[Type, ...]:
         """Return the types of the result of a well-known function; nothing for others."""
-        arguments = [argument for argument in placed if argument.type != "list_splat"]
+        name = last_word(function)
         if name == "super":
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
-        if not arguments:
+        arguments = [argument for argument in arguments_of(call)[0] if argument.type != "list_splat"]
+        if not arguments or name not in SAME | ONE_OF:
             return ()
-        if name == "cast":
-            return tuple(self.annotated(arguments[0], scope))
         types = self.infer(arguments[-1 if name == "filter" else 0], scope)
-        if name in SAME:
-            return tuple(type_ for type_ in types if not isinstance(type_, Outside))
         if name in ONE_OF:
             return tuple(self._items_of(types))
-        if name == "type" and len(arguments) == 1:
-            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
-        if name == "partial":
-            return tuple(callee for callee in types if isinstance(callee, Class | Routine))
-        return ()
+        return tuple(type_ for type_ in types if not isinstance(type_, Outside))
 
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
@@ -399,9 +312,6 @@ class Types:
         if word in WRAPPERS:
             for part in parts[:1] if word == "Annotated" else parts:
                 yield from self.annotated(part, scope, on)
-        elif word in ("Type", "type"):
-            types = (type_ for part in parts for type_ in self.annotated(part, scope, on))
-            yield from (Class(type_.scope) for type_ in types if isinstance(type_, Instance))
         elif word in HOLDERS:
             # The items of a generator are what it yields, those of a dictionary its values.
             members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
@@ -417,7 +327,7 @@ class Types:
                 yield Instance(type_.scope)
             elif isinstance(type_, Outside):
                 yield type_
-        if isinstance(target, Name) and not self._is_busy(target):
+        if isinstance(target, Name) and target not in self._busy:
             # An alias of a type, or a type variable with its bound.
             self._busy.add(target)
             for site in target.scope.names.get(target.name, ()):
@@ -425,10 +335,9 @@ class Types:
                     continue
                 if site.role == "value" and site.source.type in (*SUBSCRIPTS, *UNIONS):
                     yield from self.annotated(site.source, site.scope)
-                elif last_word(field(site.source, "function")) in ("TypeVar", "NewType"):
-                    arguments, named = arguments_of(site.source)
-                    for base in [named["bound"]] if "bound" in named else arguments[1:]:
-                        yield from self.annotated(base, site.scope)
+                elif last_word(field(site.source, "function")) == "TypeVar":
+                    bound = arguments_of(site.source)[1].get("bound")
+                    yield from self.annotated(bound, site.scope) if bound is not None else ()
             self._busy.discard(target)
 
 

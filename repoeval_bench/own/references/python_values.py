@@ -59,8 +59,6 @@ AbstractAsyncContextManager UserDict UserList Reversible
 HOLDERS = frozenset(_HOLDERS.split())
 SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
 ONE_OF = frozenset({"next", "min", "max", "choice"})
-GIVES_ITEM = frozenset({"get", "pop", "popleft", "setdefault", "popitem"})
-GIVES_ITEMS = frozenset({"values", "items", "copy"})
 PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
 
 

@@ -17,7 +17,6 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
 from repoeval_bench.own.references.by_name import ByName
-from repoeval_bench.own.references.definitions import Definitions
 from repoeval_bench.own.references.python_names import PythonNames
 from repoeval_bench.own.references.scip import ScipNames
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
@@ -51,18 +50,24 @@ class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
     `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
-    they return some of `definitions`. `syntax_errors`: each Python file read so far in which something could not be
-    parsed -> the line of the first such place.
+    they return definitions that `defined_at` knows.
     """
 
     def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
         super().__init__()
         sources = tuple(files)
         self.steps = Steps()
-        python = PythonNames(sources, self.steps)
-        self.syntax_errors = python.syntax_errors
-        self.definitions = Definitions(python, ByName(sources, self.steps))
-        self.analyses: list[Analysis] = [ScipNames(scip, sources, self.definitions)] if scip else []
+        self._readers = PythonNames(sources, self.steps), ByName(sources, self.steps)
+        self.analyses: list[Analysis] = [ScipNames(scip, sources, self.defined_at)] if scip else []
+
+    def reader(self, path: str) -> PythonNames | ByName | None:
+        """Return the reader of a file; None if its language is not known."""
+        return next((reader for reader in self._readers if reader.knows(path)), None)
+
+    def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
+        """Return the definition of this name that is bound on a line (0-based); none inside the target."""
+        reader = self.reader(path)
+        return reader.defined_at(path, line, name, target_span) if reader else None
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
         """The definitions that these lines of a file use; None if the file cannot be read within the limit of steps.
@@ -76,7 +81,7 @@ class Resolver(ExitStack):
             return None
 
     def _uses(self, path: str, lines: LineSpan) -> Resolution | None:
-        reader = self.definitions.reader(path)
+        reader = self.reader(path)
         names = reader.names_in(path, lines) if reader else None
         if reader is None or names is None:
             return None
@@ -122,7 +127,7 @@ def uses_of(files: Mapping[str, str], path: str, lines: LineSpan) -> tuple[CodeD
     if path not in sources or not 0 <= lines.start < lines.end <= sources[path].n_lines:
         raise UsageError(f"{path} with lines {lines.start} to {lines.end} is not in these files; name lines of one")
     with Resolver(sources.values()) as resolver:
-        if resolver.definitions.reader(path) is None:
+        if resolver.reader(path) is None:
             raise UsageError(f"{path} is in no language that is read; name a file of code")
         resolution = resolver.uses(path, lines)
     if resolution is None:

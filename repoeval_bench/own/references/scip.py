@@ -5,9 +5,10 @@ The messages are those of scip.proto (Sourcegraph, Apache-2.0); fields that are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import DatasetError, UsageError, os_errors_as
 from repoeval_bench.core.extras import require
@@ -15,8 +16,8 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 
-if TYPE_CHECKING:
-    from repoeval_bench.own.references.definitions import Definitions
+DefinedAt = Callable[[str, int, str, LineSpan | None], CodeDefinition | None]
+"""Finds the definition of a name by its (path, line, name, lines that do not count)."""
 
 _FIELDS = {
     "Index": (("documents", 2, "Document"),),
@@ -32,9 +33,9 @@ _UTF8, _UTF16 = 1, 2
 class ScipNames:
     """The occurrences of an index file; UsageError: it cannot be read, DatasetError: it is not an index."""
 
-    def __init__(self, path: Path, files: tuple[SourceFile, ...], definitions: Definitions) -> None:
+    def __init__(self, path: Path, files: tuple[SourceFile, ...], defined_at: DefinedAt) -> None:
         self._files = {file.path: file for file in files}
-        self._definitions = definitions
+        self._defined_at = defined_at
         self._symbols: dict[tuple[str, int, int], tuple[str, str]] = {}
         self._defined: dict[tuple[str, str], tuple[str, int, str]] = {}
         for document in _read(path).documents:
@@ -69,7 +70,7 @@ class ScipNames:
         file, line, name = occurrence
         if member and member != name:
             return ()
-        definition = self._definitions.defined_at(file, line, name, target_span if file == path else None)
+        definition = self._defined_at(file, line, name, target_span if file == path else None)
         return (definition,) if definition else ()
 
 

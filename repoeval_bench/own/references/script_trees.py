@@ -213,30 +213,11 @@ class Trees:
                     if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
                         yield from [parameter] if text_of(child(parameter, "pattern")) == name else []
 
-    def narrowed(self, node: Node, name: str) -> Node | None:
-        """The class that a name is an instance of at a node, by the nearest `instanceof` condition around it."""
-        current, parent = node, self.parent(node)
-        while parent is not None and parent.type not in FUNCTIONS:
-            self.steps.take()
-            condition = child(parent, "condition")
-            if condition is not None and current in (child(parent, "consequence"), child(parent, "body")):
-                test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
-                if text_of(child(test, "left")) == name and text_of(child(test, "operator")) == "instanceof":
-                    return child(test, "right")
-            current, parent = parent, self.parent(parent)
-        return None
-
     def parameters(self, function: Node) -> list[Node]:
         """The parameters of a function in order, `this` aside."""
         alone, listed = child(function, "parameter"), child(function, "parameters")
         nodes = [alone] if alone is not None else listed.named_children if listed is not None else []
         return [node for node in nodes if node.type != "comment" and text_of(child(node, "pattern")) != "this"]
-
-    def own(self, function: Node) -> Node | None:
-        """The type that a function declares of `this`, as its first parameter."""
-        listed = child(function, "parameters") if function.type in FUNCTIONS else None
-        first = listed.named_children[0] if listed is not None and listed.named_children else None
-        return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
 
     def returned(self, body: Node | None) -> Iterator[Node]:
         """Yield what the return statements of a body return, those of inner functions aside."""

@@ -69,8 +69,6 @@ def _bound(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one 
             yield from (StaticBinding(name_node, typed, None) for name_node in names)
         else:
             yield from _given(names, child(node, "value"))
-    elif kind == "variadic_parameter_declaration":
-        yield from (StaticBinding(declarator, node, None) for declarator in node.children_by_field_name("name"))
     elif kind in ("let_declaration", "let_condition"):
         yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
     elif kind == "for_expression":
@@ -91,9 +89,7 @@ def _bound(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one 
         for inner in node.named_children:
             value = child(inner, "value") or (inner.named_children[-1] if inner.type == "variable_declarator" else None)
             for name in _declared(inner) if inner != typed else ():
-                yield StaticBinding(
-                    name, node if kind == "spread_parameter" else typed, None if value == name else value
-                )
+                yield StaticBinding(name, typed, None if value == name else value)
     elif kind == "instanceof_expression":
         if (name := child(node, "name")) is not None:
             yield StaticBinding(name, child(node, "right"), None)
@@ -146,7 +142,7 @@ def _pattern(
             stack += reversed([*_parts(part)])
 
 
-def _parts(pattern: StaticBinding) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of pattern
+def _parts(pattern: StaticBinding) -> Iterator[StaticBinding]:
     """The patterns in a pattern of Rust, in order."""
     node, steps = pattern.name, pattern.steps
     if node.type in _PLAIN:
@@ -169,6 +165,3 @@ def _parts(pattern: StaticBinding) -> Iterator[StaticBinding]:  # noqa: C901, PL
             name = child(field, "pattern", "name")
             if name is not None:  # its type is that of the field
                 yield StaticBinding(name, None, child(field, "name"))
-    elif node.type == "or_pattern":
-        for alternative in node.named_children:
-            yield replace(pattern, name=alternative)

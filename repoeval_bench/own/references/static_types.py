@@ -6,13 +6,13 @@ of arguments alone. `Names` resolves names without a receiver.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.language_rules import Located
 from repoeval_bench.own.references.languages import nodes_of
 from repoeval_bench.own.references.script_trees import Trees, child
 from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
@@ -75,7 +75,7 @@ class Value:
 
 _OUTSIDE = Value("", None)
 _NO_OWNER = Value(" ", None)
-Members = Sequence[tuple[str, Definition]] | None
+Members = Sequence[Located] | None
 """(file, definition) of members; None if the receiver's type is known to be from outside the repository."""
 
 
@@ -89,7 +89,6 @@ class StaticTypes:
         self._trees, self._names = trees, names
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
-        self._literals: dict[tuple[str, int], Value | None] = {}
         self._depth = 0
 
     def begin(self) -> None:
@@ -98,7 +97,6 @@ class StaticTypes:
         Values keep their trees in memory.
         """
         self._known.clear()
-        self._literals.clear()
         self._depth = 0
         if len(self._nodes) > _MOST_CACHED:
             self._nodes.clear()
@@ -121,7 +119,7 @@ class StaticTypes:
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one branch a kind of expression
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
         kind = node.type
         if text_of(node) in self._names.rules(path).self_names:
             return self.around(path, node)
@@ -147,13 +145,9 @@ class StaticTypes:
             return self.step(self.of(path, node.named_children[0]), "inside")
         if kind in SAME and node.named_children:
             inner = child(node, "operand", "function", "argument", "value", "condition", "right")
-            inside = self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
-            received = kind == "unary_expression" and text_of(node).startswith("<-")
-            return self.step(inside, "item") if received else inside
+            return self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
         if kind in ITEMS and node.named_children:
             return self.step(self.of(path, node.named_children[0]), "item")
-        if kind in ("func_literal", "closure_expression", "lambda_expression"):
-            return Value(path, node)
         return _OUTSIDE if kind in LITERALS else None
 
     def _of_name(self, path: str, node: Node) -> Value | None:
@@ -206,16 +200,9 @@ class StaticTypes:
             return Value(path, child(node, "name", "type") or node)
         if parsed.kind in ("function", "method") and parsed.form != "property":
             return Value(path, node)
-        if node.type in ("enum_variant", "enum_constant", "enum_member_declaration", "enumerator"):
-            around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
-            return self.of_definition(path, around) if around is not None else None
         parts = (inner for inner in node.named_children if child(inner, "type", "value") is not None)
         declaration = node if child(node, "type", "value") is not None else next(parts, None)
         typed, value = child(declaration, "type"), child(declaration, "value")
-        if typed is None and value is not None and value.type == "expression_list":
-            names = [text_of(name_node) for name_node in node.children_by_field_name("name")]
-            index = names.index(parsed.name) if parsed.name in names else 0
-            value = value.named_children[index] if index < len(value.named_children) else None
         return self.typed(path, typed) if typed is not None else self.of(path, value)
 
     def _node(self, path: str, parsed: Definition) -> Node | None:
@@ -243,17 +230,6 @@ class StaticTypes:
         function = child(node, "function", "name")
         if function is None:
             return None
-        arguments = child(node, "arguments")
-        name = text_of(function)
-        if name in self._names.rules(path).makers and arguments is not None:
-            first = next(iter(arguments.named_children), None)
-            return self.of(path, first) if name == "append" else self.typed(path, first)
-        template = next(
-            (typed for typed in (function, child(function, "name")) if typed and typed.type in GENERIC), None
-        )
-        template_arguments = child(template, "arguments")
-        if template_arguments is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
-            return self.typed(path, template_arguments.named_children[0] if template_arguments.named_children else None)
         alone = node.type != "method_invocation" or child(node, "object") is None
         called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
         method = child(function, "field", "name") if function.type in DOTTED else function
@@ -281,8 +257,6 @@ class StaticTypes:
         result = child(node, *_RESULT)
         if node.type in ("constructor_declaration", "type_identifier", "identifier", "generic_type", "qualified_type"):
             return called
-        if result is not None and result.type == "parameter_list" and result.named_child_count == 1:
-            return self.step(Value(called.path, result), 0)
         return self.typed(called.path, result)
 
     def typed(self, path: str, node: Node | None) -> Value | None:
@@ -306,14 +280,9 @@ class StaticTypes:
             return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
         if arguments:
             return Value(value.path, arguments[-1])
-        for path, parsed in self._classes(value):  # a collection type of Go that has a name
-            spec = self._node(path, parsed)
-            written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
-            if written is not None and written.type in COLLECTIONS:
-                return self.step(Value(path, written), "item")
         return value if self._names.rules(value.path).pointer_items else None
 
-    def _classes(self, value: Value) -> Sequence[tuple[str, Definition]]:
+    def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return ()
@@ -359,9 +328,6 @@ class StaticTypes:
                 self._depth -= 1
                 if meant:
                     return meant
-        is_pointer = self._names.members(value.path, classes, "operator->")
-        if is_pointer and (arguments := arguments_of(node)):
-            return self._members(Value(value.path, arguments[0]), name, tried)
         return None if reason == "third party" or (not classes and rules.outside_unless_found) else ()
 
     def _embedded_as(self, value: Value | None, name: str) -> Value | None:
@@ -409,7 +375,8 @@ class StaticTypes:
         if parent is None or holder is None:
             return _NO_OWNER
         if parent.type == "literal_element" and holder.type == "keyed_element" and parent == child(holder, "key"):
-            owner = self._literal(path, holder.parent)
+            literal = holder.parent.parent if holder.parent is not None else None
+            owner = self.typed(path, child(literal, "type"))  # in a literal without a type, that is not known
             return _NO_OWNER if owner is not None and self.step(owner, "item") is not None else owner
         if parent.type in ("field_initializer", "shorthand_field_initializer") and node == (
             child(parent, "field") or node
@@ -424,69 +391,12 @@ class StaticTypes:
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
-        return self._of_case(path, node) if parent.type == "switch_label" else _NO_OWNER
+        return _NO_OWNER
 
     def _designated(self, path: str, designator: Node) -> Value | None:
-        """The value of C that `.a = 1` initializes a member of; that of `.b` in `.a.b = 1` is the member `.a`."""
+        """The value of C that `.a = 1` initializes a member of; that of `.b` in `.a.b = 1` is not known."""
         before, pair = designator.prev_named_sibling, designator.parent
-        if before is not None and before.type == "field_designator":
-            return self._first(self.named(path, before.named_children[0])[1])
         holder = pair.parent.parent if pair is not None and pair.parent is not None else None
-        if holder is None:
+        if holder is None or (before is not None and before.type == "field_designator"):
             return None
-        if holder.type == "initializer_pair":
-            outer = child(holder, "designator")
-            named = outer is not None and outer.type == "field_designator"
-            return self._first(self.named(path, outer.named_children[0])[1]) if outer is not None and named else None
         return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
-
-    def _of_case(self, path: str, node: Node) -> Value | None:
-        """The enumeration of a name after `case`, which Java does not write; `_NO_OWNER` for another constant."""
-        current: Node | None = node
-        while current is not None and current.type != "switch_expression":
-            current = current.parent
-        owner = self.of(path, child(current, "condition"))
-        if owner is not None and self.members(owner, text_of(node)):
-            return owner
-        line = self._trees.of(path).span(node).start
-        matches = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
-        return _NO_OWNER if any(definition.kind != "class" for _, definition in matches) else None
-
-    def _literal(self, path: str, body: Node | None) -> Value | None:
-        """The type of the Go literal with these braces, found once: each literal needs that of the one around it."""
-        if body is None:
-            return None
-        bodies: list[Node] = []  # from this one outwards, as literals nest without limit
-        outer: Node | None = body
-        while outer is not None and (path, outer.start_byte) not in self._literals:
-            bodies.append(outer)
-            outer = _literal_around(outer)
-        for inner in reversed(bodies):
-            self._names.steps.take()
-            self._literals[path, inner.start_byte] = self._of_literal(path, inner)
-        return self._literals[path, body.start_byte]
-
-    def _of_literal(self, path: str, body: Node) -> Value | None:
-        outer = body.parent
-        if outer is None:
-            return None
-        if outer.type == "composite_literal":
-            return self.typed(path, child(outer, "type"))
-        holder = outer.parent
-        if outer.type == "literal_element" and holder is not None and holder.type == "keyed_element":
-            key = child(holder, "key")
-            whole = self._literal(path, _literal_around(body))
-            named = key.named_children[0] if key is not None and key.named_children else None
-            if whole and named is not None and named.type == "identifier" and (matches := self.named(path, named)[1]):
-                return self.of_definition(*matches[0])
-            return self.step(whole, "item")
-        return self.step(self._literal(path, _literal_around(body)), "item")
-
-
-def _literal_around(body: Node) -> Node | None:
-    """The braces of a Go literal around these; None where a type is written before these."""
-    element = body.parent
-    if element is None or element.type != "literal_element":
-        return None
-    holder = element.parent
-    return holder.parent if holder is not None and holder.type == "keyed_element" else holder

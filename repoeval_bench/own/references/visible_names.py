@@ -13,8 +13,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.file_definitions import FileDefinitions
 from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, parameters_of
-from repoeval_bench.own.references.namespaces import Namespaces
+from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, parameters_of
 from repoeval_bench.own.references.script_trees import Trees
 from repoeval_bench.own.references.static_types import StaticTypes
 
@@ -30,6 +29,30 @@ _Tried = dict[tuple[str, str], int]
 """(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
 
 
+_NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
+
+
+class _Namespaces:
+    """The `known` namespaces of a repository; what is outside of it is none."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: set[str] = set()
+        self._unsaid: set[str] = set()
+        for text in texts:
+            for inline, name in _NAMESPACE.findall(text):
+                parts = re.findall(r"\w+", name)
+                known.update(parts)
+                self._unsaid.update(parts[-1:] if inline else ())
+            for macro in _MACRO.findall(text) if "namespace" in text else ():
+                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
+        self.known = frozenset(known)
+
+    def plain(self, parts: Sequence[str]) -> list[str]:
+        """Return the parts of a namespace's name without what code leaves out or a macro says."""
+        return [part for part in parts if part not in self._unsaid]
+
+
 class VisibleNames(FileDefinitions):
     """The definitions of a name that a file sees, and those that a class has."""
 
@@ -42,7 +65,7 @@ class VisibleNames(FileDefinitions):
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
-    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
         rules = self.rules(path)
         if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
@@ -120,7 +143,7 @@ class VisibleNames(FileDefinitions):
         rules: LanguageRules,
         depth: int,
         tried: _Tried | None = None,
-    ) -> list[tuple[str, Definition]]:
+    ) -> list[Located]:
         """Return the definitions of a name at the top level of files, re-exports included."""
         matches = []
         tried = {} if tried is None else tried
@@ -148,7 +171,7 @@ class VisibleNames(FileDefinitions):
 
     def _imported(
         self, import_: Import, name: str, rules: LanguageRules, depth: int, tried: _Tried | None = None
-    ) -> list[tuple[str, Definition]]:
+    ) -> list[Located]:
         """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
         members = rules.imported_member(self, import_)
         if members is not None:
@@ -156,7 +179,7 @@ class VisibleNames(FileDefinitions):
         matches = self._in_files(import_.files, import_.original or "", name, rules, depth, tried)
         return matches or rules.imported_otherwise(self, import_)
 
-    def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Definition]]:
+    def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
         return self._in_files(files, name, name, self.rules(path), 0)
 
@@ -169,13 +192,11 @@ class VisibleNames(FileDefinitions):
         """Return whether all parts are namespaces in files of a file's language family."""
         return self.rules(path).namespaces and self._namespaces(self.rules(path)).known.issuperset(parts)
 
-    def _namespaces(self, rules: LanguageRules) -> Namespaces:
+    def _namespaces(self, rules: LanguageRules) -> _Namespaces:
         texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
-        return self.imports.once(("namespaces", rules), lambda: Namespaces(texts))
+        return self.imports.once(("namespaces", rules), lambda: _Namespaces(texts))
 
-    def in_namespaces(
-        self, matches: Sequence[tuple[str, Definition]], path: str, parts: Sequence[str]
-    ) -> list[tuple[str, Definition]]:
+    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
         """Return the definitions that are in the namespace which these parts name in a file."""
         namespaces = self._namespaces(self.rules(path))
         namespace = namespaces.plain(parts)
@@ -185,13 +206,11 @@ class VisibleNames(FileDefinitions):
                 return True
             # The tree of a file with an error may lack its namespaces.
             opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{namespace[-1]}\b"
-            return self._trees.of(file).root.has_error and re.search(opened, self.text(file)) is not None
+            return self._trees.of(file).root.has_error and re.search(opened, self._files[file].text) is not None
 
         return [located for located in matches if not namespace or is_inside(*located)]
 
-    def of_module(
-        self, path: str, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
         rules = self.rules(path)
         if (special := rules.of_module(self, path, parts, name)) is not None:
@@ -202,7 +221,7 @@ class VisibleNames(FileDefinitions):
                 return matches, None if matches else "third party"
         return (), None
 
-    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
+    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
         """Return the types that a qualified name with these `parts` means, or the reason for none."""
         rules = self.rules(path)
         if not parts or parts[0] in rules.standard:
@@ -220,25 +239,17 @@ class VisibleNames(FileDefinitions):
                 return matches, None if matches else "unresolved"
         return self.bare(path, NOWHERE, parts[-1])
 
-    def members(
-        self, path: str, classes: Iterable[tuple[str, Definition]], name: str
-    ) -> Sequence[tuple[str, Definition]]:
+    def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
         matches = (self._members(file, cls.qualified, name, rules) for file, cls in classes if cls.kind == "class")
         return next(filter(None, matches), ())
 
-    def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Definition]]:
-        """Return the members of that name of the class that `type_name` means in a file."""
-        return self.members(path, self.bare(path, NOWHERE, type_name)[0], name)
-
-    def members_of(self, path: str, qualified: str, name: str) -> list[tuple[str, Definition]]:
+    def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
         """Return the members of that name of a class that a file sees, or of its bases."""
         return self._members(path, qualified, name, self.rules(path))
 
-    def fitting(
-        self, matches: Sequence[tuple[str, Definition]], arguments: int | None
-    ) -> Sequence[tuple[str, Definition]]:
+    def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.
 
         In Java and C# a class also has the methods of that name of its bases. In C# its own come first if the call fits
@@ -267,7 +278,7 @@ class VisibleNames(FileDefinitions):
             candidates = next(filter(None, members), [])
         return matches
 
-    def _own(self, path: str, lines: LineSpan, name: str, *, bases_only: bool = False) -> list[tuple[str, Definition]]:
+    def _own(self, path: str, lines: LineSpan, name: str, *, bases_only: bool = False) -> list[Located]:
         """The members of that name of the innermost class around the lines that has one, bases included.
 
         `bases_only`: those of the bases of the innermost class.
@@ -285,7 +296,7 @@ class VisibleNames(FileDefinitions):
                 return matches
         return []
 
-    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[tuple[str, Definition]]:
+    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[Located]:
         """The members of this name of a class that a file sees; else those of its bases, up to four levels up.
 
         A constructor is no member if it has the name of the class.

@@ -13,7 +13,6 @@ from repoeval_bench.core.errors import ResultError, UsageError, all_mistakes
 from repoeval_bench.core.validation import Plain  # noqa: TC001 - pydantic reads it
 from repoeval_bench.runs.log import Name, PlacedRecord
 from repoeval_bench.runs.records import Record
-from repoeval_bench.runs.trec import LARGEST_GAIN
 
 RANKINGS = ("topk", "raw_topk")
 """Fields of a row that rank chunks."""
@@ -39,7 +38,7 @@ class Gold(PlacedRecord):
     query_id: Annotated[Name, _named("query_id", "query-id")]
     chunk_id: Annotated[str | None, _named("chunk_id", "corpus-id")] = None
     file: str | None = None
-    gain: Annotated[float, Field(ge=0, le=LARGEST_GAIN), _named("gain", "score")] = 1.0
+    gain: Annotated[float, Field(ge=0), _named("gain", "score")] = 1.0
     repository: str | None = None
     conversation: str | None = None
     extra: Plain | None = None

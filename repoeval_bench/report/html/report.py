@@ -22,6 +22,7 @@ from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.visible import visible
 from repoeval_bench.core.words import count
+from repoeval_bench.report.answer import MOST_NOTES
 from repoeval_bench.report.comparison import comparison_columns
 from repoeval_bench.report.html.payload import payload
 from repoeval_bench.report.html.runs import PageRun, kind_of, page_runs
@@ -115,7 +116,7 @@ def report_page(
         runs=runs,
         verdict=worded,
         advice=answer_lines(answer)[0] if answer else worded.text,
-        caveats=() if answer else [f"{line[0].upper()}{line[1:]}." for line in worded.notes[:3]],
+        caveats=() if answer else [f"{line[0].upper()}{line[1:]}." for line in worded.notes[:MOST_NOTES]],
         evidence=answer_lines(answer)[1:] if answer else (),
         setups=setups_to_paste(answer) if answer else (),
         questions=[evidence_name(question) for question in answer.evidence] if answer else (),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.reading.code import Gathered, gather
 from repoeval_bench.dataset.reading.folders import open_folder
 from support.codebase import commit, git, write_code, write_files
@@ -129,6 +130,25 @@ def test_a_git_file_that_leads_nowhere_is_said(folder, text):
     assert read(folder)[:2] == ({"kind": "folder", "checkout": "not read"}, whole[1])
     (note,) = open_folder(folder).notes
     assert str(folder) in note
+
+
+def test_a_bare_repository_has_the_files_of_its_head(folder, tmp_path):
+    """It needs no worktree; what a partial clone lacks is counted."""
+    facts, files, _ = read(folder)
+    bare = tmp_path / "shop.git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(folder), str(bare))
+    assert read(bare)[:2] == (facts, files)
+    assert open_folder(bare).name == "shop"
+    assert read(folder / ".git")[1] == files
+    blob = git(folder, "rev-parse", f"HEAD:{files[0]}").strip()
+    (folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    _, left, missing = read(folder / ".git")
+    assert (left, missing["not here"]) == (files[1:], 1)
+    shutil.rmtree(bare / "objects" / "pack", ignore_errors=True)
+    for objects in (bare / "objects").glob("??"):
+        shutil.rmtree(objects)
+    with pytest.raises(DatasetError, match="cannot be read: its objects are broken or incomplete; clone it again"):
+        open_folder(bare)
 
 
 def test_a_damaged_checkout_is_a_folder(folder):

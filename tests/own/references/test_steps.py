@@ -1,7 +1,5 @@
 """How many steps names take: about twice as many where code is twice as deep, and a limit beyond which it is unread."""
 
-from functools import partial
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,12 +50,12 @@ def python_imports(parts):
     return files, "b.py", f"from {parts[-1][0]} import missing\nmissing\n"
 
 
-def c_typedefs(parts, ending="c"):
+def c_typedefs(parts):
     text = "".join(
         f"typedef struct {name} {{ int x{name}; }} {name};\n" + "".join(f"typedef {item} {name};\n" for item in of)
         for name, of in parts
     )
-    return {"a.h": text}, f"b.{ending}", f'#include "a.h"\nvoid f({parts[-1][0]} *v) {{ v->missing; }}\n'
+    return {"a.h": text}, "b.c", f'#include "a.h"\nvoid f({parts[-1][0]} *v) {{ v->missing; }}\n'
 
 
 def c_includes(parts):
@@ -65,32 +63,9 @@ def c_includes(parts):
     return files, "b.c", f'#include "{parts[-1][0]}.h"\nvoid f(void) {{ missing(); }}\n'
 
 
-def cpp_inherits(parts):
-    text = "".join(
-        f"class {name}{' : ' if of else ''}{', '.join('public ' + e for e in of)} {{ int x; }};\n" for name, of in parts
-    )
-    return {"a.hpp": text}, "b.cpp", f'#include "a.hpp"\nvoid f({parts[-1][0]} *v) {{ v->missing(); }}\n'
-
-
-def csharp_inherits(parts):
-    files = {f"{n}.cs": f"class {n}{' : ' if of else ''}{', '.join(of)} {{ int x; }}\n" for n, of in parts}
-    return files, "B.cs", f"class B {{\n void F({parts[-1][0]} v) {{ v.Missing(); }}\n}}\n"
-
-
 def go_embeds(parts):
     text = "package a\n" + "".join(f"type {name} struct {{\n" + "\n".join(of) + "\n}\n" for name, of in parts)
     return {"a.go": text}, "b.go", f"package a\nfunc f(v {parts[-1][0]}) {{ v.Missing() }}\n"
-
-
-def go_aliases(parts):
-    text = "package a\n" + "".join(f"type {name} = {item}\n" for name, of in parts for item in of or ["int"])
-    return {"a.go": text}, "b.go", f"package a\nfunc f(v {parts[-1][0]}) {{ v.Missing() }}\n"
-
-
-def go_literals(parts):
-    depth = len(parts)
-    task = "package a\nvar x = " + "N{N: []N{" * depth + "N{Missing: 1}" + "}}" * depth + "\n"
-    return {"a.go": "package a\ntype N struct { N []N }\n"}, "b.go", task
 
 
 def java_inherits(parts):
@@ -111,11 +86,11 @@ def java_imports(parts):
 SCRIPT = 'import {{ {0} }} from "./a"\nfunction f(v: {0}) {{ v.missing }}\n'
 
 
-def script_inherits(parts, ending="ts"):
+def script_inherits(parts):
     text = "".join(
         f"export interface {n}{' extends ' if of else ''}{', '.join(of)} {{ x: number }}\n" for n, of in parts
     )
-    return {"a.ts": text}, f"b.{ending}", SCRIPT.format(parts[-1][0])
+    return {"a.ts": text}, "b.ts", SCRIPT.format(parts[-1][0])
 
 
 def script_aliases(parts):
@@ -123,11 +98,9 @@ def script_aliases(parts):
     return {"a.ts": text}, "b.ts", SCRIPT.format(parts[-1][0])
 
 
-def script_stars(parts, ending="ts"):
-    files = {
-        f"{n}.{ending}": "".join(f'export * from "./{e}"\n' for e in of) or "export const x = 1\n" for n, of in parts
-    }
-    return files, f"b.{ending}", f'import {{ missing }} from "./{parts[-1][0]}"\nmissing()\n'
+def script_stars(parts):
+    files = {f"{n}.ts": "".join(f'export * from "./{e}"\n' for e in of) or "export const x = 1\n" for n, of in parts}
+    return files, "b.ts", f'import {{ missing }} from "./{parts[-1][0]}"\nmissing()\n'
 
 
 def script_imports(parts):
@@ -137,23 +110,6 @@ def script_imports(parts):
         for n, of in parts
     }
     return files, "b.ts", f'import {{ missing }} from "./{parts[-1][0]}"\nmissing()\n'
-
-
-def javascript_inherits(parts):
-    text = "".join(f"class {n}{' extends ' + of[0] if of else ''} {{ }}\n" for n, of in parts)
-    text += f"module.exports = {{ {', '.join(name for name, _ in parts)} }}\n"
-    return {"a.js": text}, "b.js", f'const {{ {parts[-1][0]} }} = require("./a")\nnew {parts[-1][0]}().missing()\n'
-
-
-def rust_aliases(parts):
-    text = "".join(f"pub type {name} = {item};\n" for name, of in parts for item in of or ["u32"])
-    return {"src/lib.rs": text}, "src/b.rs", f"use crate::{parts[-1][0]};\nfn f(v: {parts[-1][0]}) {{ v.missing(); }}\n"
-
-
-def rust_traits(parts):
-    text = "".join(f"pub trait {n}{': ' if of else ''}{' + '.join(of)} {{ }}\n" for n, of in parts)
-    task = f"use crate::{parts[-1][0]};\nfn f(v: &dyn {parts[-1][0]}) {{ v.missing(); }}\n"
-    return {"src/lib.rs": text}, "src/b.rs", task
 
 
 def rust_stars(parts):
@@ -167,10 +123,8 @@ def rust_stars(parts):
 
 CODE = [
     *(python_inherits, python_aliases, python_returns, python_stars, python_imports),
-    *(c_typedefs, c_includes, partial(c_typedefs, ending="cpp"), cpp_inherits, csharp_inherits),
-    *(go_embeds, go_aliases, go_literals, java_inherits, java_imports),
-    *(script_inherits, partial(script_inherits, ending="tsx"), script_aliases, script_stars, script_imports),
-    *(partial(script_stars, ending="js"), javascript_inherits, rust_aliases, rust_traits, rust_stars),
+    *(c_typedefs, c_includes, go_embeds, java_inherits, java_imports, rust_stars),
+    *(script_inherits, script_aliases, script_stars, script_imports),
 ]
 
 
@@ -182,11 +136,11 @@ def steps(code, shape, depth):
         return resolver.steps.total
 
 
-@pytest.mark.parametrize("code", CODE, ids=lambda code: getattr(code, "func", code).__name__)
+@pytest.mark.parametrize("code", CODE, ids=lambda code: code.__name__)
 @settings(max_examples=settings.default.max_examples // 4)
 @given(shape=st.sampled_from(["chain", "cycle", "diamonds", "both ways"]), depth=st.integers(8, 14))
 def test_twice_the_depth_takes_about_twice_the_steps(code, shape, depth):
-    """So of aliases, inheritance, re-exports and imports, in each language; a few steps do not grow."""
+    """So of aliases, inheritance, re-exports and imports, in each way to look them up; a few steps do not grow."""
     assert steps(code, shape, 2 * depth) <= 2.5 * steps(code, shape, depth) + 20
 
 

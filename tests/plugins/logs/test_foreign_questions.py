@@ -1,6 +1,7 @@
 """`logs questions`: other benchmarks' questions become gold, questions and logs that the tool itself reads."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import LINES
-from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, FILE_QUESTIONS, GOLD, QUESTIONS
+from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, QUESTIONS
 from support.codebase import write_files
-from support.command import bench, one_sentence, succeed
+from support.command import bench, json_of, one_sentence, succeed
 from support.runs import read_rows, write_rows
 
 
@@ -32,7 +33,8 @@ def sample(name):
 
 
 SEMBLE, CONTEXTBENCH, SWE_EXPLORE = map(sample, ("semble.json", "contextbench.jsonl", "swe-explore.jsonl"))
-SEVEN = {"instance_id": "tool__one-7", "problem_statement": "Joined spans lose a line."}
+ARB = sample("agent-retrieval-bench.jsonl")
+SEVEN = {"instance_id": "tool__one-7", "problem_statement": "Joined spans lose a line.", "source": "Verified"}
 TOO_LONG = places(("src/spans.py", 1, 2**64), name="file")
 SOURCES = {
     "src/spans.py": "class Span:\n    pass\ndef join(spans):\n    return spans\n",
@@ -58,7 +60,7 @@ def converted(tmp_path, name, file, *options):
 
 @pytest.mark.parametrize("folder", [False, True])
 def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folder):
-    """Secondary answers have half the gain and are not query for; whole files are apart; no answer is counted."""
+    """One file has all questions, with secondary answers too; gold of whole files is apart; no answer is counted."""
     (tmp_path / "in").mkdir()
     file = write(tmp_path / "in" / "tool.json", SEMBLE)
     printed, out = converted(tmp_path, "semble", file.parent if folder else file)
@@ -69,12 +71,29 @@ def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folde
     ]
     (whole,) = read_rows(out / FILE_GOLD)
     assert (whole["query_id"], whole["file"], "start_line" in whole) == ("tool/2", "tool/src/spans.py", False)
-    place = {"file": "tool/src/spans.py", "start_line": 3, "end_line": 4}
-    query = {"id": "tool/1", "query": "how spans are joined", "places": [place], "strict": False}
-    assert read_rows(out / QUESTIONS) == [query]
-    of_files = {"id": "tool/2", "query": "Span", "places": [{"file": "tool/src/spans.py"}], "strict": False}
-    assert read_rows(out / FILE_QUESTIONS) == [of_files]
-    assert "1 question with whole files as answers, blind to chunking" in printed
+    lines = [
+        {"file": "src/spans.py", "start_line": 3, "end_line": 4},
+        {"file": "src/use.py", "start_line": 1, "end_line": 1},
+    ]
+    common = {"repository": "tool", "strict": False}
+    assert read_rows(out / QUESTIONS) == [
+        {
+            **common,
+            "id": "tool/1",
+            "query": "how spans are joined",
+            "places": lines,
+            "facts": {"category": "architecture"},
+        },
+        {
+            **common,
+            "id": "tool/2",
+            "query": "Span",
+            "places": [{"file": "src/spans.py"}],
+            "facts": {"category": "symbol"},
+        },
+    ]
+    assert "2 questions for --queries" in printed
+    assert "1 question with whole files as gold for `logs import`, blind to chunking" in printed
     assert "1 question without an answer" in printed
 
 
@@ -87,8 +106,40 @@ def test_contextbench_has_its_lines_under_any_of_its_names(tmp_path, form):
     gold = [(row["query_id"], row["file"], row["start_line"], row["end_line"]) for row in read_rows(out / GOLD)]
     eight = [("tool__one-8", "tool__one-8/src/spans.py", 0, 2), ("tool__one-8", "tool__one-8/src/use.py", 0, 1)]
     assert gold == [("tool__one-7", "tool__one-7/src/spans.py", 2, 4), *(eight if form == "jsonl" else [])]
-    assert [row["id"] for row in read_rows(out / QUESTIONS)] == ["tool__one-7"]
+    options = [(row["id"], row["facts"]) for row in read_rows(out / QUESTIONS)]
+    assert options == [("tool__one-7", {"category": "Verified"})]
     assert ("1 question without a text" in printed) == (form == "jsonl")
+
+
+def test_agent_retrieval_bench_has_files_by_task_and_questions_without_an_answer(tmp_path):
+    """Gold is where upstream looks for it; the query is the JSON of its fields; a repository is one commit's."""
+    printed, out = converted(tmp_path, "agent-retrieval-bench", write(tmp_path / "samples.jsonl", ARB))
+    rows = read_rows(out / QUESTIONS)
+    files = [[place["file"] for place in row.get("places", ())] for row in rows]
+    assert files == [["src/use.py"], ["src/spans.py"], ["src/spans.py"], ["src/spans.py", "src/use.py"], []]
+    assert rows[0]["query"] == '{"changed_file": "src/spans.py", "pr_title": "Join spans"}'
+    assert {row["repository"] for row in rows} == {"own__tool-0123456789ab"}
+    assert [row["id"] for row in rows if row.get("no_answer")] == ["n1"]
+    assert [row["query_id"] for row in read_rows(out / FILE_GOLD)] == ["t1", "t2", "t3", "t4", "t4"]
+    assert "1 question known to have no answer" in printed
+
+
+def test_questions_without_an_answer_are_ranked_and_not_scored(tmp_path):
+    """A run of them counts them, and `logs pipeline` tells their first scores from those of the others."""
+    _, out = converted(tmp_path, "agent-retrieval-bench", write(tmp_path / "samples.jsonl", ARB))
+    write_files(tmp_path / "repos" / "own__tool-0123456789ab", SOURCES)
+    options = ("--source", tmp_path / "repos", "--queries", out / QUESTIONS, "--retriever", "bm25")
+    run = json_of("eval", "-c", "fixed", *options, "--out", tmp_path / "runs", "--json")
+    assert (run["counts"]["queries"], run["counts"]["queries_no_answer"]) == (4, 1)
+    (section,) = json_of("logs", "pipeline", "fixed", "--section", "no-answer", "--out", tmp_path / "runs", "--json")[
+        "sections"
+    ]
+    assert [(figure["of"], figure["n"]) for figure in section["figures"]] == [
+        ("no_answer queries", 1),
+        ("queries", 4),
+        ("pairs", 4),
+    ]
+    assert "over 4 queries" in succeed("segments", "fixed", "--by", "category", "--out", tmp_path / "runs").out
 
 
 def test_core_regions_of_swe_explore_are_gold(tmp_path):
@@ -102,8 +153,48 @@ def test_questions_are_asked_of_the_code_that_they_are_about(tmp_path):
     """What is written for --queries is read by it, line for line."""
     _, out = converted(tmp_path, "semble", write(tmp_path / "tool.json", SEMBLE))
     write_files(tmp_path / "tool", SOURCES)
-    (task,) = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS).tasks
-    assert (task.prompt, task.places) == ("how spans are joined", (Place("tool/src/spans.py", LineSpan(2, 4)),))
+    task, _ = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS).tasks
+    places = (Place("tool/src/spans.py", LineSpan(2, 4)), Place("tool/src/use.py", LineSpan(0, 1)))
+    assert (task.prompt, task.places, dict(task.facts)) == (
+        "how spans are joined",
+        places,
+        {"category": "architecture"},
+    )
+
+
+def test_questions_of_several_repositories_are_compared_in_one_command(tmp_path):
+    """A folder of folders is the same as naming each; whole files decide by their first chunk; categories segment."""
+    rows = [{"query": "joins spans", "relevant": ["src/spans.py"], "secondary": ["src/use.py"], "category": "semantic"}]
+    rows.append({"query": "Span", "relevant": places(("src/spans.py", 1, 2)), "category": "symbol"})
+    (tmp_path / "in").mkdir()
+    for name in ("one", "two"):
+        write(tmp_path / "in" / f"{name}.json", rows)
+        write_files(tmp_path / "repos" / name, SOURCES)
+    write_files(tmp_path / "repos" / "unasked", SOURCES)
+    _, out = converted(tmp_path, "semble", tmp_path / "in")
+    options = ("--queries", out / QUESTIONS, "--retriever", "bm25", "--out", tmp_path / "runs")
+    chunkers = ("-c", "fixed:max_nws=20", "-c", "fixed:max_nws=400")
+    named = [word for name in ("one", "two") for word in ("--source", tmp_path / "repos" / name)]
+    first, second = (
+        succeed("compare", *chunkers, *source, *options).out for source in (("--source", tmp_path / "repos"), named)
+    )
+    assert first == second
+    assert "target nDCG@10" in first
+    assert "blind to where a chunker cuts" in " ".join(first.split())
+    assert "4 of 4 tasks, 2 of 2 repositories" in " ".join(first.split())
+    segmented = succeed("segments", "fixed:max_nws=400", "--by", "category", "--out", tmp_path / "runs").out
+    assert "semantic" in segmented
+    assert "symbol" in segmented
+    lines = succeed("compare", *chunkers, *named, *options, "--set", "gold=places").out
+    assert "target nDCG" not in lines
+
+
+def test_two_folders_of_one_name_are_refused(tmp_path):
+    for parent in "ab":
+        write_files(tmp_path / parent / "tool", SOURCES)
+    folders = os.pathsep.join(str(tmp_path / parent / "tool") for parent in "ab")
+    with pytest.raises(UsageError, match="two folders of the source are named tool"):
+        load_benchmark(folders)
 
 
 @pytest.fixture
@@ -126,13 +217,12 @@ def test_answers_that_the_source_lacks_are_counted(tmp_path, scattered, notices)
     """Files of one repository have one sequence of ids; what a checkout has is query, the rest is said."""
     _, out = converted(tmp_path, "semble", scattered)
     benchmark = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS)
-    assert [(task.task_id, len(task.places)) for task in benchmark.tasks] == [("tool/3", 1)]
-    assert benchmark.whole_tasks == 3
-    assert "the source lacks 3 answers" in " ".join(notices)
-    assert "2 questions without another one left out" in " ".join(notices)
-    (task,) = load_benchmark(tmp_path / "tool", questions=out / FILE_QUESTIONS).tasks
-    assert task.places == (Place("tool/src/use.py", LineSpan(0, 1)),)
-    assert "blind to chunking: 1 of 1" in " ".join(notices)
+    whole, joins = benchmark.tasks
+    assert joins.places == (Place("tool/src/spans.py", LineSpan(2, 4)),)
+    assert whole.places == (Place("tool/src/use.py", LineSpan(0, 1)),)
+    assert benchmark.whole_tasks == 4
+    assert "the source lacks 3 answers; left out with no other: 2 questions" in " ".join(notices)
+    assert "whole files answer 1 of 2 questions" in " ".join(notices)
 
 
 def test_a_strict_conversion_refuses_them(tmp_path, scattered):
@@ -159,6 +249,7 @@ def test_a_source_with_none_of_the_answers_is_refused(tmp_path, scattered):
         ("contextbench", "gold.jsonl", [CONTEXTBENCH[0], CONTEXTBENCH[0]], "twice"),
         ("contextbench", "gold.parquet", SEVEN | {"instance_id": 7, "gold_context": "[]"}, "gold.parquet: row 1"),
         ("swe-explore", "bench.jsonl", [{"instance_id": "a"}], "ground_truth"),
+        ("agent-retrieval-bench", "samples.jsonl", [{"id": "a", "repo": "o/n", "base_commit": "1"}], "gold"),
         *(
             ("semble", "tool.json", [{"query": "x", "relevant": places(("a", 1, last))}], f"1 to {last} are not")
             for last in (LINES + 1, 2**53)

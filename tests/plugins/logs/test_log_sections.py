@@ -1,5 +1,6 @@
 """Each section of a retrieval team's page: numbers by hand, and one line where the log lacks its fields."""
 
+import numpy as np
 import pytest
 
 from plugins.logs.made_logs import by_name, chunks, judged, row
@@ -8,6 +9,7 @@ from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_j
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
 from repoeval_bench.plugins.logs.pipeline.hard_negatives import negatives_section, read_negatives
 from repoeval_bench.plugins.logs.pipeline.stages import (
+    auroc,
     false_evidence,
     freshness,
     latency,
@@ -123,9 +125,27 @@ def test_freshness_by_hand():
 
 
 def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
-    """Two of three are given something; silence on answerable queries shows."""
+    """Two of three are given something; silence on answerable queries shows, and is the lowest score of all."""
     rows = [row("a", "x"), row("b", []), *(row(f"n{i}", ids, no_answer=True) for i, ids in enumerate(("y", [], "y")))]
-    assert [f.value for f in false_evidence(judged(rows, GOLD)).figures] == [pytest.approx(2 / 3), 0.5]
+    section = false_evidence(judged(rows, GOLD))
+    assert [figure.value for figure in section.figures] == pytest.approx([2 / 3, 0.5, 2.5 / 6])
+    (note,) = section.notes
+    assert "rejects 33% of the no_answer queries and 50% of the others" in note
+
+
+@pytest.mark.parametrize(
+    ("answerable", "others", "value", "half"),
+    [
+        ((3, 2), (1, 0), 1.0, 0.0),
+        ((1, 1), (1, 1), 0.5, 0.0),
+        ((3, 1), (2, 0), 0.75, 1.96 * (0.125 / 2 + 0.125 / 2) ** 0.5),  # DeLong's components are 1, 0.5 and 0.5, 1
+        ((3, 2), (1,), 1.0, None),
+    ],
+)
+def test_the_auroc_is_the_share_of_pairs_in_order(answerable, others, value, half):
+    figure = auroc(np.array(answerable), np.array(others))
+    assert (figure.value, figure.n) == (value, len(answerable) * len(others))
+    assert figure.ci == (None if half is None else pytest.approx((max(0, value - half), min(1, value + half))))
 
 
 def test_latency_per_step_and_together():

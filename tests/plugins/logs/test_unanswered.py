@@ -1,7 +1,5 @@
 """A run whose log lacks queries: wherever its mean is shown, a note says how many, and what the others score."""
 
-import json
-
 import pytest
 
 from plugins.logs.made_logs import chunks, log_row
@@ -13,7 +11,7 @@ from support.runs import write_rows
 
 N, LOST = 40, 10
 LACKING = "10 of 40 queries are not in the log and score 0"
-MEANS = "the mean MRR is 0.562, and 0.750 over the 30 in the log"
+MEANS = "without them MRR is 0.750, not 0.562"
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +46,6 @@ COMMANDS = {
     "export markdown": ("export", "runs", "whole", "partial"),
     "export latex": ("export", "runs", "whole", "partial", "--format", "latex"),
     "export a table for a paper": ("export", "runs", "whole", "partial", "-m", "mrr"),
-    "export JSON": ("export", "runs", "whole", "partial", "--format", "json"),
-    "export JSON of one": ("export", "runs", "partial", "--format", "json"),
 }
 
 
@@ -61,7 +57,7 @@ def test_what_shows_the_mean_says_that_queries_are_missing(results, words):
     assert said.count("are not in the log") == 1
 
 
-@pytest.mark.parametrize("form", ["csv", "trec", "log"])
+@pytest.mark.parametrize("form", ["csv", "trec"])
 def test_an_export_without_room_for_notes_says_it_on_standard_error(results, form):
     result = bench("export", "runs", "partial", "--format", form, "--out", results / "results")
     assert LACKING in one_line(result.err)
@@ -95,5 +91,3 @@ def test_a_gate_on_fewer_than_all_queries_says_so(results, names):
 
 def test_an_evaluated_run_has_no_such_note(results):
     assert unanswered_notes([find_run("whole", results / "results")]) == []
-    words = ("export", "runs", "whole", "--format", "json", "--out", results / "results")
-    assert "notes" not in json.loads(bench(*words).out)

@@ -17,7 +17,6 @@ _IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\
 _IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.\.?/\S*)", re.MULTILINE)
-_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 
 
 class Go(LanguageRules):
@@ -49,7 +48,7 @@ class Go(LanguageRules):
                 own = re.sub(r"^v\d+$", parts[-2] if parts[1:] else "", parts[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
                 here = match["module"]
-                folder = _of_module(modules, here) if in_module else _of_name(files, path, parts, own)
+                folder = _of_module(modules, here) if in_module else _of_name(files, parts)
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 alias = (match["alias"] or "").strip()
                 yield Import(alias or own, None, package if folder is not None else ())
@@ -91,25 +90,7 @@ def _of_module(modules: Sequence[tuple[str, str]], imported: str) -> str | None:
     return None
 
 
-def _of_name(files: Imports, path: str, parts: Sequence[str], own: str) -> str | None:
-    """Return the folder that an import without a go.mod ends in; the outermost folder by the name of its package."""
+def _of_name(files: Imports, parts: Sequence[str]) -> str | None:
+    """Return the folder that an import without a go.mod ends in."""
     folders = ("/".join(parts[index:]) for index in range(len(parts)))
-    folder = next((known for known in folders if known in files.folders), None)
-    # A package does not import itself: in the outermost folder its name is that of another.
-    in_outermost = "/" not in path and not path.endswith("_test.go")
-    if folder is None and "." in parts[0] and own == _outermost(files) and not in_outermost:
-        return ""
-    return folder
-
-
-def _outermost(files: Imports) -> str:
-    """Return the name of the package in the outermost folder, which others import by the name of the module."""
-
-    def read() -> str:
-        paths = (
-            folder for folder in files.folders.get("", ()) if folder.endswith(".go") and not folder.endswith("_test.go")
-        )
-        matches = (_PACKAGE.search(files.files[path].text) for path in paths)
-        return next((match[1] for match in matches if match), "")
-
-    return files.once("go: package of the outermost folder", read)
+    return next((known for known in folders if known in files.folders), None)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
-from repoeval_bench.plugins.logs.figures import Section, changes_of, mean_of, quantile_of, share_of
+import numpy as np
+
+from repoeval_bench.plugins.logs.figures import Section, Statistic, changes_of, mean_of, quantile_of, share_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.log import Moment, Retrieved, moment
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.view import RunView
 
 RAW_DEPTH = 50
@@ -125,10 +129,11 @@ def freshness(log: JudgedLog, k: int) -> Section:
 
 
 def false_evidence(log: JudgedLog) -> Section:
-    """False-evidence rate: share of the `no_answer` queries for which a chunk was retrieved.
+    """False-evidence rate: share of the `no_answer` queries for which a chunk was retrieved; and the scores' AUROC.
 
     The share of answerable queries that got a chunk is given too: a system that never returns one has no false evidence
-    either.
+    either. The AUROC is of the score of the first chunk: the share of pairs in which the answerable query has the
+    higher one.
     """
     title = "queries without an answer"
     rows = log.unanswerable
@@ -143,7 +148,39 @@ def false_evidence(log: JudgedLog) -> Section:
     true = share_of(
         "answerable queries given a chunk", [bool(row.topk) for row in answerable.scored_rows()], answerable.clusters
     )
-    return Section("no-answer", title, figures=(false, true))
+    first = [
+        np.array([row.topk[0].score if row.topk else -inf for row in of_kind])
+        for of_kind in (answerable.scored_rows(), rows)
+    ]
+    return Section("no-answer", title, figures=(false, true, auroc(*first)), notes=_threshold(*first))
+
+
+def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
+    """Return the share of pairs in which the answerable query scores higher, ties for half, with DeLong's interval.
+
+    DeLong, DeLong and Clarke-Pearson 1988; each query is by itself. No interval for fewer than two of either.
+    """
+    wins = (answerable[:, None] > others) + 0.5 * (answerable[:, None] == others)
+    value, ci = float(wins.mean()), None
+    if min(wins.shape) > 1:
+        parts = (wins.mean(axis=1), wins.mean(axis=0))
+        error = 1.96 * sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
+        ci = max(0.0, value - error), min(1.0, value + error)
+    return Statistic(
+        "AUROC of the first score, answerable above no_answer", "share", value, ci=ci, n=wins.size, of="pairs"
+    )
+
+
+def _threshold(answerable: FloatArray, others: FloatArray) -> tuple[str, ...]:
+    """Return a note on the score below which to abstain, the one that tells these queries apart best, if any does."""
+    scores = np.unique(answerable[np.isfinite(answerable)]).tolist()
+    if not scores:
+        return ()
+    best = max(scores, key=lambda score: (answerable >= score).mean() - (others >= score).mean())
+    return (
+        f"a threshold of {best:.5g} on the first score rejects {(others < best).mean():.0%} of the no_answer queries "
+        f"and {(answerable < best).mean():.0%} of the others; it is the best on these queries, so worse on new ones",
+    )
 
 
 def latency(times: Mapping[str, Mapping[str, float]], *, search_only: bool = False) -> Section:
@@ -197,7 +234,8 @@ def pipeline_report(run: RunView, *, k: int | None = None, sections: Sequence[st
         if name == "no-answer":
             return false_evidence(log)
         search_only = not run.metrics.imported and run.metrics.embedder != NO_EMBEDDER
-        return latency(run.timings.queries, search_only=search_only)
+        times = {row.query_id: row.latency_ms for row in run.timings.rows if row.query_id}
+        return latency(times, search_only=search_only)
 
     result = tuple(map(section, dict.fromkeys(sections)))
     return PipelineReport(run.run_id, depth, result, log.clustered_by)

@@ -1,9 +1,9 @@
 """ContextBench: the lines that a person needed to resolve an issue, as JSONL, or in the Parquet of the data set.
 
 A row has `instance_id` (or `inst_id`), `problem_statement`, and its gold as a list of `file`, `start_line` and
-`end_line`, from 1 and with the last line: `gold_context` as JSON text, `gold_ctx`, or `init_ctx` and `add_ctx`. Read
-from `contextbench/parsers/gold.py` of EuniAI/ContextBench. Each issue is asked of its own commit, so its repository is
-named after the issue.
+`end_line`, from 1 and with the last line: `gold_context` as JSON text, `gold_ctx`, or `init_ctx` and `add_ctx`. Its
+`source`, the benchmark that the issue is from, is its category. Read from `contextbench/parsers/gold.py` of
+EuniAI/ContextBench. Each issue is asked of its own commit, so its repository is named after the issue.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class _Instance(ForeignRecord):
     instance_id: str | None = None
     inst_id: str | None = None
     problem_statement: str = ""
+    source: str | None = None
     gold_context: str = "[]"
     gold_ctx: tuple[_Span, ...] = ()
     init_ctx: tuple[_Span, ...] = ()
@@ -50,7 +51,7 @@ def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
             stated = json_reader.parse(row.gold_context, _Spans).root
         except json_reader.JsonFaultError as fault:
             raise ResultError(f"{where}: gold_context: {fault}; give rows of ContextBench") from fault
-        question = ForeignQuestion(where, name, row.problem_statement, repository=name)
+        question = ForeignQuestion(where, name, row.problem_statement, repository=name, category=row.source)
         for span in (*stated, *row.gold_ctx, *row.init_ctx, *row.add_ctx):
             question.add(span.file, span.start_line, span.end_line)
         yield question
@@ -62,7 +63,7 @@ def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = ["instance_id", "problem_statement", "gold_context"]
+    columns = ["instance_id", "problem_statement", "gold_context", "source"]
     try:
         with json_reader.opened(path) as stream:
             rows: list[dict[str, Any]] = pq.read_table(stream, columns=columns).to_pylist()

@@ -1,7 +1,7 @@
 """Questions of another benchmark as files that this tool reads: gold for `logs import`, questions for `--queries`.
 
-Answers that are lines and answers that are whole files are in files of their own. Gold of whole files does not depend
-on chunking: every chunk of the file is relevant.
+One file has the questions. Gold of lines and gold of whole files are in files of their own, as `logs import` takes one
+kind. Gold of whole files does not depend on chunking: every chunk of the file is relevant.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.store import jsonl
 
-GOLD, QUESTIONS = "gold.jsonl", "questions.jsonl"
-"""Answers that are lines, and their questions."""
-FILE_GOLD, FILE_QUESTIONS = "gold-files.jsonl", "questions-files.jsonl"
-"""The same of answers that are whole files."""
+QUESTIONS = "questions.jsonl"
+GOLD, FILE_GOLD = "gold.jsonl", "gold-files.jsonl"
+"""Answers that are lines, and those of questions with a whole file among their answers."""
 
 
 class ForeignRecord(Record, extra="ignore"):
@@ -32,18 +31,28 @@ class ForeignRecord(Record, extra="ignore"):
 class ForeignQuestion:
     """A question; `answers` is (file, its lines, or None for the whole file) -> the highest gain.
 
-    `where` names its row in errors. `query` is "" if the format has the text in another file.
+    `where` names its row in errors. `query` is "" if the format has the text in another file. `no_answer`: it is known
+    to have no answer.
     """
 
-    def __init__(self, where: str, query_id: str, query: str, repository: str, category: str | None = None) -> None:
-        self.query_id, self.query, self.category = query_id, query, category
+    def __init__(
+        self,
+        where: str,
+        query_id: str,
+        query: str,
+        repository: str,
+        category: str | None = None,
+        *,
+        no_answer: bool = False,
+    ) -> None:
+        self.query_id, self.query, self.category, self.no_answer = query_id, query, category, no_answer
         self.answers: dict[tuple[str, LineSpan | None], float] = {}
         self._where, self._repository = where, repository
 
     def add(self, path: str, first: int | None = None, last: int | None = None, gain: float = 1.0) -> None:
         """Add an answer: lines of a file of the repository, the last one included, or without them the whole file."""
         lines = None if first is None or last is None else line_span(self._where, first, last)
-        answer = f"{self._repository}/{relative(path)}", lines
+        answer = relative(path), lines
         self.answers[answer] = max(gain, self.answers.get(answer, 0.0))
 
     @property
@@ -60,7 +69,7 @@ class ForeignQuestion:
         for (file, lines), gain in gains.items():
             yield {
                 "query_id": self.query_id,
-                "file": file,
+                "file": f"{self._repository}/{file}",
                 **({"start_line": lines.start, "end_line": lines.end} if lines else {}),
                 "gain": gain,
                 "repository": self._repository,
@@ -68,22 +77,27 @@ class ForeignQuestion:
             }
 
     def as_query(self, *, strict: bool) -> dict[str, Any]:
-        """Return a row for `--queries`, whose places are the answers of the highest gain."""
-        best = max(self.answers.values())
+        """Return a row for `--queries`; all of its answers are places, whatever their gain."""
         places = [
             {"file": file, **({"start_line": lines.start + 1, "end_line": lines.end} if lines else {})}
-            for (file, lines), gain in self.answers.items()
-            if gain == best
+            for file, lines in self.answers
         ]
-        row = {"id": re.sub(r"\s+", "-", self.query_id), "query": self.query, "places": places}
-        return row if strict else row | {"strict": False}
+        return {
+            "id": re.sub(r"\s+", "-", self.query_id),
+            "query": self.query,
+            "repository": self._repository,
+            **({"no_answer": True} if self.no_answer else {"places": places}),
+            **({"facts": {"category": self.category}} if self.category else {}),
+            **({} if strict else {"strict": False}),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCounts:
-    """Counts of what was written: file -> questions in it, and those that are in none."""
+    """Counts of what was written: file -> questions in it, those known to have no answer, and those in no file."""
 
     written: Mapping[str, int]
+    no_answer: int
     unanswered: int
     without_text: int
 
@@ -105,27 +119,31 @@ def relative(path: str) -> str:
 def write_questions(questions: Iterable[ForeignQuestion], folder: Path, *, strict: bool = False) -> QuestionCounts:
     """Write the files that get a row into a folder; a ResultError if an id appears twice, or nothing has an answer.
 
-    A question with a whole file among its answers goes to the files of these, with all its answers. Unless `strict`,
-    `--queries` counts answers that the source lacks; else it refuses them.
+    Gold of a question with a whole file among its answers goes to the gold of these, with all its answers. Unless
+    `strict`, `--queries` counts answers that the source lacks; else it refuses them.
     """
-    answered: dict[str, ForeignQuestion] = {}
+    kept: dict[str, ForeignQuestion] = {}
     unanswered = 0
     for question in questions:
-        if not question.answers:
+        if not question.answers and not question.no_answer:
             unanswered += 1
-        elif answered.setdefault(question.query_id, question) is not question:
+        elif kept.setdefault(question.query_id, question) is not question:
             raise ResultError(f"question {question.query_id!r} appears twice; keep one")
-    if not answered:
+    answered = [question for question in kept.values() if question.answers]
+    if not kept:
         raise ResultError("no question has an answer, so there is nothing to write; name another file")
-    written: dict[str, int] = {}
-    for is_lines, gold, queries in ((True, GOLD, QUESTIONS), (False, FILE_GOLD, FILE_QUESTIONS)):
-        kept = [question for question in answered.values() if question.has_lines == is_lines]
-        with_text = [question.as_query(strict=strict) for question in kept if question.query.strip()]
-        _write(folder / gold, [row for question in kept for row in question.gold()])
-        _write(folder / queries, with_text)
-        written |= {gold: len(kept), queries: len(with_text)}
-    without_text = len(answered) - written[QUESTIONS] - written[FILE_QUESTIONS]
-    return QuestionCounts(written=written, unanswered=unanswered, without_text=without_text)
+    with_text = [question for question in kept.values() if question.query.strip()]
+    written = {QUESTIONS: _write(folder / QUESTIONS, [question.as_query(strict=strict) for question in with_text])}
+    for name, is_lines in ((GOLD, True), (FILE_GOLD, False)):
+        of_kind = [question for question in answered if question.has_lines == is_lines]
+        _write(folder / name, [row for question in of_kind for row in question.gold()])
+        written[name] = len(of_kind)
+    return QuestionCounts(
+        written=written,
+        no_answer=len(kept) - len(answered),
+        unanswered=unanswered,
+        without_text=len(kept) - len(with_text),
+    )
 
 
 def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,104 @@
+"""The request of a recommendation: the options of `recommend`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Le
+from pydantic import model_validator
+
+from repoeval_bench.core.numbers import EXACT
+from repoeval_bench.runs.request import EMBEDDER, TESTS_HELP, DataRequest, EmbedderSpec, Flag, RunRequest, distinct
+
+PASTED = (
+    "langchain:chunk_size=1000,chunk_overlap=200",
+    "langchain:chunk_size=4000,chunk_overlap=200",
+    "llama-index:max_chars=1500",
+    "chonkie:chunk_size=2048",
+)
+"""The plain settings of other frameworks, as people paste them."""
+
+
+class RecommendRequest(DataRequest):
+    """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
+
+    tests: Annotated[str, Flag(f"Tests beside other code: {TESTS_HELP}.", "out|index|all")] = "out"
+
+    chunkers: Annotated[
+        tuple[str, ...],
+        Flag(
+            "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed "
+            "ones of this list.",
+            "SPEC",
+            also="-c",
+            spelled="--chunker",
+        ),
+    ] = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED)
+    current: Annotated[
+        str | None, Flag("The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC")
+    ] = None
+    sizes: Annotated[
+        tuple[Annotated[int, Ge(1)], ...] | None,
+        Flag(
+            "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
+            "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
+            "N,…",
+            words=True,
+        ),
+    ] = None
+    purpose: Annotated[
+        str,
+        Flag(
+            "Purpose of the chunks: completion (code that must see definitions), search (natural-language queries), or "
+            "both.",
+            "NAME",
+            spelled="--for",
+        ),
+    ] = "both"
+    retrievers: Annotated[
+        tuple[str, ...],
+        Flag(
+            "A retriever; repeat it, and all have equal weight. By default bm25, and dense if it is installed.",
+            spelled="--retriever",
+        ),
+    ] = ("bm25", "dense")
+    protocols: Annotated[
+        tuple[str, ...],
+        Flag("A protocol, instead of --for; repeat it, and all have equal weight.", spelled="--protocol"),
+    ] = ()
+    embedder: EmbedderSpec = EMBEDDER
+    tasks: Annotated[
+        int,
+        Ge(1),
+        Le(EXACT),
+        Flag("Use at most N tasks under each protocol, spread over the files; the number left out is printed.", "N"),
+    ] = 1500
+    time_limit: Annotated[
+        float | None, Gt(0), Flag("Start no run after this time; skipped runs are named.", "MINUTES")
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_tests(cls, values: Any) -> Any:
+        """Keep the tests for protocol `tests`, which reads its questions from them and searches none."""
+        return (
+            values | {"tests": "all"} if isinstance(values, dict) and "tests" in values.get("protocols", ()) else values
+        )
+
+    def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
+        """Return a request for each protocol and retriever, all retrievers of the first protocol first.
+
+        Two spellings of one request count once.
+        """
+        requests = [
+            RunRequest(
+                **self.model_dump(include=set(DataRequest.model_fields)),
+                protocol=protocol,
+                retriever=retriever,
+                embedder=self.embedder,
+            )
+            for protocol in protocols
+            for retriever in self.retrievers
+        ]
+        return distinct(requests)

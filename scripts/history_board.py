@@ -1,0 +1,229 @@
+"""Turn measured histories into tables and plots.
+
+python scripts/history_board.py tables FOLDER...   # data/leaderboard/histories.csv and history-scores.csv
+python scripts/history_board.py answers            # the sentences of docs/findings.md, and docs/findings/*.svg
+
+A FOLDER is what `validate_history.py measure` writes: one file for each repository, all by one retriever. Intervals are
+Student's 95 % over repositories; each repository counts once. Names and code of a history are in neither table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t
+
+ROOT = Path(__file__).resolve().parents[1]
+HISTORIES = ROOT / "data" / "leaderboard" / "histories.csv"
+SCORES = ROOT / "data" / "leaderboard" / "history-scores.csv"
+PLOTS = ROOT / "docs" / "findings"
+GOLDS = ("lines", "exact", "definitions")
+DEFAULT = "ast at 1,000"
+LEAST = 20
+"""Questions of a repository from which its means count."""
+
+Scores = dict[tuple[str, str, str], dict[str, float]]
+"""(retriever, gold, chunker) -> repository -> mean."""
+
+
+def tables(folders: list[Path]) -> None:
+    """Write the two tables from measured histories."""
+    histories: dict[str, dict[str, Any]] = {}
+    rows = []
+    for stored in (np.load(file) for folder in folders for file in sorted(folder.glob("*.npz"))):
+        facts = json.loads(str(stored["facts"]))
+        name = facts["name"].replace("+", "/")
+        n_questions = len(stored["id"])
+        if n_questions < LEAST:
+            continue
+        histories.setdefault(
+            name,
+            {
+                "repository": f"https://github.com/{name}",
+                "language": facts["language"],
+                "last commit": facts["head"],
+                "bases": " ".join(base for _, base, _, _ in facts["windows"]),
+                "since": min(day for *_, day, _ in facts["windows"]),
+                "commits": facts["seen"],
+                "questions": n_questions,
+                "files": len(set(stored["cluster"].tolist())),
+            },
+        )
+        edited = dict(zip(facts["labels"], facts.get("edited", []), strict=False))
+        for gold in GOLDS:
+            for label, mean in zip(facts["labels"], stored[gold].mean(axis=0), strict=True):
+                share, characters = edited.get(label) or ("", "")
+                rows.append(
+                    {
+                        "repository": name,
+                        "retriever": facts["retriever"],
+                        "gold": gold,
+                        "chunker": label,
+                        "lines found": round(float(mean), 5),
+                        "share embedded per edit": share,
+                        "characters embedded per edit": characters,
+                    }
+                )
+    _write(HISTORIES, sorted(histories.values(), key=lambda row: (row["language"], row["repository"])))
+    _write(SCORES, rows)
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"{path.relative_to(ROOT)}: {len(rows)} rows")
+
+
+def read() -> tuple[Scores, dict[str, dict[str, float]], dict[str, str]]:
+    """Return the means, chunker -> repository -> share embedded per edit, and repository -> language."""
+    scores: Scores = defaultdict(dict)
+    edited: dict[str, dict[str, float]] = defaultdict(dict)
+    with SCORES.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            scores[row["retriever"], row["gold"], row["chunker"]][row["repository"]] = float(row["lines found"])
+            if row["share embedded per edit"] and row["gold"] == GOLDS[0]:
+                edited[row["chunker"]][row["repository"]] = float(row["share embedded per edit"])
+    with HISTORIES.open(encoding="utf-8", newline="") as stream:
+        languages = {
+            row["repository"].removeprefix("https://github.com/"): row["language"] for row in csv.DictReader(stream)
+        }
+    return scores, edited, languages
+
+
+class Estimate:
+    """A mean over repositories, in percentage points, with Student's 95 % interval."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = 100 * np.array(values)
+        self.mean = float(self.values.mean())
+        half = t.ppf(0.975, len(values) - 1) * self.values.std(ddof=1) / np.sqrt(len(values))
+        self.low, self.high = self.mean - float(half), self.mean + float(half)
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.1f} [{self.low:+.1f}, {self.high:+.1f}], {len(self.values)} repositories"
+
+
+def lead(of: dict[str, float], over: dict[str, float]) -> Estimate:
+    """How much more the first finds, over the repositories that both have."""
+    both = sorted(of.keys() & over.keys())
+    return Estimate([of[name] - over[name] for name in both])
+
+
+def plot(name: str, axis: str, rows: list[tuple[str, Estimate]], title: str, *, zero: bool = True) -> None:
+    """Draw each estimate as a dot with its interval, and each repository as a tick."""
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    grey, blue = "#767676", "#2f81c7"  # both are legible on white and on black
+    rcParams.update({"svg.hashsalt": "findings", "svg.fonttype": "none", "font.family": "sans-serif"})
+    figure = Figure(figsize=(7.6, 1.0 + 0.32 * len(rows)))
+    axes = figure.add_subplot()
+    for place, (_, one) in enumerate(reversed(rows)):
+        axes.plot(one.values, [place] * len(one.values), "|", color=grey, alpha=0.45, markersize=9)
+        axes.plot([one.low, one.high], [place, place], "-", color=blue, linewidth=2)
+        axes.plot([one.mean], [place], "o", color=blue, markersize=6)
+    if zero:
+        axes.axvline(0, color=grey, linewidth=0.8)
+    axes.set_yticks(range(len(rows)), [label for label, _ in reversed(rows)])
+    axes.set_xlabel(axis, color=grey)
+    figure.suptitle(title, color=grey, x=0.01, ha="left", fontsize=10)
+    # A repository far off, such as one that a tool can hardly cut, would squeeze all others.
+    furthest = max(max(abs(one.low), abs(one.high)) for _, one in rows)
+    axes.set_xlim(*(np.clip(axes.get_xlim(), -1.5 * furthest, 1.5 * furthest)))
+    axes.tick_params(colors=grey)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(grey)
+    figure.tight_layout()
+    PLOTS.mkdir(exist_ok=True)
+    figure.savefig(PLOTS / f"{name}.svg", transparent=True, metadata={"Date": None})
+
+
+def answers() -> None:
+    """Print each answer's estimates, and draw its plot."""
+    scores, edited, languages = read()
+    bm25 = {
+        label: means for (retriever, gold, label), means in scores.items() if (retriever, gold) == ("bm25", "lines")
+    }
+    default = bm25[DEFAULT]
+    total = {repo for means in bm25.values() for repo in means}
+    print(f"{len(total)} repositories, {len({languages[name] for name in total})} languages")
+    pasted = [label for label in bm25 if " at " not in label and label != "functions"]
+    points = "changed lines found, points minus "
+    groups: dict[str, tuple[str, list[tuple[str, Estimate]], str]] = {
+        "syntax": (
+            points + "fixed at 1,000",
+            [
+                (label, lead(bm25[label], bm25["fixed at 1,000"]))
+                for label in sorted(bm25)
+                if label.endswith(" at 1,000") and label != "fixed at 1,000"
+            ]
+            + [("functions", lead(bm25["functions"], bm25["fixed at 1,000"]))],
+            "Chunkers of one mean size against whole lines (BM25)",
+        ),
+        "size": (
+            points + DEFAULT,
+            [
+                (label, lead(bm25[label], default))
+                for label in bm25
+                if label.startswith(("ast at", "fixed at", "recursive at", "chonkie at", "langchain at"))
+                and label != DEFAULT
+            ],
+            "Sizes against the shipped default (BM25)",
+        ),
+        "defaults": (
+            points + DEFAULT,
+            [(label, lead(bm25[label], default)) for label in pasted],
+            "Settings that people paste, against the shipped default (BM25)",
+        ),
+        "edits": (
+            "% of the edited file that is embedded again",
+            [(label, Estimate(list(edited[label].values()))) for label in edited if label.endswith(" at 1,000")]
+            + [(label, Estimate(list(edited[label].values()))) for label in pasted],
+            "Cost of an edit: the last 40 edits of each repository",
+        ),
+    }
+    others = sorted({retriever for retriever, *_ in scores} - {"bm25"})
+    if others:
+        label = "ast at 1,000"
+        groups["retrievers"] = (
+            points + "BM25, the same chunks",
+            [(name, lead(scores[name, "lines", label], default)) for name in others],
+            f"Retrievers on the chunks of {label}",
+        )
+    for name, (axis, rows, title) in groups.items():
+        sign = 1 if name == "edits" else -1
+        rows.sort(key=lambda row: sign * row[1].mean)
+        print(f"\n{title}: {axis}")
+        for label, one in rows:
+            print(f"  {label:44} {one}")
+        plot(name, axis, rows, title, zero=name != "edits")
+    print("\nby gold, ast at 1,000 minus fixed at 1,000")
+    for gold in GOLDS:
+        print(f"  {gold:12} {lead(scores['bm25', gold, DEFAULT], scores['bm25', gold, 'fixed at 1,000'])}")
+
+
+def main() -> None:
+    """Run the script."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("tables")
+    making.add_argument("folders", nargs="+", type=Path)
+    commands.add_parser("answers")
+    arguments = parser.parse_args()
+    if arguments.command == "tables":
+        tables(arguments.folders)
+    else:
+        answers()
+
+
+if __name__ == "__main__":
+    main()
