@@ -31,10 +31,10 @@ def test_every_further_language_has_a_case():
 def test_definitions_are_read_by_the_table_of_the_language(language):
     file = source(language)
     assert language_of(file.path) is FURTHER[language]
-    found = [
+    result = [
         [one.kind, one.qualified, one.lines.start + 1, one.lines.end] for one in definitions(file, FURTHER[language])
     ]
-    assert [one for one in found if one[1] != "add.helper"] == CASES[language]["definitions"]
+    assert [one for one in result if one[1] != "add.helper"] == CASES[language]["definitions"]
 
 
 @pytest.mark.parametrize("language", CASES)

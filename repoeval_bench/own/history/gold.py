@@ -56,8 +56,8 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
             if len(matches) == 1:
                 lines[matches[0][0]] = matches[0][1]
         if lines:
-            found = _gold(lines)
-            golds[key] = found if language else found._replace(definitions=())
+            gold = _gold(lines)
+            golds[key] = gold if language else gold._replace(definitions=())
     return golds
 
 

@@ -70,9 +70,9 @@ def _scores(benchmark: Benchmark, lines: Mapping[str, Sequence[int]], run: RunVi
         gold = {task_id: places for task_id, places in golds.items() if places}
         if not gold:
             continue
-        asked = {task_id: rankings[task_id] for task_id in gold}
+        ranked = {task_id: rankings[task_id] for task_id in gold}
         judged = {task_id: gains for task_id, gains in qrels.items() if task_id in gold}
-        scores = score_run(asked, judged, (measure,), Context(places=places, gold=gold, line_nws=lines))
+        scores = score_run(ranked, judged, (measure,), Context(places=places, gold=gold, line_nws=lines))
         values = scores.values[measure]
         means[name] = float(sum(values) / len(values))
     return means
