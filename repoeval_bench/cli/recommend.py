@@ -186,7 +186,7 @@ def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHist
     by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
     asks = by_purpose or COMMITS in request.protocols
     return own_history(
-        request.source, out / PACKS, home=home, asks=asks, tests=request.tests, extensions=request.extensions
+        request.source, out / PACKS, home=home, asks=asks, tests=request.tests, extensions=request.extensions or ()
     )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind, Reader
+from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind, Reader, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -105,7 +105,7 @@ def _grammar(
     return Grammar(
         anywhere=anywhere,
         members={},
-        transparent=frozenset(),
+        transparent=words("body_statement class_declarations instance_declarations with_template_body"),
         identifiers=(),
         builtins=frozenset(),
         calls={},
