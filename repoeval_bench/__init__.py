@@ -7,6 +7,7 @@ The public names are loaded on first use, so that importing the package costs no
   default and its meaning;
 - `compare` says which differences between runs are real, `choose` which run to use, and `recommend` which chunker to
   use for your code (`ProcessPool` makes its runs in parallel);
+- `score_run` scores rankings of your own, which `read_run` and `read_qrels` read from TREC files;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments` and `gate` (with limits of `read_gates`) analyse
   runs, each with a record as the result;
 - `verify` runs a stored request again on the data, and says whether the stored run is the same;
@@ -16,9 +17,9 @@ The public names are loaded on first use, so that importing the package costs no
 - `export_beir` writes runs as data sets for BEIR and MTEB;
 - `make_chunker` makes the chunker that a spec names, which also cuts texts: `chunk(text, path="a.py")` gives strings
   with their lines; `make_embedder` an embedder with the vector cache;
-- functions of the leaves (`import_run`, `sensitivity`, …) are in `repoeval_bench.plugins` (docs/plug-ins.md);
+- functions of the leaves (`import_run`, `sensitivity`, …) are in `repoeval_bench.plugins` (docs/api.md);
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are the types of data that chunkers and scripts
-  use.
+  use. A user's mistake is a `BenchError` of one sentence.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
     from repoeval_bench.api.stored_runs import choose, compare, plot, read_gates
     from repoeval_bench.api.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.errors import BenchError
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
     from repoeval_bench.dataset.loader import load_benchmark
+    from repoeval_bench.metrics.scoring import RunScores, score_run
     from repoeval_bench.own.packs.pack import BuildRequest, build_pack
     from repoeval_bench.own.recommend.recommendation import recommend
     from repoeval_bench.own.references.resolver import uses_of
@@ -51,8 +54,10 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.replay import benchmark_of
     from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.runner import evaluate, plan_run
+    from repoeval_bench.runs.trec import read_qrels, read_run
 
 _PUBLIC = {
+    "BenchError": "core.errors:BenchError",
     "Benchmark": "core.benchmark:Benchmark",
     "BuildRequest": "own.packs.pack:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
@@ -60,6 +65,7 @@ _PUBLIC = {
     "LineSpan": "core.spans:LineSpan",
     "ProcessPool": "runs.executors:ProcessPool",
     "RunRequest": "runs.request:RunRequest",
+    "RunScores": "metrics.scoring:RunScores",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
     "benchmark_of": "runs.replay:benchmark_of",
@@ -78,7 +84,10 @@ _PUBLIC = {
     "plan_run": "runs.runner:plan_run",
     "plot": "api.stored_runs:plot",
     "read_gates": "api.stored_runs:read_gates",
+    "read_qrels": "runs.trec:read_qrels",
+    "read_run": "runs.trec:read_run",
     "recommend": "own.recommend.recommendation:recommend",
+    "score_run": "metrics.scoring:score_run",
     "segment": "analysis.segments:segment",
     "uses_of": "own.references.resolver:uses_of",
     "verify": "api.verification:verify",
@@ -86,6 +95,7 @@ _PUBLIC = {
 """Public name -> `module:name` of its definition."""
 
 __all__ = [
+    "BenchError",
     "Benchmark",
     "BuildRequest",
     "CharSpan",
@@ -93,6 +103,7 @@ __all__ = [
     "LineSpan",
     "ProcessPool",
     "RunRequest",
+    "RunScores",
     "SourceFile",
     "Task",
     "benchmark_of",
@@ -111,7 +122,10 @@ __all__ = [
     "plan_run",
     "plot",
     "read_gates",
+    "read_qrels",
+    "read_run",
     "recommend",
+    "score_run",
     "segment",
     "uses_of",
     "verify",

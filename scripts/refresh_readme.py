@@ -1,4 +1,4 @@
-"""Write the current output of the README's commands into the blocks that follow them, without its last part.
+"""Write the first lines that the README's commands print into the blocks that follow them.
 
 python scripts/refresh_readme.py --source ../shared/repoeval --checkout poetry
 
@@ -17,10 +17,10 @@ CURRENT = "langchain:chunk_size=4000,chunk_overlap=200"
 RECOMMEND = ("--for", "search", "--retriever", "bm25", "--current", CURRENT)
 COMPARE = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
 BLOCKS = {
-    f"repoeval-bench recommend poetry {' '.join(RECOMMEND)}": (RECOMMEND, "\n\nrepoeval-bench: the choice"),
-    'make compare CHUNKER="fixed ast chonkie"': (COMPARE, "\n\nstored in "),
+    f"repoeval-bench recommend poetry {' '.join(RECOMMEND)}": (RECOMMEND, 8),
+    'make compare CHUNKER="fixed ast chonkie"': (COMPARE, 3),
 }
-"""Command of the README -> (its arguments, the beginning of the part that is left out)."""
+"""Command of the README -> (its arguments, the number of lines that are shown)."""
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--checkout", type=Path, required=True, help="a clone of poetry at the README's commit")
     options = parser.parse_args()
     readme = README.read_text(encoding="utf-8")
-    for typed, (command, rest) in BLOCKS.items():
+    for typed, (command, n_lines) in BLOCKS.items():
         block = re.compile(rf"(`{re.escape(typed)}`.*?^```\n).*?(^```$)", flags=re.MULTILINE | re.DOTALL)
         if not block.search(readme):
             sys.exit(f"error: {README} has no block below `{typed}`")
@@ -38,7 +38,7 @@ def main() -> None:
         if command is COMPARE:
             words = (*command, "--source", options.source)
         with tempfile.TemporaryDirectory() as out:
-            answer, _, _ = printed(*words, "--out", out).rpartition(rest)
+            answer = "\n".join(printed(*words, "--out", out).splitlines()[:n_lines]).rstrip()
         readme = block.sub(lambda match, answer=answer: f"{match[1]}{answer}\n{match[2]}", readme, count=1)
     README.write_text(readme, encoding="utf-8")
 

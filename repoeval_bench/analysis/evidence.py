@@ -79,7 +79,7 @@ class Evidence(Record):
     """The scores of the candidates under one protocol and retriever; candidates are named by their labels.
 
     `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is the size
-    of the first `READ` chunks for a query, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
+    of the first `READ` chunks for a query, by the rule `code` (docs/data.md). `cut` is the share of a candidate's
     chunks that the embedding model does not read whole; None by a retriever without a model. `runs` are the ids of the
     runs. `own_weight` is the share of the candidates' own scores in the decision, and other repositories have the rest.
     `better` and `worse` are the candidates that differ significantly from the choice, adjusted over all pairs of runs.

@@ -77,5 +77,9 @@ class TextChunker:
 
 
 def make_chunker(spec: str | Spec) -> TextChunker:
-    """Return the chunker that a spec names; SpecError if the name, an option or a value is impossible."""
+    """Return the chunker that a spec names, such as `ast:max_nws=1260`; `list chunkers` has all names.
+
+    `chunk(text, path="a.py")` gives strings with their lines, `chunk(file)` the `Chunk`s of a `SourceFile`. SpecError:
+    the name, an option or a value is impossible.
+    """
     return TextChunker(registry.make_chunker(spec))

@@ -77,17 +77,18 @@ def choose(
     return choosing.choose([opened(run, out) for run in runs], comparisons, seed=seed)
 
 
-def read_gates(path: Path) -> GateConfig:
-    """Read a YAML gate file; all mistakes in it are one UsageError."""
+def read_gates(path: Path | str) -> GateConfig:
+    """Read a YAML gate file (docs/ci.md); all mistakes in it are one UsageError, each with its line."""
     from repoeval_bench.analysis.gates import GateConfig
 
-    return read_yaml(path, "give a gate file with --config").read(GateConfig)
+    return read_yaml(Path(path), "give a gate file with --config").read(GateConfig)
 
 
 def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> Drawing:
     """Draw one figure of a report, by its name, with matplotlib; runs are objects, or named as in `compare`.
 
-    A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
+    `line-recall-over-budget` and `recall-over-k` are two. A notebook shows it as SVG. An unknown name is a UsageError
+    that lists those that the runs have.
     """
     from repoeval_bench.report.plots import figures, svg
 

@@ -66,8 +66,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.cli.answer import answer_to, print_answer
     from repoeval_bench.cli.console import print_json
     from repoeval_bench.report.answer import answer_markdown
-    from repoeval_bench.report.choosing import choice_record
-    from repoeval_bench.report.comparison import comparison_records
+    from repoeval_bench.report.choosing import compared_record
     from repoeval_bench.report.scores import unanswered_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
@@ -103,10 +102,14 @@ def compare_command(  # longer than 60 lines: each option has its line
                 answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped),
             )
         if as_json:
-            choice = choice_record(choose(stored, comparisons)) if base is None else None
-            record: dict[str, Any] = {"choice": choice, "left_out": skipped | failed}
-            record |= {"notes": notes} if (notes := unanswered_notes(compared)) else {}
-            print_json({"comparisons": comparison_records(comparisons)} | record)
+            print_json(
+                compared_record(
+                    comparisons,
+                    choose(stored, comparisons) if base is None else None,
+                    skipped | failed,
+                    unanswered_notes(compared),
+                )
+            )
         else:
             print_answer(
                 compared,

@@ -135,7 +135,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
                sdist:NAME==VERSION, the sdist, which often has the tests that a wheel lacks
                npm:NAME@VERSION, the tarball from npm's registry
 
-    Nothing of a source is run. Vendored, generated and minified files are left out and counted; docs/packs.md has the
+    Nothing of a source is run. Vendored, generated and minified files are left out and counted; docs/data.md has the
     rules. PACK is then a --source like any other. A pack of --commits is scored by --protocol commits. It holds
     subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are

@@ -104,7 +104,7 @@ class CommandGroup(click.Group):
         if command is not None and not isinstance(command, click.Command):
             raise SpecError(
                 f"plug-in {name!r} of {self._plug_ins} is a {type(command).__name__}; name a click.Command there "
-                "(docs/plug-ins.md)"
+                "(docs/api.md)"
             )
         return command
 

@@ -30,7 +30,7 @@ def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
 def _available(kind: Kind[Any]) -> list[Row]:
     """Return the parts of a kind that can be named: built-in ones, those of other packages, and `py:MODULE:NAME`."""
     what = f"`{kind.data.__name__}`" if kind.data else "class or function"
-    open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
+    open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/api.md.")
     return [*kind, *kind.plug_ins(), open_form]
 
 
@@ -267,6 +267,6 @@ def _pack(name: str, names: Sequence[str]) -> str:
     summary = summary_of(pack.content)
     title = (
         f"pack {summary.name}: {summary.tasks} function tasks in {summary.repositories} packages, fetched through the "
-        f"{summary.registry}; see docs/packs.md"
+        f"{summary.registry}; see docs/data.md"
     )
     return "\n".join([title, *(f"  {domain}: {', '.join(names)}" for domain, names in summary.domains.items())])

@@ -30,11 +30,11 @@ export = CommandGroup(
     table={
         "runs": (
             "repoeval_bench.cli.export:export_command",
-            "Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.",
+            "Write runs as Markdown, LaTeX, CSV or TREC files, and their plots.",
         ),
         "beir": (
             "repoeval_bench.cli.export_beir:export_beir_command",
-            "Write runs' corpus, queries and qrels as BEIR, datasets and MTEB read them.",
+            "Write a run's corpus, queries and qrels as BEIR, datasets and MTEB read them.",
         ),
     },
     examples="""\
@@ -42,6 +42,6 @@ runs ast fixed --format latex -m "lines found" -m ndcg@10 -o table.tex
 runs latest --format csv -o scores.csv
 runs ast fixed --plots plots
 beir ast -o beir
-beir ast fixed --pooled --title path -o pool
+beir ast --source FOLDER -o beir
 """,
 )

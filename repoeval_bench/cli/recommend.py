@@ -249,7 +249,7 @@ def _show(
 ) -> None:
     """Print the answer; `written` is the file that the choice is written to."""
     if as_json:
-        print_json({"source": request.source} | recommendation_record(recommendation))
+        print_json(recommendation_record(recommendation, request.source).as_json())
     else:
         _print(recommendation, request, out, details=details, written=written)
 

@@ -26,6 +26,7 @@ EXTRAS = {
     "langchain_text_splitters": "langchain",
     "llama_index": "llama-index",
     "matplotlib": "report",
+    "mcp": "mcp",
     "openai": "server",
     "pandas": "frames",
     "polars": "frames",

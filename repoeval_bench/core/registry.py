@@ -365,7 +365,7 @@ class ResolvedSpec:
         if missing and kind.called_with and callable(part):
             part, missing = SimpleNamespace(**dict.fromkeys(kind.offers, part)), []
         if missing:
-            raise SpecError(f"{self.spec} has no {missing[0]}; {_a(kind.name)} has {kind.shown} (docs/plug-ins.md)")
+            raise SpecError(f"{self.spec} has no {missing[0]}; {_a(kind.name)} has {kind.shown} (docs/api.md)")
         assert kind.wrapper is not None
         return kind.wrapper(part, self)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, judge
 from repoeval_bench.metrics.measure import Measure, parse_measures
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RunScores:
-    """Scores of a run: for each measure (canonical name) one value per query, in the order of the qrels.
+    """Scores of a run: for each measure (canonical name) float64 (n,), a value per query in the order of the qrels.
 
+    `scores["ndcg@10"]` gives one measure's values, `mean()` the means, `to_pandas()` a frame.
     `without_relevant` counts the queries without a relevant chunk: they score 0 and stay in the mean. `missing` counts
     those that the run lacks (0 as well), `unjudged` the queries of the run that the qrels lack (not scored).
     `strategy_counts` counts the queries by how they were judged: `qrels`, `rule` or `token-f1`. `threshold` is that of
@@ -37,6 +40,21 @@ class RunScores:
     strategy_counts: Mapping[str, int] = field(default_factory=dict)
     threshold: float | None = None
     partly_judged: int = 0
+
+    def __getitem__(self, measure: str | Measure) -> FloatArray:
+        """Return a measure's values, float64 (n,), in the order of `query_ids`; MetricError if it was not scored."""
+        name = str(measure) if str(measure) in self.values else str(Measure.parse(str(measure)))
+        if name not in self.values:
+            raise MetricError(f"{name} was not scored; the measures are {', '.join(self.values)}")
+        return self.values[name]
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame: a row for each query, `query_id` and a column for each measure.
+
+        UsageError with the command that installs pandas, if it is missing.
+        """
+        require("a data frame", "pandas")
+        return import_module("pandas").DataFrame({"query_id": self.query_ids, **self.values})
 
     def mean(self) -> dict[str, float]:
         """Measure -> mean over all queries."""
@@ -64,6 +82,22 @@ class RunScores:
             "relevant chunks and IDCG are under-estimated, so recall and nDCG are too high"
         )
 
+    def summary(self) -> dict[str, Any]:
+        """Return the means, the counts, the largest k and the strategies as plain values."""
+        ranks = [m.k for m in map(Measure.parse, self.values) if m.k is not None and m.definition.unit == "rank"]
+        return {
+            "mean": self.mean(),
+            "queries": len(self.query_ids),
+            "queries_with_relevant": len(self.query_ids) - self.without_relevant,
+            "queries_missing_in_run": self.missing,
+            "queries_missing_in_qrels": self.unjudged,
+            "k": max(ranks, default=None),
+            "threshold": self.threshold,
+            "strategy_used": self.strategy_used,
+            "strategy_counts": dict(self.strategy_counts),
+            "caution": self.caution,
+        }
+
 
 def score_run(
     run: Run | Rankings | Path | str | Iterable[Any],
@@ -73,11 +107,16 @@ def score_run(
 ) -> RunScores:
     """Score every query of the qrels; 0 where the run lacks it or nothing is relevant to it.
 
-    `run` is a `Run` or query_id -> ranking: pairs (chunk_id, score) in rank order, or a mapping chunk_id -> score,
-    which is ranked by trec_eval's rule. `qrels` is query_id -> chunk_id -> gain. Both may also be the path of a TREC
-    file, or a data frame with query_id, doc_id (or chunk_id), and score or relevance (or gain). There a grade below 0
-    is not relevant. `context` holds what measures need beside ranks. Ids that are not text, duplicate ids, scores that
-    are no numbers, negative gains and a missing input are a MetricError.
+    - `run` is a `Run`, or query_id -> ranking: pairs (chunk_id, score) in rank order, or a mapping chunk_id -> score,
+      which is ranked by score as float32, then id, both descending, as trec_eval ranks;
+    - `qrels` is query_id -> chunk_id -> gain, from 0;
+    - both may also be the path of a TREC file, or a data frame of pandas or polars with the columns query_id, doc_id
+      (or chunk_id), and score or relevance (or gain); there a grade below 0 is not relevant;
+    - `measures` are names such as `ndcg@10`; docs/measures.md has them with formula and source;
+    - `context` holds what measures of lines, files, texts and vectors need beside ranks.
+
+    Scores are from 0 to 1 unless the measure says otherwise. UsageError: an unknown measure. MetricError: ids that are
+    not text, duplicate ids, scores that are no numbers, negative gains, or a measure whose input is missing.
     """
     return score_judged(judge(run, qrels, context), measures)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.words import count
+from repoeval_bench.report.comparison_record import comparison_row
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import (
     P_VALUE,
@@ -121,7 +121,7 @@ def _lost(c: Comparison, ends: Influence) -> str:
 
 def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     """Every field as plain values, and the deciding mean's difference and interval beside them."""
-    return [{**asdict(c), "difference": c.difference, "ci": c.ci} for c in comparisons]
+    return [comparison_row(comparison).model_dump() for comparison in comparisons]
 
 
 def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mapping[str, float]]) -> str:

@@ -17,6 +17,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
+from repoeval_bench.report.recommendation_record import CandidateRow, EvidenceRow, RecommendationRow, SetupRow
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import cluster_count, heading, meaning_of
 from repoeval_bench.runs.query_scores import GROUP
@@ -378,70 +379,69 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     return table_of(candidate_columns(recommendation), shown, notes=notes)
 
 
-def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
-    """Return every field as plain values: the choice, the losses, the setups to paste, and the evidence."""
+def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
+    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
     decision = recommendation.decision
-    return {
-        "holds": HOLDS,
-        "data": recommendation.data,
-        "language": recommendation.language,
-        "languages": dict(recommendation.languages),
-        "files": dict(recommendation.files),
-        "unread": dict(recommendation.unread),
-        "tests": recommendation.tests,
-        "test_files": recommendation.test_files,
-        "current": recommendation.current and recommendation.current.as_json(),
-        "costs": {label: cost.as_json() for label, cost in recommendation.costs.items()},
-        "edits": recommendation.edits,
-        "since": recommendation.since,
-        "lead": recommendation.lead and recommendation.lead.as_json(),
-        "retrievers": [choice.as_json() for choice in recommendation.retrievers],
-        "default": recommendation.default and recommendation.default.as_json(),
-        "choice": None if decision is None else _candidate_record(recommendation, decision.choice),
-        "cheaper": None
-        if decision is None or decision.cheaper is None
-        else _candidate_record(recommendation, decision.cheaper),
-        "answer": answer_lines(recommendation),
-        "candidates": []
-        if decision is None
-        else [_candidate_record(recommendation, item) for item in decision.candidates],
-        "setups": [
-            {
+    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
+    cheaper = None if decision is None else decision.cheaper
+    return RecommendationRow(
+        source=source,
+        holds=HOLDS,
+        data=recommendation.data,
+        language=recommendation.language,
+        languages=recommendation.languages,
+        files=recommendation.files,
+        unread=recommendation.unread,
+        tests=recommendation.tests,
+        test_files=recommendation.test_files,
+        current=recommendation.current,
+        costs=recommendation.costs,
+        edits=recommendation.edits,
+        since=recommendation.since,
+        lead=recommendation.lead,
+        retrievers=recommendation.retrievers,
+        default=recommendation.default,
+        choice=rows[0] if rows else None,
+        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
+        answer=answer_lines(recommendation),
+        candidates=rows,
+        setups=[
+            SetupRow(
                 **item.snippet._asdict(),
-                "language": item.language,
-                "candidate": item.label,
-                "spec": recommendation.candidates[item.label].spec,
-                "expected_loss": item.expected_loss,
-                "loss_95": item.loss_95,
-                "measured": item.measured,
-            }
+                language=item.language,
+                candidate=item.label,
+                spec=recommendation.candidates[item.label].spec,
+                expected_loss=item.expected_loss,
+                loss_95=item.loss_95,
+                measured=item.measured,
+            )
             for item in recommendation.setups
         ],
-        "evidence": [_evidence_record(item) for item in recommendation.evidence],
-        "too_few_queries": dict(recommendation.few),
-        "skipped": list(recommendation.skipped),
-        "runs": list(recommendation.runs),
-    }
+        evidence=[_evidence_row(item) for item in recommendation.evidence],
+        too_few_queries=recommendation.few,
+        skipped=list(recommendation.skipped),
+        runs=list(recommendation.runs),
+    )
 
 
-def _candidate_record(recommendation: Recommendation, candidate: RankedCandidate) -> dict[str, Any]:
-    return asdict(candidate) | record_of(candidate_columns(recommendation), candidate)
+def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
+    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))
 
 
-def _evidence_record(evidence: Evidence) -> dict[str, Any]:
-    return {
-        "protocol": evidence.protocol,
-        "retriever": evidence.retriever,
-        "measure": evidence.measure,
-        "mean_over": evidence.over,
-        "queries": evidence.n_queries,
-        "clusters": evidence.n_clusters,
-        "clustered_by": evidence.clustered_by,
-        "means": dict(evidence.means),
-        "runs": dict(evidence.runs),
-        "significantly_worse_than_choice": sorted(evidence.worse),
-        "significantly_better_than_choice": sorted(evidence.better),
-    }
+def _evidence_row(evidence: Evidence) -> EvidenceRow:
+    return EvidenceRow(
+        protocol=evidence.protocol,
+        retriever=evidence.retriever,
+        measure=evidence.measure,
+        mean_over=evidence.over,
+        queries=evidence.n_queries,
+        clusters=evidence.n_clusters,
+        clustered_by=evidence.clustered_by,
+        means=evidence.means,
+        runs=evidence.runs,
+        significantly_worse_than_choice=sorted(evidence.worse),
+        significantly_better_than_choice=sorted(evidence.better),
+    )
 
 
 def _few(recommendation: Recommendation) -> list[str]:

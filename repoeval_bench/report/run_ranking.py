@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.choosing import READ, costs
@@ -42,6 +42,7 @@ class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
     `explained` says what the measure means, `to` names the first row, `filled` and `hollow` say what the markers mean.
+    The plot has differences times `scale`; `axis` names their unit, and `digits` is their format in words.
     """
 
     measure: str
@@ -51,6 +52,9 @@ class Ranking:
     to: str = "best"
     filled: str = "significantly worse than the best"
     hollow: str = "may be as good"
+    axis: str
+    scale: float = 1.0
+    digits: str = "+.4f"
     read: int = READ
 
 
@@ -67,11 +71,11 @@ def ranking_table(ranks: Ranking, rows: Sequence[RankedRow], kind: str) -> Table
 
 
 def candidates_table(recommendation: Recommendation, rows: Sequence[RankedRow]) -> Table:
-    """Return some rows of the candidates with the columns of the terminal's table, and the verdict on each."""
+    """Return some rows of the candidates with the columns of the terminal's table; the verdict is below each name."""
     outcome = {row.name: row.outcome for row in rows}
     assert recommendation.decision is not None
     name, *others = candidate_columns(recommendation)
-    columns = [name, Column(name="verdict", value=lambda candidate: outcome[candidate.name]), *others]
+    columns = [replace(name, value=lambda candidate: (candidate.name, outcome[candidate.name])), *others]
     shown = [candidate for candidate in recommendation.decision.candidates if candidate.name in outcome]
     return table_of(columns, shown, "page")
 
@@ -106,7 +110,14 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
                 cost=read[index],
             )
         )
-    return Ranking(measure=heading(verdict.measure), explained=explained(verdict.measure), unit=unit, rows=tuple(rows))
+    measure = heading(verdict.measure)
+    return Ranking(
+        measure=measure,
+        explained=explained(verdict.measure),
+        unit=unit,
+        rows=tuple(rows),
+        axis=f"difference in {measure} (left of 0: less is retrieved)",
+    )
 
 
 def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -> Ranking:
@@ -117,6 +128,7 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
     assert recommendation.decision is not None
     position = {run.stored.run_id: index for index, run in enumerate(runs)}
     choice = recommendation.decision.choice
+    current = recommendation.current.label if recommendation.current else None
     rows = []
     for one in recommendation.decision.candidates:
         is_choice = one.name == choice.name
@@ -129,17 +141,22 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
                 difference=None if is_choice else one.score - choice.score,
                 ci=None if is_choice else one.to_choice,
                 is_worse=bool(worse_in),
-                outcome="choice"
-                if is_choice
-                else f"significantly worse in {' and '.join(worse_in)}"
-                if worse_in
-                else "",
+                outcome="; ".join(
+                    [
+                        *(["choice"] if is_choice else []),
+                        *(["used now"] if one.name == current else []),
+                        *([f"significantly worse in {' and '.join(worse_in)}"] if worse_in else []),
+                    ]
+                ),
                 cost=recommendation.tokens(one.name),
             )
         )
     return Ranking(
         measure="expected score",
         explained="expected score: share of the targets retrieved, from your code and other repositories",
+        axis="percentage points of the targets (left of 0: fewer are retrieved)",
+        scale=100.0,
+        digits="+.1f",
         unit="tokens",
         rows=tuple(rows),
         to="choice",

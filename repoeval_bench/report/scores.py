@@ -46,9 +46,9 @@ def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
 def title_of_scores(run: RunView, *, alone: bool) -> str:
     """Return what was measured, and what the deciding measure means; the chunker too where the run stands `alone`."""
     metrics = run.metrics
-    made = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
+    parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
-    lines = (metrics.dataset.label, BETWEEN.join([*named, *made]), meaning_of(headline_measure([run])))
+    lines = (metrics.dataset.label, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
     return "\n".join(filter(None, lines))
 
 

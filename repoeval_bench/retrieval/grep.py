@@ -203,16 +203,16 @@ class _Units:
         by_file: dict[str, list[int]] = {}
         for position in np.flatnonzero(self._is_seen).tolist():
             by_file.setdefault(self.chunks[position].file, []).append(position)
-        found = set(positions)
-        for position in [*found]:
+        nearby = set(positions)
+        for position in [*nearby]:
             span = self.chunks[position].lines
-            found |= {
+            nearby |= {
                 other
                 for other in by_file[self.chunks[position].file]
                 if self.chunks[other].lines.start < span.end + lines
                 and self.chunks[other].lines.end > span.start - lines
             }
-        return found
+        return nearby
 
     def new_words(self, read: Collection[int], keywords: Iterable[str]) -> list[str]:
         """Return the words of what was read that hold no keyword, those in the fewest units first."""

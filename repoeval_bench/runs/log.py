@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse, parse_loose
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.validation import Count, Line, Plain  # noqa: TC001 - pydantic reads them
+from repoeval_bench.core.validation import Count, Line, Plain
 from repoeval_bench.runs.records import Record
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")

@@ -103,8 +103,9 @@ def make_embedder(
 ) -> CachedEmbedder:
     """Return the embedder that a spec names, with the vector cache in `home`.
 
-    `placed` replaces the encoder by one that
-    computes the same vectors in another process; `cache` replaces the one in `home`.
+    `encode(texts, role)` gives float32 (n, dim) with unit rows, in the order of the texts; `role` is `query` or
+    `document`. `placed` replaces the encoder by one that computes the same vectors in another process; `cache` replaces
+    the one in `home`. UsageError: an unknown name or option, or a package that is not installed.
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder

@@ -416,7 +416,11 @@ def plan_run(
     protocol: str | Protocol = "context",
     skip_errors: bool = False,
 ) -> Plan:
-    """Chunk the repositories and make the queries, without a model."""
+    """Chunk the repositories and make the queries, without a model; nothing is stored.
+
+    `chunker` is as in `evaluate`; `protocol` a name or a `Protocol`. With `skip_errors`, files that the chunker cannot
+    cut are left out and counted. UsageError: an unknown name. ChunkError: the chunker failed on a file.
+    """
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutter, selected = chunker_under(resolved, chunker), select(benchmark, resolved)
     queries = make_queries(selected.tasks, resolved.query)
@@ -438,8 +442,9 @@ def evaluate(
     A chunker is a spec, an object with `spec` and `chunk`, or None if the protocol has documents of its own. `embedder`
     is a spec or an object. `fields` are other fields of `RunRequest`: protocol, retriever, k, measures, match_size,
     header … With `reuse`, a stored run made by exactly this code is returned unchanged. `out` is a folder or, as a
-    text, the URL of a store (docs/cluster.md). Notices say if the cache cannot store anything, and how many tokens a
-    server counted. Raises a BenchError in one sentence.
+    text, the URL of a store (docs/performance.md). Notices say if the cache cannot store anything. `run.metrics.micro`
+    has the means over queries, `run.per_query()` a row for each query. UsageError: an unknown name or value.
+    ChunkError: the chunker failed on a file. DatasetError: no task is scored.
     """
     given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):

@@ -23,11 +23,20 @@ from repoeval_bench.core.source import encode_id
 GAIN_FACTOR = 1000
 """Real gains are written as whole thousandths, because trec_eval reads whole numbers."""
 
+LARGEST_GAIN = 1e12
+"""The largest gain: in thousandths, floating point cannot tell a larger one from the next whole number."""
+
 NO_CHUNK = "none"
 """The chunk id in the only row, with gain 0, of a query without a relevant chunk: every mean needs a row."""
 
+_LARGEST_SCORE = float(np.finfo(np.float32).max)
+"""The largest score of a run file: beyond it readers know infinity alone."""
+
 BEIR = ["query-id", "corpus-id", "score"]
 """The first line of BEIR's qrels."""
+
+_COMMENT = "#"
+"""The first character of a line of qrels that is skipped, as trec_eval does."""
 
 _QUERY, _CHUNK = "query id", "chunk id"
 
@@ -39,8 +48,9 @@ def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which is exact for float32. A reader would reorder chunks whose scores are equal in
-    float32 but not in the order of ids. There the lower one is written one float32 step down. MetricError for a score
-    that is not finite, or clearly above the one before it.
+    float32 but not in the order of ids. There the lower one is written one float32 step down. Where float32 cannot hold
+    a query's scores, its rows score n, n - 1, … 1. MetricError for a score that is not finite, or clearly above the one
+    before it.
     """
     word = as_field(tag or "run", "tag")
     for query_id, ranking in rankings.items():
@@ -85,6 +95,8 @@ def read_run(path: Path | str) -> Run:
         if of_line != tag:
             raise MetricError(f"{path}:{number}: tag {of_line!r} after {tag!r}; a run is of one system, split the file")
         score = _number(path, number, "score", text)
+        if math.isinf(score):
+            raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
         if chunk_id in scores[query_id]:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         scores[query_id][chunk_id] = score
@@ -98,20 +110,23 @@ def read_qrels(path: Path | str, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; an empty dict without any.
 
     A negative grade is not relevant, as in trec_eval. MetricError with file:line for a line without four fields, a
-    chunk that appears twice in a query, or a gain that is no finite number.
+    chunk that appears twice in a query, or a gain that is no finite number of at most `LARGEST_GAIN` times the factor.
     """
     qrels: Qrels = {}
-    for _, query_id, chunk_id, gain in qrels_rows(path):
+    for _, query_id, chunk_id, gain in qrels_rows(path, factor):
         gains = qrels.setdefault(query_id, {})
         if gain > 0:
             gains[chunk_id] = gain / factor
     return qrels
 
 
-def qrels_rows(path: Path | str) -> Iterator[tuple[int, str, str, float]]:
-    """Yield (line number, query id, chunk id, gain as written) of every line; MetricError as in `read_qrels`."""
-    rows = _rows(path, 4, "query 0 chunk gain")
-    return _judged(path, ((number, query_id, chunk_id, gain) for number, (query_id, _, chunk_id, gain) in rows))
+def qrels_rows(path: Path | str, factor: float = 1) -> Iterator[tuple[int, str, str, float]]:
+    """Yield (line number, query id, chunk id, gain as written) of every line but comments.
+
+    MetricError as in `read_qrels`.
+    """
+    rows = _rows(path, 4, "query 0 chunk gain", comment=_COMMENT)
+    return _judged(path, ((number, query_id, chunk_id, gain) for number, (query_id, _, chunk_id, gain) in rows), factor)
 
 
 def beir_rows(path: Path | str) -> Iterator[tuple[int, str, str, float]]:
@@ -133,21 +148,30 @@ def _beir_fields(path: Path | str) -> Iterator[tuple[int, str, str, str]]:
         yield number, query_id, chunk_id, score
 
 
-def _judged(path: Path | str, rows: Iterable[tuple[int, str, str, str]]) -> Iterator[tuple[int, str, str, float]]:
+def _judged(
+    path: Path | str, rows: Iterable[tuple[int, str, str, str]], factor: float = 1
+) -> Iterator[tuple[int, str, str, float]]:
     """Check the gains of (line number, query id, chunk id, gain as text), and that no chunk is judged twice."""
     seen: set[tuple[str, str]] = set()
     for number, query_id, chunk_id, text in rows:
+        gain = _number(path, number, "gain", text)
+        if abs(gain) > LARGEST_GAIN * factor:
+            raise MetricError(f"{path}:{number}: the gain is {text}; write numbers of at most {LARGEST_GAIN:g}")
         if (query_id, chunk_id) in seen:
             raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
         seen.add((query_id, chunk_id))
-        yield number, query_id, chunk_id, _number(path, number, "gain", text)
+        yield number, query_id, chunk_id, gain
 
 
 def as_field(name: str, what: str) -> str:
-    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged."""
+    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged.
+
+    A query id's first character is encoded where it would make a line of qrels a comment.
+    """
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
-    return name if name.split() == [name] else encode_id(name)
+    field = name if name.split() == [name] else encode_id(name)
+    return f"%{ord(_COMMENT):02X}{field[1:]}" if what == _QUERY and field.startswith(_COMMENT) else field
 
 
 def of_field(field: str) -> str:
@@ -156,32 +180,37 @@ def of_field(field: str) -> str:
     return name if name.split() != [name] and encode_id(name) == field else field
 
 
+@np.errstate(over="ignore")  # a step below the smallest float32
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
     """Return the scores as text, such that trec_eval's order of the file is the ranking."""
-    texts = []
-    above, id_above, score_above = math.inf, "", math.inf
-    for rank, ((chunk_id, score), chunk) in enumerate(zip(ranking, chunks, strict=True), start=1):
+    scores = [score for _, score in ranking]
+    for chunk_id, score in ranking:
         if not math.isfinite(score):
             raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
-        read = float(np.float32(f"{score:.9g}"))
+    kept = [max(-_LARGEST_SCORE, min(score, _LARGEST_SCORE)) for score in scores]
+    texts = [f"{score:.9g}" for score in kept]
+    singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
+    above, id_above, score_above = math.inf, "", math.inf
+    for i, (score, chunk, single) in enumerate(zip(kept, chunks, singles, strict=True)):
+        read = single
         if read > above or (read == above and chunk >= id_above):
             if score - score_above > _SLACK * max(1.0, abs(score_above)):
                 raise MetricError(
-                    f"query {query_id!r}: rank {rank} scores {score}, above rank {rank - 1}; a run file is read by "
+                    f"query {query_id!r}: rank {i + 1} scores {score}, above rank {i}; a run file is read by "
                     "score, so give it scores that fall"
                 )
             read = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
-            texts.append(f"{read:.9g}")
-        else:
-            texts.append(f"{score:.9g}")
+            texts[i] = f"{read:.9g}"
         above, id_above, score_above = read, chunk, score
+    if kept != scores or above < -_LARGEST_SCORE:
+        return [str(n) for n in range(len(texts), 0, -1)]
     return texts
 
 
-def _rows(path: Path | str, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path | str, n_fields: int, shape: str, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
     for number, line in _lines(path):
         fields = [field for field in line.strip(" \t\r").replace("\t", " ").split(" ") if field]
-        if not fields:
+        if not fields or (comment and line.startswith(comment)):
             continue
         if len(fields) != n_fields:
             raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")
@@ -199,6 +228,6 @@ def _number(path: Path | str, line: int, what: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
-        raise MetricError(f"{path}:{line}: the {what} {text!r} is not a finite number")
+    if math.isnan(value):
+        raise MetricError(f"{path}:{line}: the {what} {text!r} is not a number")
     return value

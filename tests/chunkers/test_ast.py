@@ -9,7 +9,6 @@ import pytest
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
-from repoeval_bench.core.syntax import Parsed
 
 GOLDEN = Path(__file__).parent / "golden"
 """A file and its chunks, which a person looked at: a change of them is a change of numbers."""
@@ -84,16 +83,6 @@ def test_overlap_repeats_whole_lines_and_the_first_chunk_has_none() -> None:
     for with_overlap, without in zip(overlapping[1:], plain[1:], strict=True):
         assert with_overlap.lines.start == max(0, without.lines.start - 2)
         assert with_overlap.lines.end == without.lines.end
-
-
-def test_a_long_sum_is_opened_at_its_line_ends(monkeypatch) -> None:
-    """It is as many nodes in each other as it has signs; those on one line are passed over."""
-    opened = []
-    children = Parsed.children
-    monkeypatch.setattr(Parsed, "children", lambda parsed, node: opened.append(node) or children(parsed, node))
-    text = "x = (a\n" + ("  + a" + " + a" * 19 + "\n") * 100 + ")\n"
-    assert "".join(chunk.text for chunk in cut(text)) == text
-    assert len(opened) < 2 * 100 + 20
 
 
 def test_work_grows_with_the_file_and_not_with_its_square() -> None:

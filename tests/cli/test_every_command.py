@@ -61,6 +61,7 @@ CALLS = {
 }
 ELSEWHERE = {
     "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
+    "mcp": "it needs a client: `plugins/mcp/test_server.py`",
     "logs questions": "`plugins/logs/test_foreign_questions.py`",
     "lab reproduce": "all published settings take a while, and a model: `end_to_end/test_the_whole_job.py`",
 }

@@ -134,7 +134,7 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
         ("openai:m,base_url=http://host/v1?key", "more than an address"),
         ("openai:m,base_url=host/v1", "not an http or https"),
         ("openai:m,base_url=http://[::1/v1", "not an http or https"),
-        ("openai:m,batch=0", "whole number from 1"),
+        ("openai:m,batch=0", "a number of 1 or more was expected"),
         ("openai:m,dimension=8", "did you mean 'dimensions'"),
         ("hash:x", "is not key=value"),
         ("hsh", "did you mean 'hash'"),

@@ -101,7 +101,6 @@ def test_a_policy_changes_nothing_there(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("tokenizer=/nowhere", "tokenizer /nowhere is neither a tokenizer.json nor a folder with one"),
         ("query_prefx=x", "did you mean 'query_prefix'"),
     ],
 )

@@ -101,17 +101,17 @@ def test_every_field_of_a_request_has_a_variable(checkout, target, models):
     assert called(checkout, target)[1] == {"chunker": ["ast"]}
 
 
-LINES = {"source": "a b", "level": "line"}
+LINES = {"source": ["a b"], "level": "line"}
 
 
 @pytest.mark.parametrize(
     ("target", "given", "read"),
     [
-        # A value arrives as it was typed; those of an option that is repeated are separated by blanks.
+        # A value arrives as it was typed; those of a repeated option are separated by blanks, save in paths.
         (
             "eval",
             ("CHUNKER=ast py:it's:C", "OUT=a,b", "SOURCE=a b", "REPOS=x y"),
-            {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": "a b", "repos": ["x", "y"]},
+            {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": ["a b"], "repos": ["x", "y"]},
         ),
         # CodeRAG is given no chunker.
         ("eval", ("PROTOCOL=coderag",), {"protocol": "coderag"}),

@@ -177,8 +177,9 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     done = succeed(
         "recommend", code, *NARROW, "--queries", arguments, "--out", tmp_path / "out", home=tmp_path / "home"
     )
-    assert done.out.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
-    assert "it has 3 queries of questions; a choice needs at least 20." in " ".join(done.out.split())
+    printed = " ".join(done.out.split())
+    assert printed.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
+    assert "it has 3 queries of questions; a choice needs at least 20." in printed
 
 
 def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_path):
@@ -241,7 +242,7 @@ FEW = "def gather(items):\n    total = 0\n    for item in items:\n        total 
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"a.py": "LIMIT = 3\n", "b.py": "x = 1\n", "c.ts": "const x = 1\n" * 9}, "no question to compare them by"),
+        ({"a.py": "LIMIT = 3\n", "b.py": "x = 1\n", "c.ts": "const x = 1\n" * 9}, "no query to compare them by"),
         ({"a.py": FEW, **{f"{i}.ipynb": "{}" for i in range(42)}}, "This covers 1 of 43 files: 42 notebooks were not"),
     ],
 )

@@ -165,7 +165,9 @@ def answered(tmp_path_factory):
     top = tmp_path_factory.mktemp("answered")
     code = checkout(top / "shop", 70)
     page = top / "page.html"
+    now = "langchain:chunk_size=4000,chunk_overlap=200"
     narrow = ["--for", "search", "--retriever", "bm25", "-c", "ast", "-c", "window:lines=20,step=10", "--sizes", "300"]
+    narrow += ["--current", now]
     succeed("recommend", code, *narrow, "--report", page, "--out", top / "out", home=top / "home")
     return page
 
@@ -185,6 +187,23 @@ def test_the_questions_come_a_few_at_a_time_and_open_in_the_inspector(browser, a
     assert "shop/part" in first
     browser.execute_script("document.querySelector('#asked-table tbody a').click()")
     assert "asked by commit" in texts(browser, "#q-detail")[0]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_first_screen_has_the_candidate_used_now_and_breaks_no_name(browser, answered, width):
+    """In the headline, the plot and the table; a line ends after punctuation, and not at `_` or `=`."""
+    visit(browser, answered, width=width)
+    assert "chunk_overlap=200" in texts(browser, "#h-answer")[0]
+    assert any("chunk_overlap=200" in text for text in texts(browser, "#ranking tbody th"))
+    assert "chunk_overlap=200" in browser.find_element("id", "ranking-plot-desc").get_attribute("textContent")
+    lines = (
+        "const words = document.querySelector('#h-answer').childNodes; const found = [];"
+        "for (const node of words) if (node.nodeType === 3) for (const match of node.data.matchAll(/[\\w=]+/g)) {"
+        "  const range = document.createRange(); range.setStart(node, match.index);"
+        "  range.setEnd(node, match.index + match[0].length);"
+        "  if (range.getClientRects().length > 1) found.push(match[0]); } return found;"
+    )
+    assert browser.execute_script(lines) == []
 
 
 def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):

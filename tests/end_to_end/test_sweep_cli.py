@@ -13,7 +13,7 @@ BM25 = ("--retriever", "bm25")
         (("-c", "fixed", "--sizes", "0"), ["--sizes 0: give whole numbers above 0, such as --sizes 500,1000"]),
         (("-c", "asst", "--sizes", "10", "--set", "gold=bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
         (("-c", "file", "--sizes", "10", "--set", "gold=bdy"), ["no option for a size", "did you mean 'body'"]),
-        (("-c", "ast", "--sizes", "5", "--match-size", "fixed", "--repos", "nope"), ["--match-size sets", "'nope'"]),
+        (("-c", "ast", "--sizes", "5", "--match-size", "fixed", "--set", "gold=bdy"), ["--match-size sets", "'body'"]),
         (("--protocol", "coderag", "--sizes", "500,1000"), ["coderag fixes its documents"]),
         (("-c", "ast", "-c", "ast:max_nws=800", "--sizes", "500"), ["is named twice"]),
     ],

@@ -65,7 +65,7 @@ def test_a_measure_that_does_not_exist_is_refused(text, pieces):
     [
         ([("a", 2.0), ("b", 1.0), ("a", 0.5)], "ranked twice"),
         ((("x", 1.0), ("x", 1.0)), "ranked twice"),
-        *((ranking, "nan") for ranking in ([("a", 2.0), ("b", NAN)], {"a": NAN, "b": 1.0}, {"a": 1.0, "b": NAN})),
+        *((ranking, "NaN") for ranking in ([("a", 2.0), ("b", NAN)], {"a": NAN, "b": 1.0}, {"a": 1.0, "b": NAN})),
     ],
 )
 def test_what_is_wrong_with_a_ranking_is_named_with_its_query(ranking, fault):

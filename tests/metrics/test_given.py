@@ -73,7 +73,11 @@ def test_measures_may_be_one_text(measures):
 
 Q = {"q": {"a": 1}}
 REFUSED = {
-    "text scores": ({"q": {"a": "10.0", "b": "9.0"}}, Q, "query 'q': the score of 'a' is '10.0'; scores are numbers"),
+    "text scores": (
+        {"q": {"a": "10.0", "b": "9.0"}},
+        Q,
+        "query 'q': the score of 'a' is '10.0' (str); scores are numbers",
+    ),
     "text scores of pairs": ({"q": [("a", "10.0")]}, Q, "query 'q': the score of 'a' is '10.0'"),
     "no score": ({"q": {"a": None}}, Q, "the score of 'a' is None"),
     "ids that are numbers": ({"q": {10: 2.0}}, {"q": {"10": 1}}, "query 'q': ids are text; got 10"),
@@ -96,7 +100,7 @@ def test_what_cannot_be_scored_is_refused_in_one_sentence(case):
 
 
 def test_a_frame_without_the_columns_is_refused():
-    with pytest.raises(MetricError, match="the run has the columns q; give query_id, doc_id and score"):
+    with pytest.raises(MetricError, match="the run has the columns q; give query_id -> ranking"):
         score_run(frame("pandas", [("q",)], "q"), Q)
     with pytest.raises(MetricError, match="the qrels has the columns query_id, doc_id, score"):
         score_run(Q, frame("polars", ROWS, "query_id", "doc_id", "score"))

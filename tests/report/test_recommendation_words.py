@@ -152,7 +152,7 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     assert names == [candidate.name for candidate in result.decision.candidates]
     assert names == ["ast at 500", "fixed at 500", "recursive at 500"]
     heads = re.findall(r"<button[^>]*>([^<]*)<", table)
-    assert heads[:5] == ["candidate", "verdict", "uses bm25", "docstring bm25", "expected loss"]
+    assert heads[:4] == ["candidate", "uses bm25", "docstring bm25", "expected loss"]
     losses = [float(loss) for loss in re.findall(r'data-column="expected_loss" data-value="([^"]*)"', table)]
     assert losses == [candidate.expected_loss for candidate in result.decision.candidates]
     assert "make_chunker(&#34;ast:max_nws=500&#34;)" in page

@@ -10,6 +10,7 @@ PARTS = {
     "lab": {"lab"},
     "logs": {"logs"},
     "completion": {"complete"},
+    "mcp": {"mcp"},
     "peers": {
         *("astchunk", "ck", "cocoindex", "grepai", "semantic-text-splitter"),
     },

@@ -1,4 +1,4 @@
-"""Parts from outside: the module of docs/plug-ins.md, importable, and a package that is installed by a folder."""
+"""Parts from outside: the module of docs/api.md, importable, and a package that is installed by a folder."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def module_of_the_docs(folder: Path, name: str = "mine") -> Path:
-    """The first Python block of docs/plug-ins.md as a module in `folder`."""
-    code, *_ = re.findall(r"```python\n(.*?)```", (DOCS / "plug-ins.md").read_text("utf-8"), re.DOTALL)
+    """The block of docs/api.md that begins with `# mine.py` as a module in `folder`."""
+    (code,) = re.findall(r"```python\n(# mine\.py\n.*?)```", (DOCS / "api.md").read_text("utf-8"), re.DOTALL)
     (folder / f"{name}.py").write_text(code, "utf-8")
     return folder
 

@@ -127,7 +127,7 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
         languages=grammars_of(languages),
         levels={LEVEL: PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)},
         sources=sources,
-        rules=f"{RULES_VERSION}: docs/packs.md",
+        rules=f"{RULES_VERSION}: docs/data.md",
         extensions=sorted(beside),
     )
     write_plain(root / MANIFEST, dump_manifest(content))

@@ -231,7 +231,7 @@ class _Building:
             languages=grammars_of(languages),
             levels={FUNCTION.name: level},
             sources=sources,
-            rules=f"{RULES_VERSION}: docs/packs.md",
+            rules=f"{RULES_VERSION}: docs/data.md",
             extensions=sorted(self._beside),
         )
 

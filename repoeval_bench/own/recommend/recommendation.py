@@ -89,14 +89,33 @@ def recommend(
 ) -> Recommendation:
     """Choose a chunker and its size for the code of a benchmark or pack.
 
-    `fields` are further fields of `RecommendRequest`. At each of `sizes`, every chunker is set to the mean size of
-    `fixed`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
-    goes on. The recommendation is stored beside them. Runs without vectors come first, and their answer is a notice if
-    others follow. With `Workers`, each run is a job of its own, whose worker reads the `data`. The commits of
-    a `history` ask instead of docstrings, and its edits tell what an edit costs. `compared` are retrievers to compare
-    on the choice, by default those of the request, or all where it names none. `unread` has the kinds of code that are
-    not in the benchmark, with their numbers of files. `clock` gives seconds, for `time_limit`. Raises a BenchError in
-    one sentence.
+        answer = recommend(load_benchmark("packs/mine"), retrievers=("bm25",))
+        answer.choice.spec                     # what make_chunker and --chunker take
+        answer.decision.choice.expected_loss   # in scores from 0 to 1; `answer.setups` has lines to paste
+
+    `fields` are the options of the command:
+
+    - `chunkers`: specs, at least two or at several sizes; one with a size of its own is tried as written;
+    - `current`: the spec that you use now; `answer.current` has what the choice gains on it;
+    - `sizes`: characters without whitespace, (500, 1000, 2000) by default; at each, every chunker without a size of its
+      own is set to the mean size of `fixed`;
+    - `purpose`: `completion`, `search` or `both`, which choose the protocols; or `protocols`, by name;
+    - `retrievers`: ("bm25", "dense") by default, of equal weight; `embedder`: the model of `dense`;
+    - `tasks`: the most queries of a protocol, 1,500 by default; `time_limit`: minutes after which no run starts.
+
+    The other parameters are:
+
+    - `out`: the folder of the runs and of the answer; stored runs of exactly this code are reused, so an interrupted
+      recommendation goes on;
+    - `home`: the folder of data and cached vectors; `executor`: where runs are made, such as a `ProcessPool`;
+    - `history`: commits that ask instead of docstrings, and whose edits tell what an edit costs;
+    - `compared`: retrievers to compare on the choice, by default those of the request, or all where it names none;
+    - `unread`: the kinds of code that are not in the benchmark, with their numbers of files;
+    - `data`: the request that loads the benchmark, for workers; `clock`: returns seconds, for `time_limit`.
+
+    Runs without vectors come first, and their answer is a notice if others follow. `answer.decision` is None, and
+    `answer.default` the shipped choice, where no protocol has enough queries. docs/statistics.md explains the loss.
+    UsageError: an option is impossible, or one candidate is left. ChunkError: no chunker can cut this code.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.protocols.uses import distance
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.log import first_rank
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def payload(
             {"name": run.name, "short": run.short, "look": look}
             for run, look in zip(runs, looks or range(len(runs)), strict=True)
         ],
-        "measures": list(measures),
+        "measures": [heading(name) for name in measures],
         "queries": queries,
         "files": {name: _lines(sources[name]) for name in sorted(_shown(queries)) if name in sources},
     }

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.choosing import leads_of
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.extras import require
@@ -60,6 +61,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
+_HYPHENATED = re.compile(r"\b(?=[\w.-]{3,32}(?![\w.-]))\w+(?:-\w+)+")
+"""A short name with a hyphen, where a browser would break it."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
@@ -87,7 +90,7 @@ def report_page(
     labels = {run_id: label for label, run_id in answer.evidence[0].runs.items()} if answer else {}
     runs = [replace(run, short=labels.get(run.stored.run_id, run.short)) for run in runs]
     measure = headline_measure(stored)
-    worded = verdict(stored)
+    worded = verdict(stored, _beside_choice(runs, answer) if answer else ())
     metrics, ids = runs[0].stored.metrics, [run.run_id for run in stored]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -95,9 +98,13 @@ def report_page(
     names = {run.name: index for index, run in enumerate(runs)}
     differences = worded.record.differences
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
+    current = answer.current.label if answer and answer.current else None
+    ranks = replace(ranks, rows=_with_current(ranks.rows, current))
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
-    shown_at = order[:MOST_ROWS] if answer else sorted(order[:MOST_ROWS])
+    # The choice first, then the candidate that is used now: single queries show few columns.
+    now = [row.run for row in ranks.rows[1:] if row.name == current]
+    shown_at = [*dict.fromkeys([order[0], *now, *order[:MOST_ROWS]])] if answer else sorted(order[:MOST_ROWS])
     inspected = [runs[i] for i in shown_at]
 
     def rows_table(rows: Sequence[RankedRow]) -> Table:
@@ -107,7 +114,11 @@ def report_page(
         return runs[names[difference.treatment]].short
 
     return _template().render(
-        title=" vs ".join(run.short for run in runs) if len(runs) < 4 else f"{len(runs)} {kind}s",
+        title=f"The recommended chunker among {count(len(runs), 'candidate')}"
+        if answer
+        else " vs ".join(run.short for run in runs)
+        if len(runs) < 4
+        else f"{len(runs)} {kind}s",
         kind=kind,
         shared_chunker=_shared_chunker(runs),
         dataset=answer.data if answer else metrics.dataset.label,
@@ -156,6 +167,25 @@ def report_page(
     )
 
 
+def _beside_choice(runs: Sequence[PageRun], answer: Recommendation) -> Sequence[Comparison]:
+    """Compare all candidates with the choice, whose sentence is the head of the page."""
+    assert answer.decision is not None
+    if len(runs) < 2:
+        return ()
+    stored = [run.stored for run in runs]
+    choice = answer.evidence[0].runs[answer.decision.choice.name]
+    at = [run.run_id for run in stored].index(choice)
+    names, scores = [run.name for run in runs], [run.scores for run in runs]
+    return leads_of(stored, scores, names, at, measure=headline_measure(stored))
+
+
+def _with_current(rows: Sequence[RankedRow], current: str | None) -> tuple[RankedRow, ...]:
+    """Return the rows with that of the current candidate among those of the first screen."""
+    late = [row for row in rows[MOST_ROWS:] if row.name == current]
+    others = [row for row in rows if row not in late]
+    return (*others[: MOST_ROWS - len(late)], *late, *others[MOST_ROWS - len(late) :])
+
+
 def _template() -> Template:
     """The page's template, which escapes everything it is given, and fails on a missing value."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -173,10 +203,14 @@ def _template() -> Template:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a text that a browser may break after punctuation, so that it breaks no word of a long name."""
-    from markupsafe import Markup
+    """Return a text in which a name may break after `:`, `,` and `/` alone: not at `_`, `=` or a hyphen."""
+    from markupsafe import Markup, escape
 
-    return Markup("<wbr>").join(re.split(r"(?<=[:=/])(?=\w)|(?<=[,_-])(?=[A-Za-z])", visible(name)))
+    def kept(word: re.Match[str]) -> Markup:
+        return Markup('<span class="whole">{}</span>').format(word[0])
+
+    pieces = re.split(r"(?<=[:/])(?=\w)|(?<=,)(?=[A-Za-z_])", visible(name))
+    return Markup("<wbr>").join(Markup(_HYPHENATED.sub(kept, str(escape(piece)))) for piece in pieces)  # noqa: S704 - escaped
 
 
 def _left_out(manifest: Manifest) -> tuple[str, ...]:

@@ -38,14 +38,22 @@ class Figure:
     drawn: Drawing
 
 
-def draw(name: str, title: str, description: str, fill: Callable[[Axes], None], *, height: float = 3.4) -> Figure:
+def draw(
+    name: str,
+    title: str,
+    description: str,
+    fill: Callable[[Axes], None],
+    *,
+    width: float = WIDTH,
+    height: float = 3.4,
+) -> Figure:
     """A figure of one plot, filled in by `fill`; labelled artists are in a legend below it."""
     require("a plot", "matplotlib")
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
 
     with mpl.rc_context(style_settings()):
-        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        drawing = Drawing(figsize=(width, height), layout="constrained")
         axes = drawing.add_subplot()
         axes.tick_params(length=0)
         fill(axes)

@@ -5,7 +5,6 @@ import pytest
 
 pytest.importorskip("fsspec")
 
-from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.plugins.cluster import shared_cache
@@ -109,21 +108,6 @@ class Failing(CountingEncoder):
         yield from super().encode_batches(texts[:5], role, tokens[:5])
         WEATHER.failing = 1.0
         raise self.error
-
-
-@pytest.mark.parametrize("error", [EmbeddingError("the model ran out of memory"), KeyboardInterrupt()])
-def test_a_store_that_fails_too_does_not_hide_why_embedding_failed(tmp_path, error):
-    """Both are told in one sentence; an interrupt stays one. What was computed is in the machine's own cache."""
-    store = ObjectStore(f"unsteady-local://{tmp_path}/store")
-    cache = SharedVectorCache(tmp_path / "a", store)
-    with pytest.raises(type(error)) as raised:
-        CachedEmbedder(Failing(error), cache).ensure({"document": TEXTS})
-    message = str(raised.value) + "".join(getattr(raised.value, "__notes__", ()))
-    assert str(error) in message
-    assert "503 slow down" in message
-    encoder = CountingEncoder(precision="fp32")
-    CachedEmbedder(encoder, VectorCache(tmp_path / "a")).encode(TEXTS, "document")
-    assert len(encoder.encoded) == len(TEXTS) - 5
 
 
 def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):

@@ -86,7 +86,7 @@ def test_what_is_wrong_is_reported_at_once(server, model, fault, message):
         ("openai:m,api_key=sk-1", "in the environment only"),
         ("openai:m,api=chats", "did you mean 'chat'"),
         ("openai:m,base_url=ftp://x", "not an http or https address"),
-        ("openai:m,max_tokens=0", "whole number from 1"),
+        ("openai:m,max_tokens=0", "a number of 1 or more was expected"),
         ("openai:m,temperature=1", "unknown option 'temperature'"),
     ],
 )

@@ -146,7 +146,7 @@ def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complet
     interrupt_when(process, lambda: len(server.requests) >= 5)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "what was finished is kept" in said
+    assert "finished runs and vectors are kept" in said
     server.fail()
     server.seen()
     again = complete(*words, "--json")

@@ -5,7 +5,7 @@ import json
 import random
 import re
 import shlex
-from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from support.indexes import from_index, needs_npm
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data" / "leaderboard"
-FIGURE = re.compile(r"([+-]?\d+\.\d+)\s+\[([+-]?\d+\.\d+),\s+([+-]?\d+\.\d+)\]")
 SAMPLE = {"repoeval": 3, "pack-pypi-40": 2, "pack-npm-12": 1, "pack-native-8": 1}
 """Cells of each data set that are computed again."""
 GONE = {"blocks", "least-nested", "early-split", "half-overlap", "fixed-tokens"}
@@ -78,34 +77,20 @@ def test_every_row_says_what_made_it():
         assert re.fullmatch(r"[0-9a-f]{12}", row["fingerprint"])
 
 
-def test_what_the_findings_mark_as_shown_is_a_verdict():
-    """Two signs, bold for a verdict and a dagger for one that one file or repository carries, stand where the data has them."""
-    verdicts = defaultdict(set)
-    for row in (*rows("against.csv"), *rows("experiments.csv")):
-        if not row["ci.low"]:
-            continue
-        figure = tuple(f"{float(row[name]):+.3f}" for name in ("difference", "ci.low", "ci.high"))
-        verdicts[figure].add(row["verdict"].partition(" ")[0].rstrip(","))
-    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    marked = {"**": {"better", "worse"}, "†": {"from"}}
-    n_marked = 0
-    for result in FIGURE.finditer(page):
-        for sign in {page[: result.start()][-2:], page[result.end() :][:1]} & marked.keys():
-            assert marked[sign] & verdicts[result.groups()], result[0]
-            n_marked += 1
-    assert n_marked > sum(SAMPLE.values())
-
-
-def test_every_interval_in_the_findings_is_in_the_data():
-    """`+0.018 [-0.001, +0.039]` is a row of one of the tables, rounded."""
-    known = set()
-    for name in ("leaderboard", "against", "sizes", "frontier", "updates", "experiments"):
-        for row in rows(f"{name}.csv"):
-            columns = {"score": "score", "recall": "ci", "share": "ci", "difference_to_first": "difference_to_first"}
-            for value, ci in (*columns.items(), ("difference", "ci"), ("difference", "difference_ci")):
-                ends = (row.get(value), row.get(f"{ci}.low"), row.get(f"{ci}.high"))
-                if all(ends):
-                    known |= {tuple(f"{float(end):{form}}" for end in ends) for form in (".3f", "+.3f")}
-    said = FIGURE.findall((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
-    assert len(said) > sum(SAMPLE.values())
-    assert [figure for figure in said if figure not in known] == []
+def test_every_answer_of_the_findings_is_what_the_script_prints(monkeypatch, capsys):
+    """Each interval of the five answers, as `python scripts/history_board.py answers` computes it from the tables."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    board = import_module("history_board")
+    monkeypatch.setattr(board, "plot", lambda *_, **__: None)
+    board.answers()
+    printed = {
+        tuple(abs(float(number)) for number in numbers)
+        for numbers in re.findall(r"([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\]", capsys.readouterr().out)
+    }
+    known = {(mean, *sorted(ends)) for mean, *ends in printed}
+    known |= {tuple(float(round(number)) for number in numbers) for numbers in known}
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8").partition("\n## ")[0].replace("\n", " ")
+    said = re.findall(r"([\d.]+)(?: %| points)[^\[\]%]*?\[(-?[\d.]+), (-?[\d.]+)\]", page)
+    assert len(said) >= 7
+    for mean, *ends in said:
+        assert (float(mean), *sorted(abs(float(end)) for end in ends)) in known, (mean, ends)

@@ -6,10 +6,13 @@ function askedView(data) {
   if (!table) return;
   const runs = data.runs.slice(0, COLUMNS);
   const heads = ["query", "changed lines", ...runs.map((_, at) => runKey(data, at))];
-  table.tHead.append(make("tr", {}, ...heads.map((head) => make("th", { scope: "col", class: "text part" }, head))));
+  table.tHead.append(make("tr", { role: "row" }, ...heads.map((head) => make("th", { scope: "col", role: "columnheader", class: "text part" }, head))));
 
   const place = (where, start, end) =>
     make("span", { class: "spec" }, ...breakable(`${start === null ? where : path(where)}${span(start, end)}`));
+
+  // On a narrow screen a row is a block, and each cell has its column's name.
+  const label = (...name) => make("span", { class: "label", "aria-hidden": "true" }, ...name);
 
   function row(query) {
     const [commit, date, subject] = query.asked;
@@ -17,11 +20,11 @@ function askedView(data) {
     const gold = [...query.gold.map((lines) => [query.file, ...lines]), ...query.elsewhere];
     const cells = runs.map((_, at) => {
       const [first] = query.top[at], score = query.scores[at][0];
-      return make("td", { class: "text part" }, score === null ? "–" : score.toFixed(2), first && first[3] ? " ✓" : "",
+      return make("td", { role: "cell", class: "text part" }, label(...breakable(data.runs[at].short)), score === null ? "–" : score.toFixed(2), first && first[3] ? " ✓" : "",
         first ? place(...first) : make("span", { class: "spec" }, "nothing retrieved"));
     });
-    return make("tr", {}, make("th", { scope: "row", class: "text part" }, link, make("span", { class: "spec" }, `${commit.slice(0, 12)} of ${date}`)),
-      make("td", { class: "text part" }, ...gold.map((each) => place(...each))), ...cells);
+    return make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader", class: "text part" }, link, make("span", { class: "spec" }, `${commit.slice(0, 12)} of ${date}`)),
+      make("td", { role: "cell", class: "text part" }, label("changed lines"), ...gold.map((each) => place(...each))), ...cells);
   }
 
   function show() {

@@ -15,9 +15,12 @@ function runKey(data, at) {
   return make("span", { class: `run${data.runs[at].look}`, title: data.runs[at].name }, make("span", { class: "key" }), ...breakable(data.runs[at].short));
 }
 
-// A long name breaks after its punctuation, and never inside a word.
+// A long name breaks after : , and / alone, and at no hyphen or dash of a short piece.
 function breakable(text) {
-  return text.split(/(?<=[:=/])(?=\w)|(?<=[,_-])(?=[A-Za-z])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
+  return text.split(/(?<=[:/])(?=\w)|(?<=,)(?=[A-Za-z_])/).flatMap((part, at) => {
+    const piece = part.length <= 32 && /[-–]/.test(part) && !part.includes(" ") ? make("span", { class: "whole" }, part) : part;
+    return at ? [make("wbr"), piece] : [piece];
+  });
 }
 
 function option(value, text) {

@@ -1,0 +1,39 @@
+"""Write the JSON Schemas in docs/ from the models of `recommend --json`, `compare --json`, gates.yaml, chunking.toml.
+
+python scripts/write_schemas.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.chosen import ChosenSetting
+from repoeval_bench.analysis.gates import GateConfig
+from repoeval_bench.report.comparison_record import ComparedRow
+from repoeval_bench.report.recommendation_record import RecommendationRow
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+MODELS: dict[str, type[BaseModel]] = {
+    "recommend": RecommendationRow,
+    "compare": ComparedRow,
+    "gates": GateConfig,
+    "chunking": ChosenSetting,
+}
+"""Name of the schema -> its model."""
+
+
+def schema(name: str) -> str:
+    """Return the text of docs/NAME.schema.json."""
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **MODELS[name].model_json_schema()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name in MODELS:
+        (DOCS / f"{name}.schema.json").write_text(schema(name), encoding="utf-8")
