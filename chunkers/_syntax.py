@@ -9,29 +9,40 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from repoeval_bench.core.errors import OR_SKIP, LanguageError
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.languages import LANGUAGES, Language, language_of
+from repoeval_bench.core.languages import FURTHER, LANGUAGES, Language, language_name, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import TreeParser
+from repoeval_bench.core.words import few
+
+_ALL: Mapping[str, Language] = {**LANGUAGES, **FURTHER}
 
 if TYPE_CHECKING:
     LanguageName = str
 else:
-    LanguageName = Annotated[Literal[("auto", *LANGUAGES)], Doc("auto: by the file's name; or a language")]
+    LanguageName = Annotated[Literal[("auto", *_ALL)], Doc("auto: by the file's name; or a language")]
     """The option `language`: `auto`, or the name of one language for every file."""
 
 
 def resolve_language(file: SourceFile, name: str = "auto") -> Language:
     """Return the language of that name, or the file's for `auto`; a LanguageError if it is not known."""
     if name != "auto":
-        return LANGUAGES[name]
+        return _ALL[name]
     language = language_of(file.path, file.text)
     if language is None:
         raise LanguageError(
-            f"{file.name}: no grammar is known for files that end in {PurePosixPath(file.path).suffix!r}; "
-            f"name one with language=, of {', '.join(LANGUAGES)}"
+            f"{file.name}: no grammar is here for files that end in {PurePosixPath(file.path).suffix!r}; "
+            f"{_way_out(file)}{OR_SKIP}"
         )
     return language
+
+
+def _way_out(file: SourceFile) -> str:
+    """Return how to get a grammar for a file: by an extra, if one has it."""
+    if (name := language_name(file.path)) in FURTHER:
+        return f"run {install_command(FURTHER[name].extra)}"
+    return "take a chunker that needs none, such as fixed"
 
 
 def library_language(file: SourceFile, name: str, names: Mapping[str, str], library: str) -> str:
@@ -41,13 +52,12 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
     """
     if name != "auto":
         return name
-    language = resolve_language(file)
-    if language.name not in names:
+    language = language_name(file.path, file.text)
+    if language not in names:
         raise LanguageError(
-            f"{file.name}: {library} does not know {language.name}, only {', '.join(names)}; "
-            f"use another chunker{OR_SKIP}"
+            f"{file.name}: {library} does not know {language}, only {few([*names], 10)}; use another chunker{OR_SKIP}"
         )
-    return names[language.name]
+    return names[language]
 
 
 @cache
@@ -57,4 +67,10 @@ def library_parser(language: str) -> TreeParser:
 
 
 SAME_NAMES: Mapping[str, str] = {name: name for name in LANGUAGES}
-"""For libraries on tree-sitter-language-pack, which has every language under the same name."""
+"""For libraries that know the ten languages under the same names."""
+
+PACK_NAMES: Mapping[str, str] = {
+    **SAME_NAMES,
+    **{name: language.module.rpartition(".")[2] for name, language in FURTHER.items()},
+}
+"""For libraries on tree-sitter-language-pack: its name of each language."""

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
+from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, SpecError
@@ -73,7 +73,7 @@ class ChonkieChunker(Peer):
 
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""
-        return library_language(file, self.language, SAME_NAMES, self.name) if self.kind == "code" else ""
+        return library_language(file, self.language, PACK_NAMES, self.name) if self.kind == "code" else ""
 
     @classmethod
     def of_size(cls, nws: int) -> Self:
@@ -82,7 +82,7 @@ class ChonkieChunker(Peer):
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call that `spans` makes."""
-        named = SAME_NAMES.get(language) if self.language == "auto" else self.language
+        named = PACK_NAMES.get(language) if self.language == "auto" else self.language
         if named is None:
             return None
         arguments = _arguments(self.kind, self.chunk_size, named).items()

@@ -36,6 +36,7 @@ _NAMES = {
     "c": "c",
     "cpp": "cpp",
     "csharp": "csharp",
+    **{name: name for name in ("ruby", "php", "kotlin", "scala", "swift", "elixir", "haskell", "lua", "proto")},
 }
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Self
 from annotated_types import Ge
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
-from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
+from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
@@ -47,7 +47,7 @@ class LlamaIndexChunker(Peer):
 
     def language_in(self, file: SourceFile) -> str:
         """Return the library's name for the file's language; a LanguageError if it has none."""
-        return library_language(file, self.language, SAME_NAMES, self.name)
+        return library_language(file, self.language, PACK_NAMES, self.name)
 
     @classmethod
     def of_size(cls, nws: int) -> Self:
@@ -56,7 +56,7 @@ class LlamaIndexChunker(Peer):
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call with LlamaIndex's own defaults."""
-        named = SAME_NAMES.get(language) if self.language == "auto" else self.language
+        named = PACK_NAMES.get(language) if self.language == "auto" else self.language
         if named is None:
             return None
         return Snippet(

@@ -7,7 +7,7 @@ from functools import partial
 
 from repoeval_bench.chunkers._adapters import Peer, chunks_of
 from repoeval_bench.core.errors import ChunkError, GrammarError, LanguageError
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import SourceFile
 
@@ -20,8 +20,7 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
     """
     shortest: dict[str, SourceFile] = {}
     for file in files:
-        language = language_of(file.path, file.text)
-        name = language.name if language else ""
+        name = language_name(file.path, file.text)
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
     # An adapter of this package decides by the file's name, before its library is imported.

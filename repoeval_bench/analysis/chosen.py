@@ -34,6 +34,7 @@ class ChosenSetting(Strict):
 
     `opponent` is the shipped default, or the runner-up where that is the choice. `commit` is the source's, "" where it
     has none. `embedder` is "" for a retriever without vectors. `tests` is a key of `core.benchmark.TESTS`.
+    `extensions` are the endings that were read beside those of the ten languages.
     """
 
     version: Literal[1] = 1
@@ -42,6 +43,7 @@ class ChosenSetting(Strict):
     retriever: str
     embedder: str = ""
     tests: Literal["out", "index", "all"] = "all"
+    extensions: tuple[str, ...] = ()
     expected_loss: float
     loss_95: float | None = None
     date: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options
+from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options, words_of
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -93,6 +94,13 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
+@click.option(
+    "--extensions",
+    multiple=True,
+    callback=partial(words_of, kind=str),
+    metavar=".ENDING,…",
+    help="Read files with these endings too, such as .rb,.proto; they are searched, and give no tasks.",
+)
 @click.option("--name", default="", help="The pack's name; that of its sources by default.")
 @click.option(
     "--resolve",
@@ -132,6 +140,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are
     history = {"since": fields.pop("since")}
+    fields["extensions"] = fields["extensions"] or ()
     pack = _history_pack(output, history, **fields) if commits else _code_pack(output, history, **fields)
     content = pack.content
     if as_json:
@@ -151,13 +160,21 @@ def _code_pack(output: Path, history: dict[str, Any], **fields: Any) -> Pack:
     return build_pack(BuildRequest(**fields), output)
 
 
-def _history_pack(output: Path, history: dict[str, Any], *, sources: tuple[str, ...], name: str, **code: Any) -> Pack:
+def _history_pack(
+    output: Path,
+    history: dict[str, Any],
+    *,
+    sources: tuple[str, ...],
+    name: str,
+    extensions: tuple[str, ...],
+    **code: Any,
+) -> Pack:
     from repoeval_bench.own.history import CommitOptions, build_history_pack
 
     refuse_unread(set(code), "with --commits, which makes no tasks of code")
     if len(sources) > 1:
         raise UsageError(f"--commits reads one history, and {len(sources)} sources are named; build a pack of each")
-    return build_history_pack(sources[0], output, CommitOptions(**history), name)
+    return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions)
 
 
 def _commits(content: PackFile) -> Table:

@@ -13,7 +13,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import install_command
-from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.languages import FURTHER, LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.repoeval import LEVELS
@@ -95,10 +95,15 @@ def _facts() -> Table:
 
 def _languages() -> Table:
     lines = [
-        (language.name, " ".join(language.endings), "installed" if language.installed else install_command())
-        for language in LANGUAGES.values()
+        (
+            language.name,
+            " ".join(language.endings),
+            "always" if name in LANGUAGES else "on request",
+            "installed" if language.installed else install_command(language.extra),
+        )
+        for name, language in {**LANGUAGES, **FURTHER}.items()
     ]
-    return _table("language", "names end in", "grammar", lines=lines)
+    return _table("language", "names end in", "read", "grammar", lines=lines)
 
 
 def _datasets() -> Table:

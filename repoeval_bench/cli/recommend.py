@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _CHOICES = [
     name
     for name in RecommendRequest.model_fields
-    if name not in DataRequest.model_fields or name in {"questions", "tests"}
+    if name not in DataRequest.model_fields or name in {"questions", "tests", "extensions"}
 ]
 
 
@@ -113,14 +113,19 @@ def recommend_command(
             request.tasks,
             ask_tests=request.tests == "all",
             resolve="names" if _needs_names(request) else "no",
+            extensions=request.extensions or (),
         )
+        history = _history(request, out, home)
     except NoTaskError as error:
-        unmeasured = _unmeasured(error)
-        _show(unmeasured, request, out, details=details, as_json=as_json, written=write)
-        _report(unmeasured, report, out)
-        _write(unmeasured, request.source, write)
-        return
-    recommendation, shown = _recommend(request, source, execution, out=out, home=home)
+        history = _history(request, out, home)
+        if not (history and history.data):
+            unmeasured = _unmeasured(error, history)
+            _show(unmeasured, request, out, details=details, as_json=as_json, written=write)
+            _report(unmeasured, report, out)
+            _write(unmeasured, request.source, write)
+            return
+        source = history.data.source
+    recommendation, shown = _recommend(request, source, history, execution, out=out, home=home)
     if recommendation.runs or recommendation.default:
         _show(recommendation, shown, out, details=details, as_json=as_json, written=write)
         _report(recommendation, report, out, text=not no_text)
@@ -129,13 +134,18 @@ def recommend_command(
 
 
 def _recommend(
-    request: RecommendRequest, source: str, execution: ExecutionRequest, *, out: Path, home: Path | None
+    request: RecommendRequest,
+    source: str,
+    history: OwnHistory | None,
+    execution: ExecutionRequest,
+    *,
+    out: Path,
+    home: Path | None,
 ) -> tuple[Recommendation, RecommendRequest]:
     """Return the recommendation for a benchmark or pack, and the request with the source of its deciding questions."""
     # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
-    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
-    history = _history(request, out, home)
+    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute, "extensions": None}
     benchmark = load_benchmark(**data, home=home)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
@@ -153,7 +163,7 @@ def _recommend(
         )
     of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
     past = history.data if history and of_commits else None
-    return recommendation, request.model_copy(update={"source": past.source if past else source})
+    return recommendation, request.model_copy(update={"source": past.source if past else source, "extensions": None})
 
 
 def _needs_names(request: RecommendRequest) -> bool:
@@ -175,7 +185,9 @@ def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHist
     """Read the history of the source; its commits ask where docstrings would, or where they are named."""
     by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
     asks = by_purpose or COMMITS in request.protocols
-    return own_history(request.source, out / PACKS, home=home, asks=asks, tests=request.tests)
+    return own_history(
+        request.source, out / PACKS, home=home, asks=asks, tests=request.tests, extensions=request.extensions or ()
+    )
 
 
 def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
@@ -198,9 +210,10 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
     return (*request.retrievers, *(name for name in BESIDE if by_vectors or not needs_vectors(name)))
 
 
-def _unmeasured(error: NoTaskError) -> Recommendation:
+def _unmeasured(error: NoTaskError, history: OwnHistory | None) -> Recommendation:
     """Return the recommendation for a source of which no task can be made."""
-    note(f"note: {error}")
+    skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
+    note(f"note: {'; '.join(skipped)}")
     files: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     unread: Counter[str] = Counter()
@@ -208,7 +221,7 @@ def _unmeasured(error: NoTaskError) -> Recommendation:
         files.update(source.files)
         lines.update(source.lines)
         unread.update(source.unread)
-    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), (str(error),))
+    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:

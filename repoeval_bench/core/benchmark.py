@@ -19,7 +19,8 @@ class AskedCommit:
     `file` is the newest path of the changed file, which is one cluster in all windows. `author` numbers the authors of
     a repository from 1, so that no name is stored. `age_days` counts from the base, `lines_changed` what the commit
     removed and added. `is_insertion`: it removed nothing, and the gold is at the line before.
-    `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them.
+    `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them, none in a file
+    whose definitions are not known.
     """
 
     commit: str
@@ -113,12 +114,12 @@ class Benchmark:
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
     `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `undecodable` names
     the files that were left out because they are not UTF-8. `is_published`: this is the published benchmark or a part
-    of it, not a user's own set.
-    `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the gold is the definitions that
-    tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
-    all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
-    scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that ask nothing for it.
-    `unanswerable` are questions that are known to have no answer: they are ranked, and not scored.
+    of it, not a user's own set. `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the
+    gold is the definitions that tasks use, and they are part of the fingerprint. `repos` are the repositories that were
+    requested by name, none for all. `limit` is the largest number of tasks requested, and `sample` says how tasks were
+    drawn from those that are scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that
+    ask nothing for it. `extensions` are the endings that were asked for. `unanswerable` are questions that are known to
+    have no answer: they are ranked, and not scored.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Benchmark:
     sample: TaskSample | None = None
     tests: str = "all"
     test_files: int = field(default=0, compare=False)
+    extensions: tuple[str, ...] = field(default=(), compare=False)
     unanswerable: tuple[Query, ...] = ()
 
     def __repr__(self) -> str:

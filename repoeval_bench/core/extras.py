@@ -39,6 +39,7 @@ EXTRAS = {
     "sentence_transformers": "dense",
     "tokenizers": "dense",
     "torch": "dense",
+    "tree_sitter_language_pack": "languages",
 }
 """Package as it is imported -> extra."""
 

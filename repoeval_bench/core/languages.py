@@ -1,7 +1,8 @@
 """The languages: one row each, with file names, the grammar's package and comments. Nothing is parsed here.
 
 The ending of a file's name decides its language. `.h` belongs to several: it is Objective-C, which is not
-read, or C++ if the text shows it, else C.
+read, or C++ if the text shows it, else C. Files of the `LANGUAGES` are read wherever code is; files of the `FURTHER`
+languages, and of any other ending, where a user asks for them.
 """
 
 from __future__ import annotations
@@ -41,12 +42,18 @@ class Language:
     @property
     def package(self) -> str:
         """The name under which the grammar's package is installed."""
-        return self.module.replace("_", "-")
+        return self.module.partition(".")[0].replace("_", "-")
+
+    @property
+    def extra(self) -> str:
+        """The extra of this project that installs the grammar; "" for one that the base has."""
+        return "languages" if self.name in FURTHER else ""
 
 
 @cache
 def _is_here(module: str) -> bool:
-    return find_spec(module) is not None
+    package = module.partition(".")[0]
+    return find_spec(package) is not None and (module == package or find_spec(module) is not None)
 
 
 _FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
@@ -84,12 +91,43 @@ LANGUAGES: Mapping[str, Language] = {
         Language(name="csharp", endings=(".cs",), module="tree_sitter_c_sharp", doc_comments=("///", "/**")),
     )
 }
-"""name -> language."""
+"""name -> language, of the ten that every part knows."""
+
+
+def _packed(name: str, *endings: str, grammar: str = "", line_comment: str = "//") -> Language:
+    """A language whose grammar is one of tree-sitter-language-pack's."""
+    module = f"tree_sitter_language_pack.bindings.{grammar or name}"
+    return Language(name=name, endings=endings, module=module, line_comment=line_comment, doc_comments=())
+
+
+FURTHER: Mapping[str, Language] = {
+    language.name: language
+    for language in (
+        _packed("ruby", ".rb", ".rake", line_comment="#"),
+        _packed("php", ".php"),
+        _packed("kotlin", ".kt", ".kts"),
+        _packed("scala", ".scala", ".sc"),
+        _packed("swift", ".swift"),
+        _packed("elixir", ".ex", ".exs", line_comment="#"),
+        _packed("shell", ".sh", ".bash", grammar="bash", line_comment="#"),
+        _packed("haskell", ".hs", line_comment="--"),
+        _packed("lua", ".lua", line_comment="--"),
+        _packed("zig", ".zig"),
+    )
+}
+"""name -> language, of those that are read on request and have chunks, definitions and commits, but no function tasks.
+
+Their grammars are in the extra `languages`.
+"""
 
 _BY_ENDING = {ending: language for language in LANGUAGES.values() for ending in language.endings}
+_FURTHER_BY_ENDING = {ending: language for language in FURTHER.values() for ending in language.endings}
 
 ENDINGS = tuple(_BY_ENDING)
-"""Endings of the files whose language is known."""
+"""Endings of the files that are read wherever code is."""
+
+FURTHER_ENDINGS = tuple(_FURTHER_BY_ENDING)
+"""Endings of the files of the further languages."""
 
 # Signs of C++ that no C header has: a standard header without .h, and words that begin a line in C++ alone.
 # `__cplusplus` is no sign, as C headers guard `extern "C"` with it.
@@ -117,15 +155,28 @@ _OBJECTIVE_C = re.compile(
 )
 
 
+def ending_of(path: str) -> str:
+    """The ending of a file's name in lower case, with the dot: `.rb`."""
+    return "." + path.rpartition("/")[2].rpartition(".")[2].lower()
+
+
 def language_of(path: str, text: str = "") -> Language | None:
     """The language of a file by the ending of its name, in upper or lower case; None if it is not known.
 
-    `text` matters for `.h` alone: none if one of its lines is Objective-C only, C++ if one is C++ only, else C, as
-    without a text.
+    A further language is known where its grammar is installed. `text` matters for `.h` alone: none if one of its lines
+    is Objective-C only, C++ if one is C++ only, else C, as without a text.
     """
-    ending = "." + path.rpartition("/")[2].rpartition(".")[2].lower()
+    ending = ending_of(path)
     if ending == ".h" and _OBJECTIVE_C.search(text):
         return None
     if ending == ".h" and _CPP.search(text):
         return LANGUAGES["cpp"]
-    return _BY_ENDING.get(ending)
+    further = _FURTHER_BY_ENDING.get(ending)
+    return further if further and further.installed else _BY_ENDING.get(ending)
+
+
+def language_name(path: str, text: str = "") -> str:
+    """The name of a file's language; its ending without the dot where no language of that ending is known."""
+    ending = ending_of(path)
+    known = language_of(path, text) or _FURTHER_BY_ENDING.get(ending)
+    return known.name if known else ending[1:]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
+from repoeval_bench.core.languages import FURTHER
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -52,6 +53,22 @@ _ROLES = {
 
 # A function's body is a compound_statement in C; an #ifdef contains statements too.
 _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else")
+
+# The same of the further languages, by whole names: some are parts of other names, or mean something else, in the ten.
+_FURTHER_ROLES = {
+    "multiline_comment": COMMENT,
+    "haddock": COMMENT,
+    "doc_comment": COMMENT,
+    "container_doc_comment": COMMENT,
+    "unary_operator": DECORATOR,  # Elixir: `@doc`, `@spec`
+    "signature": DECORATOR,  # Haskell: `add :: Int -> Int`
+}
+_FURTHER_LISTS = frozenset(
+    {
+        *("body_statement", "statements", "do_group", "declarations", "class_declarations", "instance_declarations"),
+        *("Block", "ContainerDecl"),
+    }
+)
 
 
 class TreeParser:
@@ -89,7 +106,7 @@ def bare_grammar(of: Language) -> object:
     try:
         make: Callable[[], object] = getattr(import_module(of.module), of.function)
     except ModuleNotFoundError as error:
-        raise GrammarError(f"the grammar of {of.name} is not installed; run {install_command()}") from error
+        raise GrammarError(f"the grammar of {of.name} is not installed; run {install_command(of.extra)}") from error
     return make()
 
 
@@ -99,13 +116,17 @@ def _grammar(of: Language) -> _Grammar:
 
     language = TreeSitterLanguage(bare_grammar(of))
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
+    is_further = of.name in FURTHER
+    role_of = _ROLES | _FURTHER_ROLES if is_further else _ROLES
     return _Grammar(
         of=of,
         language=language,
         parser=TreeParser(language),
-        roles={kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
+        roles={kind: role_of[text] for kind, text in kinds.items() if text in role_of},
         # Nodes of statements, members or elements have such names in every grammar: block, class_body, …
-        lists=frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
+        lists=frozenset(
+            kind for kind, text in kinds.items() if text.endswith(_LISTS) or (is_further and text in _FURTHER_LISTS)
+        ),
     )
 
 

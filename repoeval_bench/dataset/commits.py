@@ -37,7 +37,7 @@ class _Row(BaseModel):
     query: str
     lines: Annotated[list[_Ends], Field(min_length=1)]
     exact: Annotated[list[_Ends], Field(min_length=1)]
-    definitions: Annotated[list[_Ends], Field(min_length=1)]
+    definitions: list[_Ends]
     commit: str
     date: str
     subject: str

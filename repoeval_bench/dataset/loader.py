@@ -23,7 +23,7 @@ from repoeval_bench.dataset.assembly import (
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
 from repoeval_bench.dataset.questions import asked_repositories, with_questions
-from repoeval_bench.dataset.reading.plain import code_folders, load_folders
+from repoeval_bench.dataset.reading.plain import code_folders, load_folders, only_of_code
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def load_benchmark(
     limit: int | None = None,
     questions: str | Path | None = None,
     tests: str = "all",
+    extensions: Sequence[str] | None = None,
     without: Collection[str] = (),
     home: Path | None = None,
 ) -> Benchmark:
@@ -52,7 +53,8 @@ def load_benchmark(
     remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks. Several
     folders of code have the separator of PATH between them.
     `questions` is a file of your own, whose rows take the place of the tasks. `tests` is a key of
-    `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them. A notice
+    `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them.
+    `extensions` are endings of files (`.rb`) that a folder of code is read with, beside the ten languages. A notice
     says that data was just fetched, that the set is partial, or that a ground truth is not at its lines. UsageError: an
     unknown task set, repository or limit; DatasetError: data that is missing, broken or does not fit together.
     """
@@ -63,11 +65,14 @@ def load_benchmark(
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
     task_set = task_set_at(str(source), level, context, tokenizer)
     if folders := code_folders(str(source)):
-        benchmark = load_folders(folders, task_set, asked_repositories(Path(questions)) if questions else ())
+        named = asked_repositories(Path(questions)) if questions else ()
+        benchmark = load_folders(folders, task_set, named, extensions=extensions or ())
         repoeval.check_repositories(repos or (), benchmark.files)
         kept = {repo: files for repo, files in benchmark.files.items() if not repos or repo in part["repos"]}
         benchmark = with_fingerprint(replace(benchmark, **part, files=kept))
         return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
+    if extensions:
+        raise only_of_code(str(source))
     obtained = obtain(str(source), task_set, data_home(home))
     installed = obtained.installed
     tasks = installed.read_tasks()

@@ -82,7 +82,10 @@ class PackLevel(BaseModel):
 
 
 class PackFile(BaseModel):
-    """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version."""
+    """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version.
+
+    `extensions`: the endings that are read beside those of the ten languages.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -96,6 +99,7 @@ class PackFile(BaseModel):
     levels: dict[str, PackLevel]
     sources: list[PackSource]
     rules: str
+    extensions: list[str] = []
 
 
 @lru_cache(maxsize=8)
@@ -139,7 +143,8 @@ class Pack:
         """The pack as a set that is read like any other."""
         licences = {repo: source.licence for repo, source in self.repositories.items()}
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
-        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=ENDINGS)
+        endings = (*ENDINGS, *self.content.extensions)
+        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=endings)
 
     def task_set(self, level: str, context: str, tokenizer: str) -> TaskSet:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused.

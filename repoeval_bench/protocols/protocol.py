@@ -129,7 +129,8 @@ class Protocol:
     @property
     def counts_unscored(self) -> bool:
         """Return whether tasks may have no gold under this protocol, so that a run counts them."""
-        return self.of_definitions or self.tasks in ("docstring", "tests")
+        of_commits = self.tasks == "commits" and self.gold == "definitions"
+        return self.of_definitions or of_commits or self.tasks in ("docstring", "tests")
 
     @property
     def blanks(self) -> bool:

@@ -244,6 +244,9 @@ def _covers(recommendation: Recommendation) -> list[str]:
         kinds = few([count(number, kind) for kind, number in recommendation.unread.items()], 3)
         were = "was" if unread == 1 else "were"
         lines.append(f"This covers {read:,} of {count(read + unread, 'file')}: {kinds} {were} not read.")
+        endings = [kind.removesuffix(" file") for kind in recommendation.unread if kind != "notebook"]
+        if endings:
+            lines.append(f"To include them: --extensions {','.join(endings[:3])}")
         if "notebook" in recommendation.unread:
             lines.append(f"To include notebooks, convert them: {READ_NOTEBOOKS}")
     if number := recommendation.test_files:

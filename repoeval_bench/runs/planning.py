@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset import uses_table
-from repoeval_bench.dataset.assembly import published_subset, without_tasks_of_tests
+from repoeval_bench.dataset.assembly import published_subset, with_fingerprint, without_tasks_of_tests
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.plain import without_tasks
 from repoeval_bench.dataset.reading.sampling import part_of
@@ -224,9 +224,26 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
         selected = with_used(selected, protocol.gold)
         if not selected.tasks:
             raise DatasetError(f"no task has gold {protocol.gold}: {_why_none(benchmark)}")
+    if asks_commits and protocol.gold == "definitions":
+        selected = _with_definitions(selected)
     if not selected.tasks:
         raise DatasetError(nothing_scored(protocol, benchmark.files))
     return selected
+
+
+def _with_definitions(benchmark: Benchmark) -> Benchmark:
+    """Return the questions of commits whose definitions are known; the others are counted."""
+    tasks = tuple(task for task in benchmark.tasks if task.change and task.change.definitions)
+    if len(tasks) == len(benchmark.tasks):
+        return benchmark
+    if not tasks:
+        raise DatasetError(
+            f"no question of {benchmark.name} has gold definitions, as its files have no grammar here; take gold lines "
+            "or exact"
+        )
+    return with_fingerprint(
+        replace(benchmark, tasks=tasks, unscored=benchmark.unscored + len(benchmark.tasks) - len(tasks))
+    )
 
 
 def _why_none(benchmark: Benchmark) -> str:

@@ -84,12 +84,17 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
     from repoeval_bench.dataset.obtain import check_source, task_set_at
-    from repoeval_bench.dataset.reading.plain import code_folders, without_tasks
+    from repoeval_bench.dataset.reading.code import check_extensions
+    from repoeval_bench.dataset.reading.plain import code_folders, only_of_code, without_tasks
 
     with problems.about("level"):
         task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
         with problems.about("source"):
             check_source(request.source, task_set, data_home(home))
+    with problems.about("extensions"):
+        check_extensions(request.extensions or ())
+        if request.extensions and not code_folders(request.source):
+            raise only_of_code(request.source)
     with problems.about("questions"):
         if request.questions and not Path(request.questions).is_file():
             lacks = "is not a file" if Path(request.questions).exists() else "does not exist"

@@ -72,13 +72,14 @@ class SampleRecord(Record):
 class PartRecord(Record):
     """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks.
 
-    `tests` is `out` or `index` where files of tests do not ask.
+    `tests` is `out` or `index` where files of tests do not ask. `extensions` are the endings that were asked for.
     """
 
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
     tests: Literal["out", "index", "all"] = "all"
     sample: SampleRecord | None = None
+    extensions: tuple[str, ...] = ()
 
 
 class DatasetRecord(Record):

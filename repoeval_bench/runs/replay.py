@@ -83,6 +83,7 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
         repos=part.repositories or None,
         limit=part.limit,
         tests=part.tests,
+        extensions=part.extensions,
         questions=questions,
         without=passed_over([protocol], task_set.level),
         home=home,

@@ -187,6 +187,10 @@ class DataRequest(Request):
         ),
     ] = None
     tests: Annotated[str, Flag(f"Tests beside other code: {TESTS_HELP}.", "out|index|all", rare=True)] = "all"
+    extensions: Annotated[
+        tuple[str, ...] | None,
+        Flag("Of a folder of code, read files with these endings too, such as .rb,.proto.", ".ENDING,…", words=True),
+    ] = None
 
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""

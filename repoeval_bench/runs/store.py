@@ -164,6 +164,7 @@ def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample))
     tests = None if benchmark.tests == "all" else benchmark.tests
     fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
+    fields["extensions"] = benchmark.extensions or None
     stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     return {"part": records.PartRecord(**stated)} if stated else {}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.c import CPP, C
 from repoeval_bench.core.grammars.csharp import CSHARP
+from repoeval_bench.core.grammars.further import FURTHER_GRAMMARS
 from repoeval_bench.core.grammars.go import GO
 from repoeval_bench.core.grammars.java import JAVA
 from repoeval_bench.core.grammars.javascript import JAVASCRIPT, TYPESCRIPT
@@ -27,5 +28,6 @@ GRAMMARS: Mapping[str, Grammar] = {
     "c": C,
     "cpp": CPP,
     "csharp": CSHARP,
+    **FURTHER_GRAMMARS,
 }
 """Name of a language -> its grammar."""

@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.languages import LANGUAGES, Language, language_of
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.languages import (
+    ENDINGS,
+    FURTHER_ENDINGS,
+    LANGUAGES,
+    Language,
+    ending_of,
+    language_name,
+    language_of,
+)
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.trees import GO_MODULE, decode, is_licence_path
 
 if TYPE_CHECKING:
@@ -40,7 +49,7 @@ RULES = {
     "generated": "what a tool wrote, by the file's name, its first lines, or a declaration or source map beside it",
     "minified": "a line above 10,000 characters, or in a script lines of more than 110 characters in the mean",
     "other language": "files of no requested language",
-    "unknown language": "files of none of the languages that are known",
+    "unknown language": "files of none of the ten languages, whose ending was not asked for",
 }
 """Reason -> the files that it leaves out. The first reason that holds is counted; the last two are not code."""
 
@@ -54,13 +63,13 @@ _VENDORED = frozenset(
 NOTEBOOK = ".ipynb"
 _UNREAD = frozenset(
     {
-        *(NOTEBOOK, ".rmd", ".qmd", ".r", ".jl", ".m", ".mm", ".rb", ".php", ".pl", ".pm", ".lua", ".sql", ".sh"),
-        *(".ps1", ".kt", ".kts", ".swift", ".scala", ".dart", ".groovy", ".vb", ".fs", ".clj", ".ex", ".exs"),
-        *(".erl", ".hs"),
-        *(".ml", ".zig", ".nim", ".sol", ".f90", ".f", ".pas", ".cu", ".vue", ".svelte", ".astro"),
+        *FURTHER_ENDINGS,
+        *(NOTEBOOK, ".rmd", ".qmd", ".r", ".jl", ".m", ".mm", ".pl", ".pm", ".sql", ".ps1", ".dart", ".groovy"),
+        *(".vb", ".fs", ".clj", ".erl", ".ml", ".nim", ".sol", ".f90", ".f", ".pas", ".cu", ".vue", ".svelte"),
+        *(".astro", ".proto"),
     }
 )
-"""Endings of files that are code in no language that is known."""
+"""Endings of files that are code, and are read only if they are asked for."""
 READ_NOTEBOOKS = "jupyter nbconvert --to script FOLDER/*.ipynb"
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _GENERATED_NAME = re.compile(
@@ -88,10 +97,27 @@ _HEAD = 1500
 """Characters at the start of a file in which a tool says that it wrote it."""
 
 
-def name_reason(path: str, present: Collection[str] = ()) -> str | None:
+def endings_beside(paths: Collection[str], extensions: Collection[str] = ()) -> frozenset[str]:
+    """Return the endings that are read of a source beside those of the ten languages: `extensions`, as they are named.
+
+    Without them, and without a file in the ten languages, they are those of the further languages.
+    """
+    if extensions or any(name_reason(path, paths) is None for path in paths):
+        return frozenset(extensions)
+    return frozenset(FURTHER_ENDINGS)
+
+
+def check_extensions(extensions: Collection[str]) -> None:
+    """Raise a UsageError for what is not the ending of a name."""
+    if wrong := [ending for ending in extensions if not re.fullmatch(r"\.[^\s./\\A-Z]+", ending)]:
+        raise UsageError(f"{', '.join(wrong)}: no ending of files' names; write .rb, in lower case, with one dot")
+
+
+def name_reason(path: str, present: Collection[str] = (), beside: Collection[str] = ()) -> str | None:
     """Return why a file is left out by its path in the source; None where it is taken so far.
 
     `present` are the paths of the whole source, by which a declaration or source map beside a script is noticed.
+    `beside`: see `endings_beside`.
     """
     if any(ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path):
         return "unusable name"
@@ -100,21 +126,22 @@ def name_reason(path: str, present: Collection[str] = ()) -> str | None:
         return "hidden"
     if not _VENDORED.isdisjoint(folders):
         return "vendored"
-    if language_of(name) is None:
+    if (ending := ending_of(name)) not in ENDINGS and ending not in beside:
         return "unknown language"
     if _GENERATED_NAME.search(name) or _is_compiled(path, present):
         return "generated"
     return None
 
 
-def text_reason(language: Language, text: str) -> str | None:
+def text_reason(language: Language | None, text: str) -> str | None:
     """Return why a file is left out by its text; None where it is the source's own code."""
+    is_script = language is not None and language.name in _SCRIPTS
     if "\0" in text:
         return "not text"
-    if _GENERATED_TEXT.search(text, 0, _HEAD) or (language.name in _SCRIPTS and _COMPILED.search(text)):
+    if _GENERATED_TEXT.search(text, 0, _HEAD) or (is_script and _COMPILED.search(text)):
         return "generated"
     lines = text.count("\n") + 1
-    if language.name in _SCRIPTS and len(text) > MEAN_LINE * lines:
+    if is_script and len(text) > MEAN_LINE * lines:
         return "minified"
     if len(text) > MAX_LINE and max(map(len, text.split("\n"))) > MAX_LINE:
         return "minified"
@@ -135,7 +162,7 @@ def _is_compiled(path: str, present: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file that is taken: its bytes; for code also text and language."""
+    """A file that is taken: its bytes, and for code its text. `language` is one of the ten; None for any other."""
 
     path: str
     raw: bytes
@@ -147,13 +174,16 @@ class CodeFile:
 class Gathered:
     """Counts of a source so far: files of code and lines by language, and what was left out by reason.
 
-    `endings` counts the files of no known language by the endings of their names.
+    `endings` counts the files of no known language by the endings of their names, and `beside` has the endings of what
+    was taken beside the ten languages; `unasked`, as the source has no code in these.
     """
 
     files: Counter[str] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
+    beside: set[str] = field(default_factory=set)
+    unasked: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -167,7 +197,18 @@ class Gathered:
         counts = self.counts.items()
         skipped = ", ".join(f"{number} {reason}" for reason, number in counts) or "nothing"
         unit = "file" if self.files.total() == 1 else "files"
-        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}"
+        why = "; read, as no file is in the ten languages of other sources" if self.unasked and self.beside else ""
+        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{why}"
+
+    @property
+    def unread_note(self) -> str:
+        """Name the files of code that are not read by their endings, and the option that reads them; "" for none."""
+        unread = [kind for kind in self.not_read if kind != "notebook"]
+        if not unread:
+            return ""
+        kinds = few([count(self.not_read[kind], kind) for kind in unread], 5)
+        endings = ",".join(kind.removesuffix(" file") for kind in unread[:5])
+        return f"not read: {kinds}; to read them: --extensions {endings}"
 
     @property
     def not_read(self) -> dict[str, int]:
@@ -177,11 +218,18 @@ class Gathered:
         return {kind: number for kind, number in sorted(unread.items(), key=lambda one: (-one[1], one[0])) if number}
 
 
-def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
-    """Yield the files that are taken, in the source's order; no `languages` means all; counts go to `gathered`."""
+def gather(
+    origin: Origin, languages: Collection[str], gathered: Gathered, extensions: Collection[str] = ()
+) -> Iterator[CodeFile]:
+    """Yield the files that are taken, in the source's order; no `languages` means all; counts go to `gathered`.
+
+    `extensions` are endings that are asked for beside the ten languages; see `endings_beside`.
+    """
+    beside = endings_beside(origin.paths, extensions)
+    gathered.unasked = not extensions and bool(beside)
     gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
-        reason = name_reason(entry.path, origin.paths)
+        reason = name_reason(entry.path, origin.paths, beside)
         is_kept = is_licence_path(entry.path) or entry.path.rpartition("/")[2] == GO_MODULE
         if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
@@ -189,9 +237,11 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
         taken = _read(entry, origin.name, languages) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
-            if taken.language and taken.file:
-                gathered.files[taken.language.name] += 1
-                gathered.lines[taken.language.name] += taken.file.n_lines
+            if taken.file:
+                name = language_name(entry.path, taken.file.text)
+                gathered.files[name] += 1
+                gathered.lines[name] += taken.file.n_lines
+                gathered.beside |= {ending_of(entry.path)} - {*ENDINGS}
             continue
         gathered.skipped[taken] += 1
         if taken == "unknown language":
@@ -199,13 +249,14 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
 
 
 def is_test(path: str) -> bool:
-    """Return whether a file is a test by its path, as the test runners of the ten languages find them."""
+    """Return whether a file is a test by its path, as the test runners of the languages find them."""
     return _TEST.search(path) is not None
 
 
 _TEST = re.compile(
     r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)[^/]*\wTests?\.(?:java|cs|cpp|cc)$"
+    r"|_spec\.(?:rb|lua)$|(?:^|/)[^/]*\w(?:Tests?|Spec)\.(?:php|kt|scala|swift|hs)$"
 )
 
 
@@ -217,6 +268,8 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))
     counts = ", ".join(f"{number} {reason}" for reason, number in gathered.counts.items())
     seen = f" (endings: {endings})" if endings else ""
+    if gathered.unread_note:
+        seen += f"; {gathered.unread_note}"
     if gathered.endings[NOTEBOOK]:
         seen += f"; to read notebooks, make code of them: {READ_NOTEBOOKS}"
     if gathered.counts.get("generated"):
@@ -234,9 +287,10 @@ def _read(entry: ArchiveEntry, repo: str, languages: Collection[str]) -> CodeFil
     except UnicodeDecodeError:
         return "not text"
     language = language_of(entry.path, text)
-    if language is None:
+    if language is None and ending_of(entry.path) in ENDINGS:
         return "unknown language"
-    if languages and language.name not in languages:
+    language = language if language and language.name in LANGUAGES else None
+    if language and languages and language.name not in languages:
         return "other language"
     if reason := text_reason(language, text):
         return reason

@@ -42,8 +42,8 @@ def write_plain(path: Path, raw: bytes) -> None:
 
 
 def dump_manifest(content: PackFile) -> bytes:
-    """The bytes of a `pack.yaml`; what is not read is named where something is."""
-    fields = content.model_dump(by_alias=True)
+    """The bytes of a `pack.yaml`; what is asked for or not read is named where something is."""
+    fields = content.model_dump(by_alias=True, exclude=None if content.extensions else {"extensions"})
     for source in fields["sources"]:
         if not source["unread"]:
             del source["unread"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError, UsageError
 from repoeval_bench.core.files import work_folder
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
@@ -49,16 +49,16 @@ class SourceCode:
         """The language that most of its characters are of."""
         sizes: Counter[str] = Counter()
         for file in self.files:
-            known = language_of(file.path, file.text)
-            sizes[known.name if known else "unknown"] += len(file.text)
+            sizes[language_name(file.path, file.text)] += len(file.text)
         return max(sizes, key=lambda name: (sizes[name], name))
 
 
-def read_code(source: str) -> SourceCode:
+def read_code(source: str, extensions: Sequence[str] = ()) -> SourceCode:
     """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
 
-    A notice says what was taken and left out. UsageError: the source does not exist or is of no known
-    form; DatasetError: it cannot be fetched or read, or has no code.
+    `extensions` are endings that are read beside those of the ten languages. A notice says what was taken and left out.
+    UsageError: the source does not exist or is of no known form; DatasetError: it cannot be fetched or read, or has no
+    code.
     """
     # Archives, indexes and git: a comparison of runs that are stored needs none of them.
     from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
@@ -67,12 +67,14 @@ def read_code(source: str) -> SourceCode:
     with work_folder("sources") as work:
         origin = open_origin(source, work)
         gathered = Gathered()
-        files = [taken.file for taken in gather(origin, (), gathered) if taken.file]
+        files = [taken.file for taken in gather(origin, (), gathered, extensions) if taken.file]
     if not files:
         raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
         NOTICES.info(f"note: {note}")
     NOTICES.info(f"{source}: {gathered.summary}")
+    if gathered.unread_note:
+        NOTICES.info(gathered.unread_note)
     by_path = attrgetter("path")
     return SourceCode(
         origin.name,
@@ -97,6 +99,11 @@ def _is_code_folder(name: str) -> bool:
     return any(path.iterdir())
 
 
+def only_of_code(source: str) -> UsageError:
+    """Return what to raise where endings of files are asked for in what is no folder of code."""
+    return UsageError(f"--extensions is for a folder of code, and {source} is none; leave it out, or name a folder")
+
+
 def without_tasks(folder: str) -> NoDataError:
     """Return what to raise where a protocol that scores tasks gets such a folder."""
     return NoDataError(
@@ -105,15 +112,18 @@ def without_tasks(folder: str) -> NoDataError:
     )
 
 
-def load_folders(folders: Sequence[str], task_set: TaskSet, named: Collection[str] = ()) -> Benchmark:
+def load_folders(
+    folders: Sequence[str], task_set: TaskSet, named: Collection[str] = (), extensions: Sequence[str] = ()
+) -> Benchmark:
     """The code of folders by the rules of packs, without tasks; each is a repository of its name.
 
     If a folder's name is none of `named`, its folders of these names are the repositories, if there are any.
-    UsageError: two repositories have one name; DatasetError: a folder has no code.
+    `extensions` are endings that are read beside those of the ten languages. UsageError: two repositories have one
+    name; DatasetError: a folder has no code.
     """
     files: dict[str, tuple[SourceFile, ...]] = {}
     for folder in chain.from_iterable(_repositories(folder, named) for folder in folders):
-        code = read_code(folder)
+        code = read_code(folder, extensions)
         if code.name in files:
             raise UsageError(f"two folders of the source are named {code.name}; rename one, or leave it out")
         files[code.name] = code.files
@@ -127,6 +137,7 @@ def load_folders(folders: Sequence[str], task_set: TaskSet, named: Collection[st
         source=FOLDER,
         whole_tasks=0,
         whole_repos=len(files),
+        extensions=tuple(extensions),
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
-from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.archives import ArchiveEntry
@@ -18,14 +17,14 @@ from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.commits import LEVEL, TABLE, dump_commits
 from repoeval_bench.dataset.install import HASHES
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
-from repoeval_bench.dataset.reading.code import CodeFile, Gathered, gather
+from repoeval_bench.dataset.reading.code import CodeFile, Gathered, check_extensions, gather
 from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.reading.origin import Origin
 from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER
 from repoeval_bench.dataset.summary import licence_of
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions
 from repoeval_bench.own.history.repository import History, MissingObjectError, history_of
-from repoeval_bench.own.packs.pack import RULES_VERSION, installed_version, keep_pack
+from repoeval_bench.own.packs.pack import RULES_VERSION, grammars_of, installed_version, keep_pack
 
 
 def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -> Benchmark:
@@ -51,13 +50,17 @@ def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -
     )
 
 
-def build_history_pack(folder: str, out: Path | str, options: CommitOptions, name: str = "") -> Pack:
+def build_history_pack(
+    folder: str, out: Path | str, options: CommitOptions, name: str = "", extensions: tuple[str, ...] = ()
+) -> Pack:
     """Build a pack of the questions of a checkout's history, in the folder `out`, which must not exist or be empty.
 
-    Notices name every window and say how far the history reaches. NoDataError: it asks nothing; nothing is written.
+    `extensions` are endings that are read beside those of the ten languages. Notices name every window and say how far
+    the history reaches. NoDataError: it asks nothing; nothing is written.
     """
+    check_extensions(extensions)
     target = new_target(out, "pack")
-    with history_of(folder) as history:
+    with history_of(folder, extensions) as history:
         questions = commit_questions(history, options)
         _check(history, questions)
         for note in questions.notes:
@@ -87,12 +90,14 @@ def _written(history: History, questions: CommitQuestions, target: Path) -> Pack
 def _write(history: History, questions: CommitQuestions, root: Path, name: str) -> PackFile:
     hashes: list[str] = []
     sources = []
+    beside: set[str] = set()
     for window in questions.windows:
         gathered = Gathered()
         folder = root / TREE / window.name
         for taken in _taken(history, window, gathered):
             write_plain(folder / taken.path, taken.raw)
             hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {window.name}/{taken.path}\n")
+        beside |= gathered.beside
         facts: dict[str, Any] = {"commit": window.base.id, "date": window.base.day}
         sources.append(
             PackSource(
@@ -102,10 +107,13 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
                 files=dict(sorted(gathered.files.items())),
                 lines=dict(sorted(gathered.lines.items())),
                 left_out=gathered.counts,
+                unread=gathered.not_read,
                 **facts,
             )
         )
         NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
+        if window is questions.windows[0] and gathered.unread_note:
+            NOTICES.info(gathered.unread_note)
     write_plain(root / TREE / HASHES, "".join(sorted(hashes)).encode())
     write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))
     languages = sorted({language for source in sources for language in source.files})
@@ -116,10 +124,11 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
         seed=0,
         context=CONTEXT,
         tokenizer=TOKENIZER,
-        languages={language: installed_version(LANGUAGES[language].package) for language in languages},
+        languages=grammars_of(languages),
         levels={LEVEL: PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)},
         sources=sources,
         rules=f"{RULES_VERSION}: docs/data.md",
+        extensions=sorted(beside),
     )
     write_plain(root / MANIFEST, dump_manifest(content))
     return content
@@ -130,7 +139,7 @@ def _check(history: History, questions: CommitQuestions) -> None:
         reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
         raise NoDataError(
             f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name "
-            "a repository with more history, or an earlier --since"
+            "a repository with more history, an earlier --since, or other files with --extensions"
         )
 
 
@@ -147,4 +156,4 @@ def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[Cod
             yield ArchiveEntry(path, len(raw), partial(bytes, raw))
 
     origin = Origin(name=window.name, facts={}, paths=blobs.keys(), entries=entries)
-    return gather(origin, (), gathered)
+    return gather(origin, (), gathered, sorted(history.beside))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.grammars import GRAMMARS
-from repoeval_bench.core.languages import Language, language_of
+from repoeval_bench.core.languages import ENDINGS, Language, ending_of, language_name, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MOST_LINES, MOST_DEFINITIONS = 60, 3
 """Lines that a commit removes and adds, and definitions that it touches, at most."""
+
+WHOLE_FILE = "the whole file"
+"""The name of the definition that a file without a grammar stands for."""
 
 MOST_PAIRS = 400
 """Pairs of a removed and an added file of one commit whose texts are compared, to find renames."""
@@ -85,8 +88,8 @@ def renames_of(history: History, changed: Sequence[FileChange]) -> list[Rename]:
     for path, blob in list(new.items()):
         if same := by_content.get(blob):
             pair(same.pop(), path)
-    code = [[path for path in paths if name_reason(path) is None] for paths in (gone, new)]
-    pairs = [(old, path) for old in code[0] for path in code[1] if language_of(old) == language_of(path)]
+    code = [[path for path in paths if name_reason(path, (), history.beside) is None] for paths in (gone, new)]
+    pairs = [(old, path) for old in code[0] for path in code[1] if language_name(old) == language_name(path)]
     pairs.sort(key=lambda pair: PurePosixPath(pair[0]).name != PurePosixPath(pair[1]).name)
     for old, path in pairs[:MOST_PAIRS]:
         if old in gone and path in new and _is_alike(history.blob(gone[old]), history.blob(new[path])):
@@ -100,11 +103,14 @@ def _is_alike(a: bytes, b: bytes) -> bool:
     return 2 * (lines[0] & lines[1]).total() >= max(1, *(counted.total() for counted in lines))
 
 
-def one_file(changed: Sequence[FileChange], renames: Iterable[Rename]) -> Rename | str:
-    """The one file of code that was changed and is no test; else the reason why there is none."""
+def one_file(changed: Sequence[FileChange], renames: Iterable[Rename], beside: Collection[str] = ()) -> Rename | str:
+    """The one file of code that was changed and is no test; else the reason why there is none.
+
+    `beside` are endings that are read beside those of the ten languages.
+    """
     moved = {rename.new: rename for rename in renames}
     left = {rename.old for rename in moved.values()}
-    code = [change for change in changed if name_reason(change.path) is None and change.path not in left]
+    code = [change for change in changed if name_reason(change.path, (), beside) is None and change.path not in left]
     if not code:
         return "no code"
     own = [change for change in code if not is_test(change.path)]
@@ -134,8 +140,8 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     removed = [line for hunk, _ in hunks for line in hunk]
     added = [line for _, hunk in hunks for line in hunk]
     rows = old.text.splitlines()
-    before_defs = read_definitions(old, language, tuple(sorted({*removed, *_above(rows, hunks)})))
-    after_defs = read_definitions(new, new_language, tuple(added))
+    before_defs = definitions_on(old, language, tuple(sorted({*removed, *_above(rows, hunks)})))
+    after_defs = definitions_on(new, new_language, tuple(added))
     old_code, new_code = _code(old, language, removed, before_defs), _code(new, new_language, added, after_defs)
     if "".join(old_code.values()) == "".join(new_code.values()):
         return "only comments"
@@ -177,8 +183,8 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
 
 
 @lru_cache(maxsize=16)
-def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language] | None:
-    """A file of code as it is searched; None if it would not be."""
+def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language | None] | None:
+    """A file of code as it is searched, with its language if its grammar is here; None if it would not be searched."""
     if len(raw) > MAX_BYTES:
         return None
     try:
@@ -186,23 +192,52 @@ def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language] | None:
     except UnicodeDecodeError:
         return None
     language = language_of(path, text)
-    if language is None or not language.installed or text_reason(language, text):
+    if (language is None and ending_of(path) in ENDINGS) or text_reason(language, text):
         return None
     return SourceFile("", path, text), language
 
 
-def _code(file: SourceFile, language: Language, lines: Sequence[int], defined: Iterable[Definition]) -> dict[int, str]:
-    """Line -> its text without comments, docstrings and blanks."""
+def definitions_on(file: SourceFile, language: Language | None, lines: tuple[int, ...]) -> Sequence[Definition]:
+    """The definitions on some lines of a file; without a language the whole file, which then stands for one."""
+    if language is not None:
+        return read_definitions(file, language, lines)
+    whole = LineSpan(0, file.n_lines)
+    return [
+        Definition(
+            kind="class",
+            form="file",
+            name=WHOLE_FILE,
+            qualified=WHOLE_FILE,
+            signature="",
+            lines=whole,
+            above=0,
+            header=LineSpan(0, 0),
+            named=0,
+            body=whole,
+            doc=None,
+            parent=None,
+            declaration=False,
+            broken=False,
+        )
+    ]
+
+
+def _code(
+    file: SourceFile, language: Language | None, lines: Sequence[int], defined: Iterable[Definition]
+) -> dict[int, str]:
+    """Line -> its text without comments, docstrings and blanks; without a language, without blanks."""
     rows = {line: list(file.line_text(LineSpan(line, line + 1))) for line in lines}
     for definition in defined:
         for line in definition.doc.lines if definition.doc and not definition.doc.followed else ():
             if line in rows:
                 rows[line] = []
     # A language whose comments end with their line has none where the mark is missing.
-    has_comments = language.line_comment != "#" or any("#" in row for row in rows.values())
+    comments = ""
+    if language and lines and (language.line_comment != "#" or any("#" in row for row in rows.values())):
+        comments = GRAMMARS[language.name].comments
     span = LineSpan(min(lines), max(lines) + 1) if lines else LineSpan(0, 0)
-    for parsed in segments(file, language) if lines and has_comments else ():
-        for match in parsed.matches(GRAMMARS[language.name].comments, span):
+    for parsed in segments(file, language) if language and comments else ():
+        for match in parsed.matches(comments, span):
             for node in (node for nodes in match.values() for node in nodes):
                 if rows.keys().isdisjoint(parsed.span(node)):
                     continue

@@ -29,7 +29,7 @@ def edits_of(history: History, limit: int = MOST) -> list[FileEdit]:
             continue
         try:
             changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
-            touched = one_file(changed, renames_of(history, changed))
+            touched = one_file(changed, renames_of(history, changed), history.beside)
             if isinstance(touched, str):
                 continue
             before = read_source(history.blob(touched.before), touched.old)

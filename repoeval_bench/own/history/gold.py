@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.history.changes import ChangedFile, read_source
+from repoeval_bench.own.history.changes import ChangedFile, definitions_on, read_source
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.definitions import Definition
 
 AROUND = 5
 """Lines around each changed line that the deciding gold contains, within the definition."""
 
 
 class FoundGold(NamedTuple):
-    """The gold of a change in a file of a base, by kind: lines with those around, lines alone, whole definitions."""
+    """The gold of a change in a file of a base, by kind: lines with those around, lines alone, whole definitions.
+
+    `definitions` is empty for a file without a grammar, whose definitions are not known.
+    """
 
     lines: tuple[LineSpan, ...]
     exact: tuple[LineSpan, ...]
@@ -37,7 +42,7 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
     texts = {line.text for change in changes.values() for line in change.lines}
     candidates = sorted(number for text in texts for number in places.get(text, ()))
     by_name: dict[str, list[Definition]] = defaultdict(list)
-    for definition in read_definitions(file, language, tuple(candidates)):
+    for definition in definitions_on(file, language, tuple(candidates)):
         by_name[definition.qualified].append(definition)
     golds = {}
     for key, change in changes.items():
@@ -51,7 +56,8 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
             if len(matches) == 1:
                 lines[matches[0][0]] = matches[0][1]
         if lines:
-            golds[key] = _gold(lines)
+            gold = _gold(lines)
+            golds[key] = gold if language else gold._replace(definitions=())
     return golds
 
 

@@ -336,7 +336,7 @@ class _Reading:
         subject = subject_of(commit.message)
         if reason := refusal(subject, commit.author):
             return reason
-        touched = one_file(changed, renames)
+        touched = one_file(changed, renames, self.history.beside)
         if isinstance(touched, str):
             return touched
         file = self._newest_path.get(touched.new, touched.new)
@@ -364,7 +364,7 @@ class _Reading:
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
             # A pack keeps code named like a licence as a licence, which is not searched.
-            if name_reason(path, blobs) is None and not is_licence_path(path):
+            if name_reason(path, blobs, self.history.beside) is None and not is_licence_path(path):
                 of_version = self._golds(blobs[path], path, of_path)
                 golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
         with_gold = [

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,7 @@ from repoeval_bench.dataset.reading.checkout import (
     is_bare,
     open_objects,
 )
+from repoeval_bench.dataset.reading.code import endings_beside
 from repoeval_bench.dataset.reading.origin import name_of_repository
 
 if TYPE_CHECKING:
@@ -72,12 +73,21 @@ class MissingObjectError(Exception):
 class History:
     """A repository that is open for reading; close it, or use it in a `with` block.
 
-    `prefix` is the folder of the repository whose files are read, "" for all of them.
+    `prefix` is the folder of the repository whose files are read, "" for all of them. `extensions` are endings that are
+    asked for beside the ten languages.
     """
 
-    def __init__(self, name: str, head: str, prefix: str, common: Path, store: DiskObjectStore) -> None:
+    def __init__(
+        self,
+        name: str,
+        head: str,
+        prefix: str,
+        common: Path,
+        store: DiskObjectStore,
+        extensions: tuple[str, ...] = (),
+    ) -> None:
         """Read the objects of a store; `common` is the folder of its references."""
-        self.name, self.head, self.prefix = name, head, prefix
+        self.name, self.head, self.prefix, self._extensions = name, head, prefix, extensions
         self._common, self._store, self._lock = common, store, Lock()
         self._id_bytes = len(head) // 2
         self._shallow = _shallow(common)
@@ -154,6 +164,15 @@ class History:
             here = here if stat.S_ISDIR(mode) else None
         mode, blob = self._entries(here).get(name, (0, None)) if here else (0, None)
         return blob if stat.S_ISREG(mode) else None
+
+    @cached_property
+    def beside(self) -> frozenset[str]:
+        """The endings that are read beside those of the ten languages, by the files of the newest commit."""
+        try:
+            paths = self.files(self.commit(self.head).tree)
+        except MissingObjectError:
+            return frozenset(self._extensions)
+        return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
         """The time of a date (`2024-03-01`), or of a commit by its id, branch or tag; else a UsageError."""
@@ -248,8 +267,8 @@ def _shallow(common: Path) -> frozenset[str]:
 
 
 @contextmanager
-def history_of(folder: Path | str) -> Iterator[History]:
-    """Open the history of a checkout, a folder in one, or a bare repository.
+def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator[History]:
+    """Open the history of a checkout, a folder in one, or a bare repository; `extensions`: see `History`.
 
     NoDataError: the folder is in no repository, or has no commit. DatasetError: its objects cannot be read.
     """
@@ -269,5 +288,5 @@ def history_of(folder: Path | str) -> Iterator[History]:
     if not head:
         raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
     prefix = "" if root == top else root.relative_to(top).as_posix()
-    with History(name_of_repository(root), head, prefix, common, open_objects(common, head)) as history:
+    with History(name_of_repository(root), head, prefix, common, open_objects(common, head), extensions) as history:
         yield history

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,7 +16,7 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import folder_beside, work_folder
-from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.languages import FURTHER, LANGUAGES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -26,9 +26,10 @@ from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
-from repoeval_bench.dataset.reading.code import Gathered, gather, is_test, no_code
+from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gather, is_test, no_code
 from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
+from repoeval_bench.dataset.reading.plain import only_of_code
 from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.reading.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
@@ -67,7 +68,8 @@ class BuildRequest:
     drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
     (`names`), or not at all (`no`). `scip` are SCIP index files, the first for the first source and so on, which are
-    looked up first (extra `build`). Without `ask_tests`, functions of tests are no tasks.
+    looked up first (extra `build`). Without `ask_tests`, functions of tests are no tasks. `extensions` are endings of
+    files that are read beside the ten languages; no task is made of them.
     """
 
     sources: tuple[str, ...]
@@ -78,9 +80,11 @@ class BuildRequest:
     resolve: Resolve = "names"
     scip: tuple[str, ...] = ()
     ask_tests: bool = True
+    extensions: tuple[str, ...] = ()
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
+        check_extensions(self.extensions)
         wrong = [nearest("language", language, LANGUAGES) for language in self.languages if language not in LANGUAGES]
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
@@ -141,9 +145,10 @@ class _Building:
         self._skipped: Counter[str] = Counter()
         self._hashes: list[str] = []
         self._indexes: dict[str, Path] = {}
+        self._beside: set[str] = set()
 
     def add(self, origin: Origin) -> str:
-        """Write a source's files and find its candidates; one line on it."""
+        """Write a source's files and find its candidates; a line on it, and one on code that is not read."""
         for note in origin.notes:
             NOTICES.info(f"note: {note}")
         name, number = origin.name, 2
@@ -153,7 +158,7 @@ class _Building:
         gathered = Gathered()
         order = Order(self._request.seed, name, 10 * self._request.tasks)
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
-            for taken in gather(origin, self._request.languages, gathered):
+            for taken in gather(origin, self._request.languages, gathered, self._request.extensions):
                 write_plain(root / taken.path, taken.raw)
                 self._hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {name}/{taken.path}\n")
                 bar.update()
@@ -168,6 +173,7 @@ class _Building:
                 order.add(examined.functions)
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
+        self._beside |= gathered.beside
         licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
         if len(self._sources) < len(self._request.scip):
@@ -183,7 +189,7 @@ class _Building:
             **facts,
         )
         self._orders.append(order)
-        return f"{name}: {gathered.summary}"
+        return "\n".join(filter(None, [f"{name}: {gathered.summary}", gathered.unread_note]))
 
     def finish(self) -> PackFile:
         """Draw the tasks, write them and the manifest."""
@@ -222,10 +228,11 @@ class _Building:
             seed=self._request.seed,
             context=CONTEXT,
             tokenizer=TOKENIZER,
-            languages={name: installed_version(LANGUAGES[name].package) for name in languages},
+            languages=grammars_of(languages),
             levels={FUNCTION.name: level},
             sources=sources,
             rules=f"{RULES_VERSION}: docs/data.md",
+            extensions=sorted(self._beside),
         )
 
     def _draw(self) -> list[Task]:
@@ -256,6 +263,12 @@ def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
     """The sentence for sources without a task, by the functions that each rule left out."""
     counts = ", ".join(f"{number:,} {reason}" for reason, number in skipped.items() if number)
     built = sum(source.left_out.get(reason, 0) for source in sources for reason in ("generated", "minified"))
+    languages = {language for source in sources for language in source.files}
+    if not languages & LANGUAGES.keys():
+        return (
+            f"the sources give no task: functions to complete are made of ten languages, and this is "
+            f"{', '.join(sorted(languages))}; only commits can ask (`data build --commits`)"
+        )
     if not skipped.total():
         cause = "no function in them has a body"
     elif skipped.total() == skipped["short"] + skipped["long"]:
@@ -266,6 +279,15 @@ def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
     return f"the sources give no task: {cause}; {way_out}"
 
 
+def grammars_of(languages: Iterable[str]) -> dict[str, str]:
+    """Language -> the package of its grammar, with its version; "no grammar" for one that is cut without."""
+    known = {**LANGUAGES, **FURTHER}
+    return {
+        name: installed_version(known[name].package) if name in known and known[name].installed else "no grammar"
+        for name in languages
+    }
+
+
 def installed_version(package: str) -> str:
     """`package version`, or `package` where it is not installed."""
     try:
@@ -274,17 +296,27 @@ def installed_version(package: str) -> str:
         return package
 
 
-def benchmark_of(source: str, folder: Path, tasks: int, *, ask_tests: bool = True, resolve: Resolve = "names") -> str:
+def benchmark_of(
+    source: str,
+    folder: Path,
+    tasks: int,
+    *,
+    ask_tests: bool = True,
+    resolve: Resolve = "names",
+    extensions: tuple[str, ...] = (),
+) -> str:
     """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
     `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
-    some. `resolve` is that of `BuildRequest`. A pack of the same files and tasks under the same rules is the same
-    folder, so that runs over it are found again.
+    some. `resolve` and `extensions` are those of `BuildRequest`. A pack of the same files and tasks
+    under the same rules is the same folder, so that runs over it are found again.
     """
     refuse_address(source)
     if is_benchmark(source):
+        if extensions:
+            raise only_of_code(source)
         return source
-    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests, resolve=resolve)
+    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests, resolve=resolve, extensions=extensions)
 
     def build(target: Path) -> Pack:
         try:

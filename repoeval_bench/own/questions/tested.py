@@ -16,7 +16,7 @@ from typing import NamedTuple
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.grammars import GRAMMARS
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.progress import progress
@@ -123,12 +123,18 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
     return tuple(result)
 
 
+def _language(file: SourceFile) -> Language | None:
+    """The language of a file, if it is one of the ten whose tests and calls are read."""
+    language = language_of(file.path, file.text)
+    return language if language and language.name in LANGUAGES else None
+
+
 def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
     """The tests of a file and their bodies; none of them is in another.
 
     In JavaScript and TypeScript a call such as `it("says what", () => {…})` is a test too; its text is its docstring.
     """
-    language = language_of(file.path, file.text)
+    language = _language(file)
     end = 0
     for definition in definitions(file, language) if language else ():
         is_function = definition.kind in {"function", "method"} and definition.body
@@ -146,7 +152,7 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
 
 def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:
     """Return (name, first line) of every call in a file."""
-    language = language_of(file.path, file.text)
+    language = _language(file)
     parsed = segments(file, language) if language else ()
     return tuple((call.name, call.lines.start) for tree in parsed for call in occurrences(tree).calls)
 
@@ -199,7 +205,7 @@ class _Golds:
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._functions: dict[tuple[str, str], list[Definition]] = {}
         for file in files:
-            language = language_of(file.path, file.text)
+            language = _language(file)
             for definition in definitions(file, language) if language else ():
                 if definition.kind in {"function", "method"}:
                     self._functions.setdefault((file.name, definition.name), []).append(definition)

@@ -63,6 +63,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         retriever=first.retriever if first else "bm25",
         embedder=first.embedder if first and needs_vectors(first.retriever) else "",
         tests=recommendation.tests,
+        extensions=tuple(pack.content.extensions) if pack else (),
         expected_loss=float(risk.expected_loss),
         loss_95=None if risk.loss_95 is None else float(risk.loss_95),
         date=datetime.now(UTC).date().isoformat(),
@@ -87,7 +88,7 @@ def dump_chosen(chosen: ChosenSetting) -> str:
     """Return the content of the file: TOML, whose texts and numbers are written as in JSON."""
     fields = chosen.model_dump(exclude_none=True)
     evidence = fields.pop("evidence")
-    lines = [_HEAD, *(_line(field) for field in fields.items() if field[1] != "")]
+    lines = [_HEAD, *(_line(field) for field in fields.items() if field[1] not in ("", ()))]
     for one in evidence:
         lines += ["", "[[evidence]]", *map(_line, one.items())]
     return "\n".join(lines) + "\n"
@@ -119,7 +120,7 @@ def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, h
     for spec in (chosen.spec, chosen.opponent):
         make_chunker(spec)
     choose_retriever(chosen.retriever)
-    with history_of(source) as history:
+    with history_of(source, chosen.extensions) as history:
         since, questions = _later(history, chosen)
         tasks = questions.tasks
         facts: dict[str, Any] = {

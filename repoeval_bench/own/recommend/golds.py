@@ -43,15 +43,18 @@ def with_golds(
     lines = count_lines(benchmark, Protocol.parse("commits"))
     score = partial(_scores, benchmark, lines)
     leads = [
-        {gold: first - second for gold, first, second in zip(COMMIT_GOLDS, score(choice), score(other), strict=True)}
+        {
+            gold: first - second
+            for (gold, first), second in zip(score(choice).items(), score(other).values(), strict=True)
+        }
         for choice, other in pairs
     ]
-    differences = {gold: sum(lead[gold] for lead in leads) / len(leads) for gold in COMMIT_GOLDS}
+    differences = {gold: sum(lead[gold] for lead in leads) / len(leads) for gold in leads[0]}
     return recommendation.model_copy(update={"lead": GoldLead(rival=rival, differences=differences)})
 
 
-def _scores(benchmark: Benchmark, lines: Mapping[str, Sequence[int]], run: RunView) -> list[float]:
-    """Return the mean of the run's headline measure by each gold, from its stored ranking."""
+def _scores(benchmark: Benchmark, lines: Mapping[str, Sequence[int]], run: RunView) -> dict[str, float]:
+    """Return the mean of the run's headline measure by each gold that some question has, from its stored ranking."""
     places, rankings = {}, {}
     for row in run.log_rows():
         rankings[row.query_id] = [(hit.chunk_id, hit.score) for hit in row.ranked]
@@ -61,11 +64,15 @@ def _scores(benchmark: Benchmark, lines: Mapping[str, Sequence[int]], run: RunVi
                 places[hit.chunk_id] = ChunkPlace(hit.file, span, hit.header_nws or 0)
     tasks = [task for task in benchmark.tasks if task.task_id in rankings]
     qrels, measure = run.qrels(), run.metrics.headline_measure or ""
-    means = []
+    means = {}
     for name in COMMIT_GOLDS:
-        gold = {task.task_id: gold_of(task, Protocol.parse(f"commits+gold={name}")) for task in tasks}
-        values = score_run(rankings, qrels, (measure,), Context(places=places, gold=gold, line_nws=lines)).values[
-            measure
-        ]
-        means.append(float(sum(values) / len(values)))
+        golds = {task.task_id: gold_of(task, Protocol.parse(f"commits+gold={name}")) for task in tasks}
+        gold = {task_id: places for task_id, places in golds.items() if places}
+        if not gold:
+            continue
+        ranked = {task_id: rankings[task_id] for task_id in gold}
+        judged = {task_id: gains for task_id, gains in qrels.items() if task_id in gold}
+        scores = score_run(ranked, judged, (measure,), Context(places=places, gold=gold, line_nws=lines))
+        values = scores.values[measure]
+        means[name] = float(sum(values) / len(values))
     return means

@@ -42,22 +42,28 @@ class OwnHistory:
         """Say why its commits are not asked; "" if they are."""
         if self.benchmark is not None:
             return ""
-        queries = count(self.n_questions, "query")
-        return f"{COMMITS}: the history has {queries}, and {ENOUGH} are needed; docstrings are used instead"
+        return f"{COMMITS}: the history has {count(self.n_questions, 'query')}, and {ENOUGH} are needed"
 
 
 def own_history(
-    source: str, packs: Path, *, home: Path | None = None, asks: bool = True, tests: str = "all"
+    source: str,
+    packs: Path,
+    *,
+    home: Path | None = None,
+    asks: bool = True,
+    tests: str = "all",
+    extensions: tuple[str, ...] = (),
 ) -> OwnHistory | None:
     """Read the history of a checkout, and write its questions as a pack in `packs`; None for any other source.
 
-    Without `asks` only its edits are read. `tests` is the use of tests, in the trees of the windows too. Nothing is
-    fetched, and nothing configured runs. A history that cannot be read is a notice.
+    Without `asks` only its edits are read. `tests` is the use of tests, in the trees of the windows too. `extensions`
+    are endings that are read beside those of the ten languages. Nothing is fetched, and nothing configured runs. A
+    history that cannot be read is a notice.
     """
     if not Path(source).expanduser().is_dir() or is_benchmark(source):
         return None
     try:
-        with history_of(source) as history:
+        with history_of(source, extensions) as history:
             edits = tuple(edits_of(history))
             if not asks:
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)

@@ -28,7 +28,7 @@ from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_op
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec, nearest
@@ -36,6 +36,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.prompts import tokens_per_nws
 from repoeval_bench.dataset.reading.sampling import some_of
 from repoeval_bench.own.recommend.costs import with_costs
@@ -413,7 +414,7 @@ def suitable(
             if history.benchmark:
                 protocols.append(COMMITS)
                 continue
-            skipped.append(history.too_few)
+            skipped.append(f"{history.too_few}; docstrings are used instead")
         try:
             select(benchmark, Protocol.parse(name))
         except DatasetError as error:
@@ -432,7 +433,9 @@ def check_recommendation(
     """
     # Which protocols suit the data is not known yet; `body` takes the same options as all that may.
     protocols = request.protocols or ("questions" if request.questions else "body",)
-    unread = request.model_copy(update={"source": RecommendRequest().source})
+    with problems.about("extensions"):
+        check_extensions(request.extensions or ())
+    unread = request.model_copy(update={"source": RecommendRequest().source, "extensions": None})
     requests = (
         setting.model_copy(update={"chunker": spec})
         for setting in settings or unread.requests(protocols)
@@ -496,10 +499,10 @@ class Facts:
         files: Counter[str] = Counter()
         sizes: Counter[str] = Counter()
         for file in (file for of_repo in benchmark.files.values() for file in of_repo):
-            if language := language_of(file.path, file.text):
-                files[language.name] += 1
-                declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
-                sizes[language.name] += 0 if declares else count_nws(file.text)
+            language = language_name(file.path, file.text)
+            files[language] += 1
+            declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+            sizes[language] += 0 if declares else count_nws(file.text)
         facts = cls.of_sizes(benchmark.label, files, sizes, unread)
         return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
 

@@ -5,8 +5,16 @@ from pathlib import Path
 import pytest
 import yaml
 
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.dataset.reading.code import RULES, is_test, name_reason, text_reason
+from repoeval_bench.dataset.reading.code import (
+    RULES,
+    check_extensions,
+    endings_beside,
+    is_test,
+    name_reason,
+    text_reason,
+)
 
 CASES = yaml.safe_load(Path(__file__).with_name("code.yaml").read_text("utf-8"))
 """Reason -> paths or texts that are left out for it; `taken` has those that are not."""
@@ -26,6 +34,26 @@ def reason_of(named):
 )
 def test_names(path, reason):
     assert name_reason(path) == reason
+
+
+@pytest.mark.parametrize(
+    ("paths", "extensions", "read"),
+    [
+        (["lib/a.rb", "b.py", "c.proto"], [], {"b.py"}),
+        (["lib/a.rb", "b.py", "c.proto"], [".proto"], {"b.py", "c.proto"}),
+        (["lib/a.rb", "c.proto", "vendor/b.py"], [], {"lib/a.rb"}),
+        (["lib/a.rb", "c.PROTO"], [".proto"], {"c.PROTO"}),
+    ],
+)
+def test_other_endings_are_read_where_asked_for_or_where_nothing_else_is_there(paths, extensions, read):
+    beside = endings_beside(paths, extensions)
+    assert {path for path in paths if name_reason(path, paths, beside) is None} == read
+
+
+@pytest.mark.parametrize("ending", ["rb", ".RB", ".blade.php", ".", "*.rb"])
+def test_what_is_no_ending_is_refused(ending):
+    with pytest.raises(UsageError, match="write .rb"):
+        check_extensions([ending])
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,41 @@ def test_a_commit_changes_one_file_of_code(paths, reason):
     assert result == reason if reason else result.old == "a.py"
 
 
+CART = """class Cart
+  # Add an item.
+  def add(item)
+    @items << item
+  end
+
+  def total
+    0
+  end
+end
+"""
+CART_MESSAGE = """syntax = "proto3";
+
+// A cart.
+message Cart {
+  string id = 1;
+}
+"""
+
+
+def test_a_further_language_has_golds_as_the_ten():
+    pytest.importorskip("tree_sitter_language_pack")
+    change = changed("cart.rb", CART, CART.replace("    0\n", "    @items.sum\n"))
+    assert [tuple(row) for row in change.lines] == [("Cart.total", "    0")]
+    (gold,) = find_gold(CART.encode(), "cart.rb", {"x": change}).values()
+    assert [[(span.start, span.end) for span in spans] for spans in gold] == [[(6, 9)], [(7, 8)], [(6, 9)]]
+    assert changed("cart.rb", CART, CART.replace("# Add an", "# Add one")) == "only comments"
+
+
+def test_without_a_grammar_the_whole_file_is_the_definition():
+    change = changed("cart.proto", CART_MESSAGE, CART_MESSAGE.replace("id = 1", "key = 1"))
+    (gold,) = find_gold(CART_MESSAGE.encode(), "cart.proto", {"x": change}).values()
+    assert [[(span.start, span.end) for span in spans] for spans in gold] == [[(0, 6)], [(4, 5)], []]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "hunks"),
     [
