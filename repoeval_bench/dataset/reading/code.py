@@ -38,6 +38,7 @@ MEAN_LINE = 110
 
 RULES = {
     "ignored by git": "what git ignores in a checkout, and its submodules",
+    "not here": "files of a bare repository whose content a partial clone lacks",
     "link": "symbolic and hard links, wherever they lead",
     "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",
