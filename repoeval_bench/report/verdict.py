@@ -179,7 +179,7 @@ def _beside(comparison: Comparison, name: str) -> str:
 def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
     what, where, mean = heading(verdict.measure), f"under protocol {verdict.protocol}", verdict.reference.mean
     if verdict.result is Result.NOTHING_FOUND:
-        sentence = f"{name} retrieved no target {where}: its {verdict.over} mean of {what} is 0."
+        sentence = f"{name} scores 0 {where}: its {verdict.over} mean of {what}."
     else:
         share = run.metrics.shares_of_ceiling.get(verdict.measure)
         of_ceiling = "" if share is None else f": {share:.0%} of what a near-perfect ranking of the same chunks scores"
