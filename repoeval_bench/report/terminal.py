@@ -84,9 +84,8 @@ def _rows(table: Table, texts: list[list[str]], *, tight: bool = False) -> Drawi
         drawing.add_column(
             Text(visible(column.name)),
             justify=column.align,
-            width=least if tight and not column.prose else None,
             min_width=least,
-            max_width=max(least, column.width or _UNBOUNDED) if column.prose else None,
+            max_width=max(least, column.width or _UNBOUNDED) if column.prose else least if tight else None,
         )
     for row, shown in zip(table.rows, texts, strict=True):
         # A cell may hold what rich takes for markup.

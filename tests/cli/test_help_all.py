@@ -9,7 +9,7 @@ from repoeval_bench.cli import app
 from repoeval_bench.runs.request import RunRequest
 from support.command import bench, one_sentence
 
-MOST_OPTIONS = 22
+MOST_OPTIONS = 23
 
 
 @pytest.mark.parametrize("name", ["compare", "eval", "sweep"])

@@ -161,7 +161,9 @@ def test_that_a_language_is_unknown_is_known_from_the_shortest_file_of_each(name
 
 @pytest.mark.parametrize("name", sorted(PACKAGES.keys() - {"semchunk"}))
 def test_a_file_of_no_known_language_is_refused_unless_one_is_named(name: str) -> None:
-    with pytest.raises(LanguageError, match=r"r/a\.txt: no grammar is known for files that end in '\.txt'; name one"):
+    with pytest.raises(
+        LanguageError, match=r"r/a\.txt: (no grammar is here for files that end in |.* does not know txt)"
+    ):
         peer(name).chunk(SourceFile("r", "a.txt", CODE))
     assert peer(name, ":language=python").chunk(SourceFile("r", "a.txt", CODE))
 
