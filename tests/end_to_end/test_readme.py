@@ -16,7 +16,8 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 
 def blocks() -> list[str]:
     """The README's fenced blocks without a language."""
-    return re.findall(r"^```\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```\w+\n.*?^```\n", "", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_it_is_short_and_has_the_two_commands_of_a_checkout():
