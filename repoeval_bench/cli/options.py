@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -43,7 +44,19 @@ class _FolderOrUrl(click.Path):
     """A folder, or the URL of a store as it was typed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if is_url(str(value)) else super().convert(value, param, ctx)
+        text = str(value)
+        if text.startswith("memory:"):
+            self.fail(
+                f"{text} is gone when the command ends; give a folder, or a store such as s3://BUCKET", param, ctx
+            )
+        if is_url(text):
+            return value
+        if (address := re.fullmatch(r"([a-z][a-z0-9+.-]+):/(.*)", text)) and not Path(text).exists():
+            slashes = ":///" if address[1] == "file" else "://"
+            self.fail(
+                f"{text} is not a URL; write {address[1]}{slashes}{address[2]}, or ./{text} for a folder", param, ctx
+            )
+        return super().convert(value, param, ctx)
 
 
 def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
