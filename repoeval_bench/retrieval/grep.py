@@ -163,7 +163,9 @@ class _WordIndex:
         self.chunks = chunks
         self.positions = {chunk.chunk_id: position for position, chunk in enumerate(chunks)}
         holders: dict[str, list[int]] = {}
+        self.of_file: dict[str, list[int]] = {}
         for position, chunk in enumerate(chunks):
+            self.of_file.setdefault(chunk.file, []).append(position)
             for word in set(words(chunk.text)):
                 holders.setdefault(word, []).append(position)
         self._holders = {word: np.array(positions) for word, positions in holders.items()}
@@ -200,16 +202,15 @@ class _Units:
 
     def near(self, positions: Iterable[int], lines: int) -> set[int]:
         """Return the units that can be seen within some lines of the given ones, and these."""
-        by_file: dict[str, list[int]] = {}
-        for position in np.flatnonzero(self._is_seen).tolist():
-            by_file.setdefault(self.chunks[position].file, []).append(position)
         nearby = set(positions)
         for position in [*nearby]:
-            span = self.chunks[position].lines
+            name, span = self.chunks[position].file, self.chunks[position].lines
             nearby |= {
                 other
-                for other in by_file[self.chunks[position].file]
-                if self.chunks[other].lines.start < span.end + lines
+                for other in (*self._index.of_file.get(name, ()), *range(len(self._index.chunks), len(self.chunks)))
+                if self._is_seen[other]
+                and self.chunks[other].file == name
+                and self.chunks[other].lines.start < span.end + lines
                 and self.chunks[other].lines.end > span.start - lines
             }
         return nearby

@@ -212,7 +212,7 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     assert answer_lines(concluded(runs)) == ["No candidate retrieved a target, so none is better than another."]
     for some in (runs, runs[:1]):
         assert verdict(some).record.result is Result.NOTHING_FOUND
-        assert re.search("target|scores 0", verdict(some).text)
+        assert ("target" if len(some) > 1 else "scores 0") in verdict(some).text
     result = choose(runs)
     assert choice_sentences(result) == [verdict(runs).text]
     assert "no run found anything" in repr(result)
