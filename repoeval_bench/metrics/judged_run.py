@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
-from repoeval_bench.core.run import trec_order
+from repoeval_bench.core.run import trec_order, trec_ranks
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 from repoeval_bench.metrics.given import (
     Rankings,
@@ -242,16 +242,19 @@ def _ranks(
     relevant: Mapping[str, float],
 ) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
-    # Millions of rankings pass here, and only the few relevant chunks are looked up: sort and number no more.
+    # Millions of rankings pass here, and few chunks of each are relevant: their ranks are counted without a sort.
     if isinstance(ranking, Mapping):
         check_entries(query_id, "score", ranking, ranking.values())
-        ranks = _positions(ranked_ids(ranking))
-        return {chunk_id: ranks[chunk_id] for chunk_id in relevant if chunk_id in ranks}
-    ids, known = _checked_ids(query_id, ranking)
-    retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
-    if len(retrieved) <= _FEW:
-        return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in retrieved}
-    ranks = _positions(ids)
+        retrieved = [chunk_id for chunk_id in relevant if chunk_id in ranking]
+        if len(retrieved) <= _FEW:
+            return trec_ranks(ranking, retrieved)
+        ids = ranked_ids(ranking)
+    else:
+        ids, known = _checked_ids(query_id, ranking)
+        retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
+        if len(retrieved) <= _FEW:
+            return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in retrieved}
+    ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
     return {chunk_id: ranks[chunk_id] for chunk_id in retrieved}
 
 
@@ -266,10 +269,6 @@ def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[t
         repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
         raise MetricError(f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1")
     return ids, known
-
-
-def _positions(ids: Sequence[str]) -> dict[str, int]:
-    return dict(zip(ids, range(1, len(ids) + 1), strict=True))
 
 
 def _ints(values: list[int]) -> IntArray:
