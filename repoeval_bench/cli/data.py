@@ -176,7 +176,7 @@ def _history_pack(
     if len(sources) > 1:
         raise UsageError(f"--commits reads one history, and {len(sources)} sources are named; build a pack of each")
     with ProcessPool() as pool:
-        return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions, pool)
+        return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions, pool.map)
 
 
 def _commits(content: PackFile) -> Table:

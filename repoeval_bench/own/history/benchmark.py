@@ -22,10 +22,9 @@ from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_
 from repoeval_bench.dataset.reading.origin import Origin
 from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER
 from repoeval_bench.dataset.summary import licence_of
-from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions
+from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, RunJobs, Window, commit_questions
 from repoeval_bench.own.history.repository import History, MissingObjectError, history_of
 from repoeval_bench.own.packs.pack import RULES_VERSION, grammars_of, installed_version, keep_pack
-from repoeval_bench.runs.executors import IN_PROCESS, Executor
 
 
 def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -> Benchmark:
@@ -57,17 +56,17 @@ def build_history_pack(
     options: CommitOptions,
     name: str = "",
     extensions: tuple[str, ...] = (),
-    executor: Executor = IN_PROCESS,
+    run_jobs: RunJobs | None = None,
 ) -> Pack:
     """Build a pack of the questions of a checkout's history, in the folder `out`, which must not exist or be empty.
 
-    `extensions` are endings that are read beside those of the ten languages; `executor` reads the commits. Notices name
+    `extensions` are endings that are read beside those of the ten languages; `run_jobs` reads the commits. Notices name
     every window and say how far the history reaches. NoDataError: it asks nothing; nothing is written.
     """
     check_extensions(extensions)
     target = new_target(out, "pack")
     with history_of(folder, extensions) as history:
-        questions = commit_questions(history, options, executor)
+        questions = commit_questions(history, options, run_jobs)
         _check(history, questions)
         for note in questions.notes:
             NOTICES.info(f"note: {note}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -23,7 +23,6 @@ from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, re
 from repoeval_bench.own.history.gold import FoundGold, find_gold
 from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
-from repoeval_bench.runs.executors import IN_PROCESS, Executor
 
 YEARS = 5
 """Years before the newest commit from which questions come by default."""
@@ -34,6 +33,10 @@ LONGEST = 2 * 365 * 86_400
 
 _TOGETHER = 256
 """Commits that are read together, in one process."""
+
+RunJobs = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
+"""Runs jobs and yields their results in order, as the `map` of a `ProcessPool` does."""
+
 
 NOT_HERE, FIRST = "not here", "only new or removed files"
 
@@ -169,9 +172,9 @@ class _Draft(NamedTuple):
 
 
 def commit_questions(
-    history: History, options: CommitOptions | None = None, executor: Executor = IN_PROCESS
+    history: History, options: CommitOptions | None = None, run_jobs: RunJobs | None = None
 ) -> CommitQuestions:
-    """Make the questions that the commits of a history ask of the trees before them; `executor` reads the commits.
+    """Make the questions that the commits of a history ask of the trees before them; `run_jobs` reads the commits.
 
     A history without a question gives no window. UsageError: a limit or `since` is wrong.
     """
@@ -179,7 +182,7 @@ def commit_questions(
     options.check()
     since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
     log = list(history.log(since))
-    reading = _Reading(history, options, executor)
+    reading = _Reading(history, options, run_jobs)
     drafts = reading.drafts(_groups(history, log))
     windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
     notes = []
@@ -254,8 +257,9 @@ def _read_commit(history: History, commit: Commit) -> _Read:
 class _Reading:
     """One pass over a history, newest first: `seen` commits, those `left_out` by reason, and the files that moved."""
 
-    def __init__(self, history: History, options: CommitOptions, executor: Executor) -> None:
-        self.history, self.options, self._executor = history, options, executor
+    def __init__(self, history: History, options: CommitOptions, run_jobs: RunJobs | None) -> None:
+        self.history, self.options = history, options
+        self._run_jobs = run_jobs or (lambda jobs: (job() for job in jobs))
         self.seen = 0
         self.left_out: Counter[str] = Counter()
         self._moves: list[tuple[int, str, str]] = []
@@ -316,7 +320,7 @@ class _Reading:
         """Yield each group with its questions."""
         commits = [commit for group in groups for commit in group.commits]
         parts = [commits[at : at + _TOGETHER] for at in range(0, len(commits), _TOGETHER)]
-        reads = chain.from_iterable(self._executor.map([partial(_read_commits, self.history, part) for part in parts]))
+        reads = chain.from_iterable(self._run_jobs([partial(_read_commits, self.history, part) for part in parts]))
         for group in groups:
             questions = []
             for commit in group.commits:

@@ -85,7 +85,7 @@ def test_processes_read_the_same_questions(result, story, monkeypatch):
     """Each reads some of the commits, from objects that it opens itself."""
     monkeypatch.setattr("repoeval_bench.own.history.questions._TOGETHER", 16)
     with ProcessPool(2) as pool, history_of(story.folder) as history:
-        assert commit_questions(history, OPTIONS, pool) == result[0]
+        assert commit_questions(history, OPTIONS, pool.map) == result[0]
 
 
 def test_windows_follow_each_other_and_have_names_of_their_months(result, times):
