@@ -170,11 +170,13 @@ def _history_pack(
     **code: Any,
 ) -> Pack:
     from repoeval_bench.own.history import CommitOptions, build_history_pack
+    from repoeval_bench.runs.executors import ProcessPool
 
     refuse_unread(set(code), "with --commits, which makes no tasks of code")
     if len(sources) > 1:
         raise UsageError(f"--commits reads one history, and {len(sources)} sources are named; build a pack of each")
-    return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions)
+    with ProcessPool() as pool:
+        return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions, pool.map)
 
 
 def _commits(content: PackFile) -> Table:

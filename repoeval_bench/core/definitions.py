@@ -98,15 +98,20 @@ def legible_segments(file: SourceFile, language: Language) -> Iterator[Parsed]:
     """The trees of a file; where the grammar cannot parse something that it need not, of the file without that."""
     legible = GRAMMARS[language.name].legible
     text = legible(file.text) if legible else file.text
-    if text != file.text:
+    if text != file.text and (broken := _broken_bytes(file, language)):
         without = SourceFile(file.repo, file.path, text)
-        if _broken_bytes(without, language) < _broken_bytes(file, language):
+        if _broken_bytes(without, language) < broken:
             file = without
     return segments(file, language)
 
 
 def _broken_bytes(file: SourceFile, language: Language) -> int:
-    broken = (match["error"][0] for parsed in segments(file, language) for match in parsed.matches("(ERROR) @error"))
+    broken = (
+        match["error"][0]
+        for parsed in segments(file, language)
+        if parsed.root.has_error
+        for match in parsed.matches("(ERROR) @error")
+    )
     return sum(node.end_byte - node.start_byte for node in broken)
 
 

@@ -226,11 +226,10 @@ class Parsed:
     def line_bytes(self) -> list[int]:
         """The byte of this tree at which each of its lines starts, computed on first use."""
         if not self._rows:
-            lengths = (len(row) + 1 for row in self._encoded.split(b"\n"))
             self._rows = (
                 [start - self._begin for start in self._starts[self.first :]]
                 if self._starts
-                else list(accumulate(lengths, initial=0))
+                else list(accumulate(map(len, self._encoded.splitlines(keepends=True)), initial=0))
             )
         return self._rows
 

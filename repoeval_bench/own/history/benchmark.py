@@ -22,7 +22,7 @@ from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_
 from repoeval_bench.dataset.reading.origin import Origin
 from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER
 from repoeval_bench.dataset.summary import licence_of
-from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions
+from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, RunJobs, Window, commit_questions
 from repoeval_bench.own.history.repository import History, MissingObjectError, history_of
 from repoeval_bench.own.packs.pack import RULES_VERSION, grammars_of, installed_version, keep_pack
 
@@ -51,17 +51,22 @@ def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -
 
 
 def build_history_pack(
-    folder: str, out: Path | str, options: CommitOptions, name: str = "", extensions: tuple[str, ...] = ()
+    folder: str,
+    out: Path | str,
+    options: CommitOptions,
+    name: str = "",
+    extensions: tuple[str, ...] = (),
+    run_jobs: RunJobs | None = None,
 ) -> Pack:
     """Build a pack of the questions of a checkout's history, in the folder `out`, which must not exist or be empty.
 
-    `extensions` are endings that are read beside those of the ten languages. Notices name every window and say how far
-    the history reaches. NoDataError: it asks nothing; nothing is written.
+    `extensions` are endings that are read beside those of the ten languages; `run_jobs` reads the commits. Notices name
+    every window and say how far the history reaches. NoDataError: it asks nothing; nothing is written.
     """
     check_extensions(extensions)
     target = new_target(out, "pack")
     with history_of(folder, extensions) as history:
-        questions = commit_questions(history, options)
+        questions = commit_questions(history, options, run_jobs)
         _check(history, questions)
         for note in questions.notes:
             NOTICES.info(f"note: {note}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.spans import LineSpan
@@ -32,11 +31,12 @@ _YEAR, _DAY = 365 * 86_400 + 21_600, 86_400
 LONGEST = 2 * 365 * 86_400
 """Seconds after which a window ends, if it has enough questions: the longer, the more of the gold is gone."""
 
-_BATCH = 256
-"""Commits of the first-parent chain whose changes are read together."""
+_TOGETHER = 256
+"""Commits that are read together, in one process."""
 
-_TOGETHER = 16
-"""Changes that one thread reads in turn: mostly of one file, so that it parses most texts once."""
+RunJobs = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
+"""Runs jobs and yields their results in order, as the `map` of a `ProcessPool` does."""
+
 
 NOT_HERE, FIRST = "not here", "only new or removed files"
 
@@ -140,24 +140,18 @@ class _Group(NamedTuple):
     base: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """A commit with a question about one file, whose newest path is `file`.
+class _Question(NamedTuple):
+    """A commit that asks about one file, and its change, which can be looked for in a base.
 
-    `order` is the commit's place in the history, newest first.
+    `order` is the commit's place in the history, newest first; `path` is the file before the commit, `file` its newest
+    path.
     """
 
     commit: Commit
     order: int
     subject: str
-    touched: Rename
+    path: str
     file: str
-
-
-class _Question(NamedTuple):
-    """A candidate whose change can be looked for in a base."""
-
-    candidate: _Candidate
     change: ChangedFile
 
 
@@ -177,8 +171,10 @@ class _Draft(NamedTuple):
     matches: list[_Match]
 
 
-def commit_questions(history: History, options: CommitOptions | None = None) -> CommitQuestions:
-    """Make the questions that the commits of a history ask of the trees before them.
+def commit_questions(
+    history: History, options: CommitOptions | None = None, run_jobs: RunJobs | None = None
+) -> CommitQuestions:
+    """Make the questions that the commits of a history ask of the trees before them; `run_jobs` reads the commits.
 
     A history without a question gives no window. UsageError: a limit or `since` is wrong.
     """
@@ -186,7 +182,7 @@ def commit_questions(history: History, options: CommitOptions | None = None) -> 
     options.check()
     since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
     log = list(history.log(since))
-    reading = _Reading(history, options)
+    reading = _Reading(history, options, run_jobs)
     drafts = reading.drafts(_groups(history, log))
     windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
     notes = []
@@ -223,11 +219,47 @@ def _groups(history: History, log: Sequence[Commit]) -> list[_Group]:
     ]
 
 
+class _Read(NamedTuple):
+    """The files that a commit moved, and the one that it asks about with its change; reasons where it asks nothing."""
+
+    moved: list[Rename]
+    touched: Rename | str
+    change: ChangedFile | str = ""
+
+
+def _read_commits(history: History, commits: Sequence[Commit]) -> list[_Read]:
+    """Read some commits, those of a file one after another, so that few trees are parsed."""
+    reads = [_read_commit(history, commit) for commit in commits]
+    asking = [(read.touched, number) for number, read in enumerate(reads) if isinstance(read.touched, Rename)]
+    for touched, number in sorted(asking, key=lambda asked: (asked[0].old, asked[1])):
+        try:
+            before, after = history.blob(touched.before), history.blob(touched.after)
+        except MissingObjectError:
+            reads[number] = reads[number]._replace(touched=NOT_HERE)
+        else:
+            reads[number] = reads[number]._replace(change=read_change(before, after, touched.old, touched.new))
+    return reads
+
+
+def _read_commit(history: History, commit: Commit) -> _Read:
+    """Read which file a commit changed, if its subject asks something."""
+    if len(commit.parents) != 1:
+        return _Read([], MERGE if commit.parents else NOT_HERE if history.is_end(commit) else FIRST)
+    try:
+        changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+        moved = renames_of(history, changed)
+    except MissingObjectError:
+        return _Read([], NOT_HERE)
+    reason = refusal(subject_of(commit.message), commit.author)
+    return _Read(moved, reason or one_file(changed, moved, history.beside))
+
+
 class _Reading:
     """One pass over a history, newest first: `seen` commits, those `left_out` by reason, and the files that moved."""
 
-    def __init__(self, history: History, options: CommitOptions) -> None:
+    def __init__(self, history: History, options: CommitOptions, run_jobs: RunJobs | None) -> None:
         self.history, self.options = history, options
+        self._run_jobs = run_jobs or (lambda jobs: (job() for job in jobs))
         self.seen = 0
         self.left_out: Counter[str] = Counter()
         self._moves: list[tuple[int, str, str]] = []
@@ -236,7 +268,7 @@ class _Reading:
         self._order = 0
         self._known: defaultdict[tuple[str, str], dict[str, FoundGold | None]] = defaultdict(dict)
 
-    def drafts(self, groups: Iterable[_Group]) -> list[_Draft]:
+    def drafts(self, groups: Sequence[_Group]) -> list[_Draft]:
         """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
         drafts: list[_Draft] = []
         pending: list[_Question] = []
@@ -284,75 +316,37 @@ class _Reading:
             return None
         return base
 
-    def _answerable(self, groups: Iterable[_Group]) -> Iterator[tuple[_Group, list[_Question]]]:
-        """Yield each group with its questions. Changes are read in batches by file, so that few trees are parsed.
+    def _answerable(self, groups: Sequence[_Group]) -> Iterator[tuple[_Group, list[_Question]]]:
+        """Yield each group with its questions."""
+        commits = [commit for group in groups for commit in group.commits]
+        parts = [commits[at : at + _TOGETHER] for at in range(0, len(commits), _TOGETHER)]
+        reads = chain.from_iterable(self._run_jobs([partial(_read_commits, self.history, part) for part in parts]))
+        for group in groups:
+            questions = []
+            for commit in group.commits:
+                question = self._question(commit, next(reads))
+                if isinstance(question, str):
+                    self.left_out[question] += 1
+                else:
+                    questions.append(question)
+            yield group, questions
 
-        Threads read them, because the parser works outside of Python's lock.
-        """
-        remaining = iter(groups)
-        while batch := list(islice(remaining, _BATCH)):
-            candidates = {commit.id: self._candidate(commit) for group in batch for commit in group.commits}
-            by_file = sorted(
-                (candidate for candidate in candidates.values() if isinstance(candidate, _Candidate)),
-                key=lambda candidate: (candidate.touched.old, candidate.order),
-            )
-            parts = [by_file[at : at + _TOGETHER] for at in range(0, len(by_file), _TOGETHER)]
-            with ThreadPoolExecutor(usable_cores()) as pool:
-                read = {
-                    candidate.commit.id: result
-                    for part, results in zip(parts, pool.map(self._changes, parts), strict=True)
-                    for candidate, result in zip(part, results, strict=True)
-                }
-            for group in batch:
-                questions = []
-                for commit in group.commits:
-                    candidate = candidates[commit.id]
-                    result = candidate if isinstance(candidate, str) else read[commit.id]
-                    if isinstance(result, _Question) and (words := question_of(result.candidate.subject).casefold()):
-                        result = SAME if words in self._questions else result
-                        self._questions.add(words)
-                    if isinstance(result, str):
-                        self.left_out[result] += 1
-                    else:
-                        questions.append(result)
-                yield group, questions
-
-    def _candidate(self, commit: Commit) -> _Candidate | str:
-        """The file that a commit changed, if its subject asks something; else the reason why it is left out.
-
-        Files that a commit moved are noted in any case.
-        """
+    def _question(self, commit: Commit, read: _Read) -> _Question | str:
+        """The question of a commit, or the reason why it has none. Files that it moved are noted in any case."""
         order, self._order = self._order, self._order + 1
-        if len(commit.parents) != 1:
-            return MERGE if commit.parents else NOT_HERE if self.history.is_end(commit) else FIRST
-        try:
-            changed = self.history.changes(self.history.commit(commit.parents[0]).tree, commit.tree)
-            renames = renames_of(self.history, changed)
-        except MissingObjectError:
-            return NOT_HERE
-        for rename in renames:
+        for rename in read.moved:
             self._moves.append((order, rename.old, rename.new))
             self._newest_path[rename.old] = self._newest_path.get(rename.new, rename.new)
+        if isinstance(read.touched, str):
+            return read.touched
+        if isinstance(read.change, str):
+            return read.change
         subject = subject_of(commit.message)
-        if reason := refusal(subject, commit.author):
-            return reason
-        touched = one_file(changed, renames, self.history.beside)
-        if isinstance(touched, str):
-            return touched
-        file = self._newest_path.get(touched.new, touched.new)
-        return _Candidate(commit=commit, order=order, subject=subject, touched=touched, file=file)
-
-    def _changes(self, candidates: Iterable[_Candidate]) -> list[_Question | str]:
-        return list(map(self._change, candidates))
-
-    def _change(self, candidate: _Candidate) -> _Question | str:
-        old, new, *blobs = candidate.touched
-        try:
-            before, after = map(self.history.blob, blobs)
-        except MissingObjectError:
-            return NOT_HERE
-        change = read_change(before, after, old, new)
-        return change if isinstance(change, str) else _Question(candidate, change)
+        if (words := question_of(subject).casefold()) in self._questions:
+            return SAME
+        self._questions.add(words)
+        file = self._newest_path.get(read.touched.new, read.touched.new)
+        return _Question(commit, order, subject, read.touched.old, file, read.change)
 
     def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""
@@ -360,7 +354,7 @@ class _Reading:
         by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
         for question in pending:
             if (path := self._path_in(blobs, question)) is not None:
-                by_path[path][question.candidate.commit.id] = question.change
+                by_path[path][question.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
             # A pack keeps code named like a licence as a licence, which is not searched.
@@ -368,9 +362,7 @@ class _Reading:
                 of_version = self._golds(blobs[path], path, of_path)
                 golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
         with_gold = [
-            _Match(question, *golds[question.candidate.commit.id])
-            for question in pending
-            if question.candidate.commit.id in golds
+            _Match(question, *golds[question.commit.id]) for question in pending if question.commit.id in golds
         ]
         return _Draft(base, pending, with_gold)
 
@@ -387,18 +379,18 @@ class _Reading:
 
     def _path_in(self, blobs: Collection[str], question: _Question) -> str | None:
         """The path in a base of the file that was changed later: the same, or one that it was moved from."""
-        path = question.candidate.touched.old
+        path = question.path
         for order, old, new in self._moves:
             if path in blobs:
                 break
-            if order > question.candidate.order and new == path:
+            if order > question.order and new == path:
                 path = old
         return path if path in blobs else None
 
 
 def _usable(drafts: Iterable[_Draft], per_file: int) -> int:
     """Count the questions that are left with so many of each file at most."""
-    of_file = Counter(match.question.candidate.file for draft in drafts for match in draft.matches)
+    of_file = Counter(match.question.file for draft in drafts for match in draft.matches)
     return sum(min(number, per_file) for number in of_file.values())
 
 
@@ -414,18 +406,18 @@ def _within_limits(drafts: Sequence[_Draft], options: CommitOptions, left_out: C
         left_out[OF_WINDOW] += max(0, len(draft.matches) - most)
         kept.append(draft.matches[:most])
         for match in kept[-1]:
-            by_file[match.question.candidate.file].append(match)
-    newest = {match.question.candidate.commit.id for match in kept[0]} if kept else set()
+            by_file[match.question.file].append(match)
+    newest = {match.question.commit.id for match in kept[0]} if kept else set()
     chosen: set[str] = set()
     for of_file in by_file.values():
-        ids = [match.question.candidate.commit.id for match in of_file]
+        ids = [match.question.commit.id for match in of_file]
         first = [commit_id for commit_id in ids if commit_id in newest][: options.per_file]
         older = [commit_id for commit_id in ids if commit_id not in newest]
         room = min(options.per_file - len(first), len(older))
         chosen.update(first, (older[i * len(older) // room] for i in range(room)))
     left_out[OF_FILE] += sum(map(len, kept)) - len(chosen)
     return [
-        draft._replace(matches=[match for match in of_draft if match.question.candidate.commit.id in chosen])
+        draft._replace(matches=[match for match in of_draft if match.question.commit.id in chosen])
         for draft, of_draft in zip(drafts, kept, strict=True)
     ]
 
@@ -441,7 +433,7 @@ def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
         while own in {window.name for window in windows}:
             own, number = f"{month}_{number}", number + 1
         tasks = [
-            _task(own, draft.base, match, authors.setdefault(match.question.candidate.commit.author, len(authors) + 1))
+            _task(own, draft.base, match, authors.setdefault(match.question.commit.author, len(authors) + 1))
             for match in draft.matches
         ]
         windows.append(Window(name=own, base=draft.base, tasks=tuple(tasks)))
@@ -449,15 +441,14 @@ def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
 
 
 def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
-    candidate, change = match.question
-    commit = candidate.commit
+    question, commit, change = match.question, match.question.commit, match.question.change
     golds = [_gold(f"{repo}/{match.path}", spans) for spans in match.gold]
     first = golds[0][0].lines
     return Task(
         task_id=f"{repo}/{commit.id[:12]}",
         repo=repo,
         path=match.path,
-        prompt=question_of(candidate.subject),
+        prompt=question_of(question.subject),
         ground_truth="",
         body=first,
         context_start=first.start,
@@ -466,9 +457,9 @@ def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
         change=AskedCommit(
             commit=commit.id,
             date=commit.day,
-            subject=candidate.subject,
+            subject=question.subject,
             author=author,
-            file=candidate.file,
+            file=question.file,
             age_days=max(0, commit.time - base.time) // _DAY,
             lines_changed=change.n_changed,
             is_insertion=change.is_insertion,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.reading.checkout import (
@@ -29,16 +28,13 @@ from repoeval_bench.dataset.reading.checkout import (
 from repoeval_bench.dataset.reading.code import endings_beside
 from repoeval_bench.dataset.reading.origin import name_of_repository
 
-if TYPE_CHECKING:
-    from dulwich.object_store import DiskObjectStore
-
 MAX_FILES = 2_000_000
 """Files in which two trees may differ. A few trees that hold each other's copies can name any number."""
 
 MAX_COMMITS = 50_000
 """Commits that are read at most, newest first: five years of nearly every repository."""
 
-_CACHED_TREES, _CACHED_BLOBS = 20_000, 512
+_CACHED_TREES, _CACHED_BLOBS = 1_000, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,22 +73,18 @@ class History:
     asked for beside the ten languages.
     """
 
-    def __init__(
-        self,
-        name: str,
-        head: str,
-        prefix: str,
-        common: Path,
-        store: DiskObjectStore,
-        extensions: tuple[str, ...] = (),
-    ) -> None:
-        """Read the objects of a store; `common` is the folder of its references."""
+    def __init__(self, name: str, head: str, prefix: str, common: Path, extensions: tuple[str, ...] = ()) -> None:
+        """Open the objects of the folder `common`, which holds its references too."""
         self.name, self.head, self.prefix, self._extensions = name, head, prefix, extensions
-        self._common, self._store, self._lock = common, store, Lock()
+        self._common, self._store = common, open_objects(common, head)
         self._id_bytes = len(head) // 2
         self._shallow = _shallow(common)
+        self.commit = lru_cache(MAX_COMMITS)(self._read_commit)
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
         self.blob = lru_cache(_CACHED_BLOBS)(self._read_blob)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _reopened, (self.name, self.head, self.prefix, self._common, self._extensions)
 
     def __enter__(self) -> Self:
         return self
@@ -100,7 +92,7 @@ class History:
     def __exit__(self, *_: object) -> None:
         self._store.close()
 
-    def commit(self, commit_id: str) -> Commit:
+    def _read_commit(self, commit_id: str) -> Commit:
         """Read a commit; MissingObjectError if it is not here."""
         from dulwich.objects import Commit as Parsed
 
@@ -160,10 +152,8 @@ class History:
         here = self._root(tree)
         *folders, name = path.split("/")
         for folder in folders:
-            mode, here = self._entries(here).get(folder, (0, None)) if here else (0, None)
-            here = here if stat.S_ISDIR(mode) else None
-        mode, blob = self._entries(here).get(name, (0, None)) if here else (0, None)
-        return blob if stat.S_ISREG(mode) else None
+            here = self._entry(here, folder, stat.S_ISDIR)
+        return self._entry(here, name, stat.S_ISREG)
 
     @cached_property
     def beside(self) -> frozenset[str]:
@@ -211,30 +201,35 @@ class History:
         """The tree of `prefix` in a root tree."""
         here: str | None = tree
         for folder in filter(None, self.prefix.split("/")):
-            mode, here = self._entries(here).get(folder, (0, None)) if here else (0, None)
-            here = here if stat.S_ISDIR(mode) else None
+            here = self._entry(here, folder, stat.S_ISDIR)
         return here
+
+    def _entry(self, tree: str | None, name: str, is_kind: Callable[[int], bool]) -> str | None:
+        """The id of what a tree has under a name, if it is of the kind."""
+        found = self._entries(tree) if tree else ()
+        return next((entry.decode() for raw, mode, entry in found if os.fsdecode(raw) == name and is_kind(mode)), None)
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
         if before == after:  # most subtrees are equal, and neither is read
             return
-        old, new = ({} if tree is None else self._entries(tree) for tree in (before, after))
+        trees = [frozenset() if tree is None else self._entries(tree) for tree in (before, after)]
+        old, new = (
+            {os.fsdecode(name): (mode, entry.decode()) for name, mode, entry in differing}
+            for differing in (trees[0] - trees[1], trees[1] - trees[0])
+        )
         for name in sorted(old.keys() | new.keys()):
             was, now = old.get(name, (0, None)), new.get(name, (0, None))
-            if was == now:
-                continue
             old_tree, new_tree = (tree if stat.S_ISDIR(mode) else None for mode, tree in (was, now))
             yield from self._changes(old_tree, new_tree, f"{prefix}{name}/")
             old_file, new_file = (blob if stat.S_ISREG(mode) else None for mode, blob in (was, now))
             if old_file != new_file:
                 yield FileChange(prefix + name, old_file, new_file)
 
-    def _read_tree(self, tree: str) -> dict[str, tuple[int, str]]:
+    def _read_tree(self, tree: str) -> frozenset[tuple[bytes, int, bytes]]:
+        """Name, mode and id of each entry: sets differ faster than what is decoded."""
         from dulwich.objects import parse_tree
 
-        raw = self._raw(tree, "tree")
-        entries = parse_tree(raw, sha_len=self._id_bytes)
-        return {os.fsdecode(name): (mode, entry.decode()) for name, mode, entry in entries}
+        return frozenset(parse_tree(self._raw(tree, "tree"), sha_len=self._id_bytes))
 
     def _read_blob(self, blob: str) -> bytes:
         """The content of a file; MissingObjectError if it is not here."""
@@ -242,8 +237,7 @@ class History:
 
     def _raw(self, object_id: str, kind: str) -> bytes:
         try:
-            with self._lock:  # the library's readers share the position of a file
-                number, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+            number, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
         except KeyError as error:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library
@@ -288,5 +282,11 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
     if not head:
         raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
     prefix = "" if root == top else root.relative_to(top).as_posix()
-    with History(name_of_repository(root), head, prefix, common, open_objects(common, head), extensions) as history:
+    with History(name_of_repository(root), head, prefix, common, extensions) as history:
         yield history
+
+
+@lru_cache(maxsize=1)
+def _reopened(*of: Any) -> History:
+    """Open a history again, in a worker process, which reads many parts of it."""
+    return History(*of)

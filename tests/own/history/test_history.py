@@ -11,6 +11,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
 from repoeval_bench.own.history.repository import MissingObjectError
+from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed
 from support.history import Story, go_file, python_file, script_file
@@ -78,6 +79,13 @@ def test_every_commit_is_a_question_or_counted(result, story):
     assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
     assert {"merges", "bots", "reverts", "most of a file", "no code"} <= questions.left_out.keys()
     assert questions.notes == ()
+
+
+def test_processes_read_the_same_questions(result, story, monkeypatch):
+    """Each reads some of the commits, from objects that it opens itself."""
+    monkeypatch.setattr("repoeval_bench.own.history.questions._TOGETHER", 16)
+    with ProcessPool(2) as pool, history_of(story.folder) as history:
+        assert commit_questions(history, OPTIONS, pool.map) == result[0]
 
 
 def test_windows_follow_each_other_and_have_names_of_their_months(result, times):
