@@ -22,7 +22,13 @@ _MAY_DIFFER = frozenset(
     {
         *PARTS,
         *("measures", "skip_errors"),  # another measure changes no score; a chunker may fail on a file, and is counted
-        *("dataset", "fingerprint", "choices", "embedder_identity", "retriever_identity"),  # compared in other words
+        *(
+            "dataset",
+            "fingerprint",
+            "choices",
+            "embedder_identity",
+            "retriever_identity",
+        ),  # in other words below, or of a part
     }
 )
 """Fields of a stored request that two compared runs may differ in. Any other field, a new one too, is compared."""
