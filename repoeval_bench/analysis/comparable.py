@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 PARTS = ("chunker", "embedder", "retriever", "completion")
 """The parts that two compared runs may differ in."""
 
+_MAY_DIFFER = frozenset(
+    {
+        *PARTS,
+        *("measures", "skip_errors"),  # another measure changes no score; a chunker may fail on a file, and is counted
+        *(
+            "dataset",
+            "fingerprint",
+            "choices",
+            "embedder_identity",
+            "retriever_identity",
+        ),  # in other words below, or of a part
+    }
+)
+"""Fields of a stored request that two compared runs may differ in. Any other field, a new one too, is compared."""
+
 _SHOWN = 5
 """Names that an error lists."""
 
@@ -47,8 +62,11 @@ def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) ->
     names = [names] if isinstance(names, str) else names
     names = [name if name in shared else str(Measure.parse(name)) for name in names]
     if missing := [name for name in names if name not in shared]:
-        theirs = few(shared, _SHOWN) if shared else "nothing"
-        raise UsageError(f"{', '.join(missing)} was not scored in all of these runs; they share {theirs}")
+        theirs = f"one that they share ({few(shared, _SHOWN)})" if shared else "other runs"
+        again = " ".join(f"-m {name}" for name in missing)
+        raise UsageError(
+            f"{', '.join(missing)} was not scored in all of these runs; name {theirs}, or make them again with {again}"
+        )
     return [name for name in shared if not names or name in names]
 
 
@@ -94,7 +112,7 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
             unlike_runs[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
     if not unlike_runs:
         return
-    way_out = "compare runs of one protocol on the same queries"
+    way_out = "compare runs of one protocol and the same options on the same queries"
     lines = [f"{names}: {phrase}" for names, unlike in unlike_runs.values() for phrase in unlike]
     if len(lines) == 1:
         raise UsageError(f"these runs cannot be compared, {lines[0]}; {way_out}")
@@ -123,14 +141,15 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
 
 
 def _question(run: RunView) -> dict[str, object]:
-    """Return what a run states of its question: protocol, depth, and the pack and choices behind the protocol's name.
+    """Return what a run states of its question: protocol, depth, and every field of its request that may not differ.
 
-    An imported run states no pack and no choices, and is held to its queries and its gold alone.
+    An imported run states no request, and is held to its queries and its gold alone.
     """
     config = run.manifest.config
     stated: dict[str, object] = {"protocol": run.metrics.protocol, "k": run.metrics.k}
     if config is not None:
-        stated |= {"pack": config.pack, **{key: getattr(config.choices, key) for key in CHOICES}}
+        stated |= {name: getattr(config, name) for name in type(config).model_fields if name not in _MAY_DIFFER}
+        stated |= {choice: getattr(config.choices, choice) for choice in CHOICES}
     return stated
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -87,9 +88,9 @@ runs
 runs --out other-results --json
 diff fixed ast --measure recall@10
 diff @2 latest --limit 50
-segments RUN --by repo --by is_method
+segments latest --by repo --by is_method
 segments ast fixed --by repo
-gate RUN --config gates.yaml --junit gates.xml
+gate latest --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
 gate chunking.toml --source .
 verify latest --source FOLDER
@@ -164,9 +165,7 @@ def main() -> NoReturn:
         echo(START if error.ctx is not None and error.ctx.parent is None else error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        way_out = f" (see {context.command_path} --help)" if context else ""
-        fail(error.format_message().rstrip(".") + way_out, error.exit_code)
+        fail(_of_click(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted; finished runs and vectors are kept, so the same command goes on from there", 130)
     except OSError as error:
@@ -179,6 +178,20 @@ def main() -> NoReturn:
         code = 2 if error.errno == errno.ENAMETOOLONG else 1
         fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _of_click(error: click.ClickException) -> str:
+    """Return an error of click as a sentence: an argument that is missing or too many comes with an example."""
+    said, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    if context is None:
+        return said
+    epilogs = [
+        at.command.epilog or "" for at in (context, context.parent) if at is not None
+    ]  # a group has those of all
+    example = re.search(rf"^  ({context.command_path}\b.*)", "\n".join(epilogs), re.MULTILINE)
+    if example and type(error) in (click.UsageError, click.MissingParameter):
+        said = f"{context.command_path}: {said[0].lower()}{said[1:]}; type {example[1]}"
+    return f"{said} (see {context.command_path} --help)"
 
 
 def _is_of_printing(error: OSError) -> bool:

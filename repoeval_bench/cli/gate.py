@@ -58,7 +58,10 @@ def gate_command(
         return _recheck(Path(run), source, out, summary, as_json=as_json)
     refuse_unread({"source"}, "for a stored run")
     if config is None:
-        raise UsageError(f"gate {run} needs limits; name their file with --config, or give a file of recommend --write")
+        raise UsageError(
+            f"gate {run} needs limits; name a file of them with --config, such as one with "
+            "gates: [{measure: ndcg@10, at_least: 0.5}], or give a file of recommend --write"
+        )
     limits, stored = read_gates(config), find_run(run, out)
     name = baseline or limits.baseline
     base = find_run(name, out) if name else None

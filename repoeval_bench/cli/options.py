@@ -153,9 +153,8 @@ class RareFields(click.Option):
             values[name] = value
         for name, (_, default) in self.fields.items():
             chosen = values.get(name, context.lookup_default(name))
-            # The request refuses any other text, beside its other mistakes.
-            truth = {"": True, "1": True, "true": True, "false": False} if default is False else {}
-            context.params[name] = default if chosen is None else truth.get(chosen, chosen)
+            # The request converts the text by the field's type, or refuses it beside its other mistakes.
+            context.params[name] = default if chosen is None else chosen or True
             source = ParameterSource.COMMANDLINE if name in values else ParameterSource.DEFAULT
             context.set_parameter_source(name, source)
 
@@ -167,7 +166,7 @@ def _print_all_help(context: click.Context, _: click.Parameter, value: bool) -> 
     formatter = context.make_formatter()
     context.command.format_help(context, formatter)
     rows = [
-        (name if default is False else f"{name}={option.metavar or 'NAME'}", option.text)
+        (name if default is False else f"{name}={option.metavar or 'VALUE'}", option.text)
         for name, (option, default) in _rare_fields(context.command).items()
     ]
     with formatter.section("Fields of --set"):

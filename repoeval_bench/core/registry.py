@@ -293,6 +293,11 @@ class Kind(Generic[R]):
         with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
             module = import_module(name)
         if not hasattr(module, attribute):
+            if name == "__main__":
+                raise SpecError(
+                    f"{self.name} py:{target} is in a script, which no other program can import; move it to a module, "
+                    f"name it py:MODULE:{attribute}, and make the run again"
+                )
             names = [name for name in vars(module) if not name.startswith("_")]
             raise SpecError(f"{self.name} py:{target}: {nearest(f'name in {name}', attribute, names)}")
         return self._row("py", getattr(module, attribute), target, f"module {name}")

@@ -66,7 +66,14 @@ class Document:
         try:
             model.model_validate(self.content)
         except ValidationError as error:
-            return [(tuple(details["loc"]), _sentence(dict(details), model)) for details in error.errors()]
+            errors = error.errors()
+            unknown = {details["loc"][:-1] for details in errors if details["type"] == "extra_forbidden"}
+            return [
+                (details["loc"], _sentence(dict(details), model))
+                for details in errors
+                # A key that a mapping lacks may be the one that is misspelled there.
+                if details["loc"] in self.lines or details["loc"][:-1] not in unknown
+            ]
         return []
 
 

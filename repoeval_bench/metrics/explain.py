@@ -21,7 +21,7 @@ def explain(name: str) -> str:
     rows = [
         ("formula", definition.formula),
         ("range", definition.range),
-        ("ceiling", _ceiling(definition.ceiling)),
+        ("ceiling", ceiling_of(definition.ceiling)),
         ("better", "lower" if definition.lower_is_better else ""),
         ("bands", _bands(definition.bands)),
         ("avoid where", definition.avoid),
@@ -40,12 +40,13 @@ def explain(name: str) -> str:
     return "\n".join(lines)
 
 
-def _ceiling(of: str | None) -> str:
-    if of is None:
+def ceiling_of(kind: str | None) -> str:
+    """Say which ranking gives a ceiling of this kind; see `Definition`."""
+    if kind is None:
         return "none is computed"
-    if of == "relevant":
-        return "the best possible: all relevant chunks by gain"
-    most = f"the score of a near-optimal ranking of the same chunks, with the most {_FIRST_BY[of]} first"
+    if kind == "relevant":
+        return "the best possible score: all relevant chunks first, by gain"
+    most = f"the score of a near-optimal ranking of the same chunks, most {_FIRST_BY[kind]} first"
     return f"{most}; the true best may be higher"
 
 

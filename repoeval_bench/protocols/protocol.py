@@ -160,7 +160,10 @@ class Protocol:
             self.tasks, ("places",)
         )
         if self.gold not in golds:
-            raise UsageError(f"gold={self.gold} is not what protocol {name} asks for; its gold is {' or '.join(golds)}")
+            raise UsageError(
+                f"gold={self.gold} is not what protocol {name} asks for; its target lines are "
+                f"{' or '.join(f'gold={gold}' for gold in golds)}"
+            )
         wrong = (
             self.query == NAMED
             if self.tasks == "completion"
@@ -182,8 +185,8 @@ class Protocol:
         }[self.exclusion]
         if self.gold in unseen_gold:
             raise UsageError(
-                f"exclusion={self.exclusion} with gold={self.gold} leaves no gold to find; choose another gold, or "
-                "exclusion=none"
+                f"exclusion={self.exclusion} with gold={self.gold} leaves no target lines to find; choose another "
+                "gold=, or exclusion=none"
             )
         if self.documents == "windows" and self.blanks:
             raise UsageError(

@@ -64,7 +64,7 @@ def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
     """
     if any(task.uses is None for task in benchmark.tasks):
         raise DatasetError(
-            f"gold {gold}: the definitions that tasks use are not known for {benchmark.name}; choose another "
+            f"gold={gold}: the definitions that tasks use are not known for {benchmark.name}; choose another "
             "protocol, the function level of RepoEval, or a pack made by `data build --resolve names`"
         )
     files = benchmark.by_name

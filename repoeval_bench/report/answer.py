@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
-from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_of_scores
+from repoeval_bench.report.scores import ceiling_notes, losses, score_table, title_of_scores
 from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import adjusted_notes, heading, outcome_name, short_names
@@ -47,8 +47,7 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Itera
     """
     notes = [*skipped_notes(skipped), *verdict.notes]
     if len(runs) == 1:
-        ceiling = [CEILING_NOTE] if runs[0].metrics.ceilings else []
-        return score_table(runs[0], [*notes, *losses(runs[0]), *ceiling])
+        return score_table(runs[0], [*notes, *losses(runs[0]), *ceiling_notes(runs[0])])
     lost = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in losses(run)]
     table = _differences(runs, verdict)
     return replace(table, notes=(*notes, *table.notes, *verdict.tests, *lost))

@@ -190,17 +190,19 @@ _ASKED = {"uses": "uses of definitions", "docstring": "docstrings", "commits": "
 
 def _based(recommendation: Recommendation) -> str:
     """Return what the answer is based on, in a sentence."""
-    largest = _largest(recommendation)
-    if recommendation.relies_on_others:
-        clusters = cluster_count(largest.n_clusters, largest.clustered_by)
-        return f"This rests mainly on results from other repositories, because yours has only {clusters}."
     parts = {
         one.protocol: f"{one.n_queries:,} {_ASKED.get(one.protocol, 'queries of ' + one.protocol)}"
         + (f" since {recommendation.since}" if one.protocol == "commits" and recommendation.since else "")
         for one in recommendation.evidence
     }
+    own, largest = " and ".join(parts.values()), _largest(recommendation)
+    if recommendation.relies_on_others:
+        clusters = cluster_count(largest.n_clusters, largest.clustered_by)
+        return (
+            f"This rests mainly on results from other repositories, because yours has only {clusters}; they give {own}."
+        )
     files = max(one.n_sources for one in recommendation.evidence)
-    return f"This is based on {' and '.join(parts.values())}, and {count(files, 'file')} of yours."
+    return f"This is based on {own}, and {count(files, 'file')} of yours."
 
 
 def _own_best(recommendation: Recommendation) -> list[str]:
@@ -312,7 +314,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
         return number(
             _heading(evidence),
             lambda candidate: evidence.means.get(candidate.name),
-            ".3f",
+            ".1%",
             missing="",
             forms=("table", "page"),
         )
@@ -334,7 +336,14 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
     return [
         Column(name="candidate", key="name", value=lambda candidate: candidate.name),
         *map(mean, recommendation.evidence),
-        number("expected loss", lambda candidate: candidate.expected_loss, ".3f", missing="", key="expected_loss"),
+        number(
+            "expected loss (points)",
+            lambda candidate: 100 * candidate.expected_loss,
+            ".1f",
+            missing="",
+            key="expected_loss",
+            forms=("table", "page"),
+        ),
         number(
             "tokens per query",
             lambda candidate: recommendation.tokens(candidate.name),

@@ -10,6 +10,7 @@ from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.means import headline_means, mean_of_answered
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
+from repoeval_bench.metrics.explain import ceiling_of
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
 from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names
@@ -48,7 +49,9 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     metrics = run.metrics
     parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
-    lines = (metrics.dataset.label, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
+    unscored = metrics.counts.tasks_unscored
+    left_out = f"{COUNTS['tasks_unscored']}: {unscored}" if unscored else ""
+    lines = (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
     return "\n".join(filter(None, lines))
 
 
@@ -81,17 +84,19 @@ def run_notes(runs: Sequence[RunView]) -> list[str]:
     notes.append(
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant"
     )
-    if any(run.metrics.ceilings for run in runs):
-        notes.append(CEILING_NOTE)
+    notes += dict.fromkeys(note for run in runs for note in ceiling_notes(run))
     if any(run.metrics.around for run in runs):
         notes.append("ceilings are of a choice among hits with what they bring")
     return notes
 
 
-CEILING_NOTE = (
-    "ceiling: the score of a near-optimal ranking of the same chunks, with the most target lines per character first"
-)
-"""The meaning of the column, for the table of a run."""
+def ceiling_notes(run: RunView) -> list[str]:
+    """Return the meaning of the ceilings in a run's table, a note for each way in which they are computed."""
+    # By name: the measure of a stored run may be code that is not to be imported.
+    first = {name.partition("_")[0] for name in run.metrics.headline_ceilings}
+    kinds = [(f"ceiling of {kind}", kind) for kind in ("definitions", "lines") if kind[:-1] in first]
+    of_chunks = [("ceiling of measures over chunks", "relevant")] if first - {"definition", "line"} else []
+    return [f"{of}: {ceiling_of(kind)}" for of, kind in (*kinds, *of_chunks)]
 
 
 def _truncation(metrics: Metrics) -> str:

@@ -67,7 +67,7 @@ COUNTS = {
     "queries_no_answer": "queries that no chunk answers, not scored",
     "gold_names": "files or chunk ids in the judgements",
     "gold_names_known": "files or chunk ids of the judgements that the log or the corpus has",
-    "tasks_unscored": "tasks without a target under the protocol, not scored",
+    "tasks_unscored": "tasks without a query or target under the protocol, not scored",
     "chunks": "chunks",
     "chunks_truncated": "chunks truncated by the model",
     "chunks_tokens": "tokens of the chunks",

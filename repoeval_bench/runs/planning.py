@@ -223,7 +223,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if protocol.of_definitions and selected.tasks:
         selected = with_used(selected, protocol.gold)
         if not selected.tasks:
-            raise DatasetError(f"no task has gold {protocol.gold}: {_why_none(benchmark)}")
+            raise DatasetError(f"no task has target lines by gold={protocol.gold}: {_why_none(benchmark)}")
     if asks_commits and protocol.gold == "definitions":
         selected = _with_definitions(selected)
     if not selected.tasks:
@@ -238,8 +238,8 @@ def _with_definitions(benchmark: Benchmark) -> Benchmark:
         return benchmark
     if not tasks:
         raise DatasetError(
-            f"no question of {benchmark.name} has gold definitions, as its files have no grammar here; take gold lines "
-            "or exact"
+            f"no question of {benchmark.name} has definitions as target lines, as its files have no grammar here; give "
+            "gold=lines or gold=exact"
         )
     return with_fingerprint(
         replace(benchmark, tasks=tasks, unscored=benchmark.unscored + len(benchmark.tasks) - len(tasks))

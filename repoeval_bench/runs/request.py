@@ -119,7 +119,8 @@ class Request(BaseModel):
             ):
                 values[name] = (value,)
         try:
-            return cls.model_validate(values)
+            # A command line has texts alone, and click has converted those of options.
+            return cls.model_validate(values, strict=False if typed else None)
         except ValidationError as error:
             raise UsageError(
                 all_mistakes(_sentence(dict(error_fields), cls, typed=typed) for error_fields in error.errors())

@@ -110,7 +110,7 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, al
     total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
     if 2 * with_gold >= total or (allow_sparse_qrels and with_gold):
         return
-    way_out = "choose another chunker, gold or relevance"
+    way_out = "choose another chunker, other target lines (--set gold) or another relevance"
     if protocol.exclusion != "none":
         way_out = (
             f"exclusion={protocol.exclusion} may hide them; choose another exclusion (--set exclusion=NAME) or "

@@ -1,6 +1,7 @@
 """Comparing stored runs: what is said, what is refused, and what the procedure as a whole gets wrong."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.analysis.verification import TOLERANCE
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
+from repoeval_bench.runs.records import RunConfig
 from support.runs import edit, read_rows, set_config, write_rows, write_run, write_runs
 
 NOT_SIGNIFICANT = PairVerdict(outcome=Outcome.NOT_SIGNIFICANT)
@@ -158,10 +160,35 @@ def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message)
     assert message in str(error.value)
 
 
+class NewOption(RunConfig):
+    """A stored request with an option that nothing else names."""
+
+    window: int = 5
+
+
+def test_a_new_option_is_compared(tmp_path):
+    """Runs that differ in it answer two questions; the names of a request that may differ are listed instead."""
+
+    def with_option(run, **changed):
+        option = NewOption(**dict(run.manifest.config) | changed)
+        run.__dict__["manifest"] = run.manifest.model_copy(update={"config": option})
+        return run
+
+    a, b = (with_option(write_run(tmp_path / name, {"mrr": [0.1, 0.2, 0.3]})) for name in "ab")
+    compare([a, b])
+    compare([a, with_option(b, chunker="x", retriever="y", measures=("mrr",), skip_errors=True)])
+    compare([with_option(b, window=7), write_run(tmp_path / "log", {"mrr": [0.1, 0.2, 0.3]}, imported=True)])
+    with pytest.raises(UsageError, match="a and b: window 5 against 7"):
+        compare([a, b])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"measures": ["recall@5"]}, "recall@5 was not scored in all of these runs; they share mrr"),
+        (
+            {"measures": ["recall@5"]},
+            "recall@5 was not scored in all of these runs; name one that they share (mrr), or make them again with -m",
+        ),
         ({"equivalence": 0.0}, "give a difference above 0"),
         ({"equivalence": 1.0}, "1 is not an equivalence margin, because scores are between 0 and 1"),
     ],
@@ -169,7 +196,7 @@ def test_another_definition_of_the_benchmark_is_seen(tmp_path, changed, message)
 def test_usage_errors(tmp_path, options, message):
     """A measure that is not there, and a margin that is none."""
     a, b = (write_run(tmp_path / name, {"mrr": [1.0, 0.5]}) for name in "ab")
-    with pytest.raises(UsageError, match=message.replace("(", "\\(")):
+    with pytest.raises(UsageError, match=re.escape(message)):
         compare([a, b], a, **options)
     with pytest.raises(UsageError, match="at least two different runs"):
         compare([a, a], a)

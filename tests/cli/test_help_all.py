@@ -1,12 +1,16 @@
 """`--help` shows what most people need, `--help-all` also the fields of `--set`."""
 
 import re
+from typing import Annotated
 
 import click
 import pytest
+from annotated_types import Ge
 
 from repoeval_bench.cli import app
-from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.cli.options import option_variables, request_options
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.request import Flag, RunRequest
 from support.command import bench, one_sentence
 
 MOST_OPTIONS = 23
@@ -41,3 +45,53 @@ def arguments(mirror, tmp_path):
 def test_a_mistake_names_the_field(arguments, words, sentence):
     options = [option for word in words for option in ("--set", word)]
     assert sentence in one_sentence(bench(*arguments, *options), 2)
+
+
+class NewOptions(RunRequest):
+    """A request with rare fields that are no texts."""
+
+    window: Annotated[int, Ge(1), Flag("Lines.", rare=True)] = 5
+    share: Annotated[float | None, Flag("A share.", rare=True)] = None
+    strict: Annotated[bool, Flag("A switch.", rare=True)] = False
+
+
+@click.command()
+@request_options(NewOptions)
+def command(**fields):
+    """Return the request, as a command makes it."""
+    return NewOptions.of(fields, typed=True)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "value"),
+    [
+        ("window=7", 7),
+        ("share=0.5", 0.5),
+        ("strict=1", True),
+        ("strict=false", False),
+        ("window=x", "--set window: a whole number was expected (it is 'x')"),
+        ("window=0", "--set window: a number of 1 or more was expected (it is '0')"),
+        ("share=half", "--set share: a number was expected (it is 'half')"),
+        ("strict=maybe", "--set strict: true or false was expected (it is 'maybe')"),
+    ],
+)
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_a_new_field_is_read_by_its_type(assigned, value, by_variable):
+    """From the command line and a variable of make; the command that makes the run again has it."""
+    name, _, text = assigned.partition("=")
+    variables = option_variables(command, {name.upper(): text} if by_variable else {})
+    words = [] if by_variable else ["--set", assigned]
+
+    def request():
+        return command.main(words, standalone_mode=False, default_map=variables)
+
+    if isinstance(value, str):
+        with pytest.raises(UsageError) as error:
+            request()
+        assert str(error.value) == value
+        return
+    made = request()
+    assert getattr(made, name) == value
+    assert command.main(made.words(), standalone_mode=False) == made
+    with pytest.raises(UsageError, match="was expected"):
+        NewOptions.of({name: text})  # Python and YAML have types of their own

@@ -153,7 +153,7 @@ def test_what_cannot_be_asked_is_said(monkeypatch):
     monkeypatch.setattr("repoeval_bench.dataset.uses_table.MOST_CODE", 1)
     with pytest.raises(DatasetError, match="names are resolved in up to 0 MB of code, and r has more"):
         select(replace(BENCHMARK, tasks=(NEEDS_NONE,)), Protocol.parse("uses"))
-    with pytest.raises(UsageError, match="exclusion=free with gold=context leaves no gold"):
+    with pytest.raises(UsageError, match="exclusion=free with gold=context leaves no target lines"):
         Protocol.parse("context+exclusion=free")
 
 

@@ -15,7 +15,7 @@ from repoeval_bench.own.recommend.recommendation import read_reference_sets
 from repoeval_bench.report.choosing import choice_sentences
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
-from repoeval_bench.report.recommendation import answer_lines, setup_lines
+from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.verdict import verdict
 from repoeval_bench.runs.request import RunRequest
@@ -86,7 +86,27 @@ def test_the_answer_says_what_it_is_based_on(tmp_path):
     assert "This is based on 400 changes since 2024-03, and 400 files of yours." in answer_lines(since)
     few = concluded(runs_of(tmp_path / "few", {"a": 0.5, "b": 0.9}, spread=0.3, files=6))
     assert few.relies_on_others
-    assert "This rests mainly on results from other repositories, because yours has only 6 files." in answer_lines(few)
+    assert (
+        "This rests mainly on results from other repositories, because yours has only 6 files; they give 40 uses of "
+        "definitions."
+    ) in answer_lines(few)
+
+
+def test_a_loss_has_one_unit_wherever_people_read_it(tmp_path):
+    """Points in the table as in the answer, and percent for what is found; the record has shares."""
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.505, "c": 0.4}, spread=0.3, files=8))
+    table = recommendation_table(result)
+    heads = [column.name for column in table.columns]
+    found, losses = (
+        {row[0]: row[heads.index(name)] for row in table.texts()} for name in ("uses bm25", "expected loss (points)")
+    )
+    record = recommendation_record(result, "here")
+    assert {row.name: f"{100 * row.expected_loss:.1f}" for row in record.candidates} == losses
+    assert found == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
+    lost = losses[record.candidates[0].name]
+    assert f"to be better by {'less than 0.1' if lost == '0.0' else lost} percentage points" in " ".join(
+        answer_lines(result)
+    )
 
 
 def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_named(tmp_path):
@@ -129,7 +149,10 @@ def replace_decision(result, *candidates):
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
     use, measured, based, *rest = answer_lines(result)
-    assert based == "This rests mainly on results from other repositories, because yours has only 40 files."
+    assert based == (
+        "This rests mainly on results from other repositories, because yours has only 40 files; they give 40 uses of "
+        "definitions and 40 docstrings."
+    )
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
     assert "We expect the best candidate to be better by less than 0.1 percentage points." in measured
@@ -152,9 +175,9 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     assert names == [candidate.name for candidate in result.decision.candidates]
     assert names == ["ast at 500", "fixed at 500", "recursive at 500"]
     heads = re.findall(r"<button[^>]*>([^<]*)<", table)
-    assert heads[:4] == ["candidate", "uses bm25", "docstring bm25", "expected loss"]
+    assert heads[:4] == ["candidate", "uses bm25", "docstring bm25", "expected loss (points)"]
     losses = [float(loss) for loss in re.findall(r'data-column="expected_loss" data-value="([^"]*)"', table)]
-    assert losses == [candidate.expected_loss for candidate in result.decision.candidates]
+    assert losses == [100 * candidate.expected_loss for candidate in result.decision.candidates]
     assert "make_chunker(&#34;ast:max_nws=500&#34;)" in page
     behind = result.decision.candidate("recursive at 500").to_choice
     assert (

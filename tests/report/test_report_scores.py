@@ -5,6 +5,7 @@ import pytest
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import kind_of, page_runs
 from repoeval_bench.report.html.tables import page_table, score_columns
+from repoeval_bench.report.scores import ceiling_notes, title_of_scores
 from repoeval_bench.report.table import table_of
 from support.runs import write_run
 
@@ -58,3 +59,37 @@ def test_a_page_over_two_retrievers_names_their_chunker(stored_runs):
     assert "chunker fixed:max_nws=9</p>" in page
     assert '<button type="button">retriever</button>' in page
     assert '<button type="button">chunker</button>' not in page
+
+
+@pytest.mark.parametrize(
+    ("measures", "notes"),
+    [
+        (["ndcg@10"], ["ceiling of measures over chunks: the best possible score"]),
+        (["line_recall_auc"], ["ceiling of lines: the score of a near-optimal ranking"]),
+        (
+            ["definition_recall_auc", "line_recall@500", "mrr"],
+            ["ceiling of definitions: the score", "ceiling of lines: the score", "ceiling of measures over chunks"],
+        ),
+        ([], []),
+    ],
+)
+def test_a_ceiling_is_explained_as_that_of_its_measure(tmp_path, measures, notes):
+    """That of nDCG is exact; those of lines and definitions are estimates, each by what it collects first."""
+    means = dict.fromkeys(measures, 0.9)
+    run = write_run(tmp_path, {"ndcg@10": [0.5], **{name: [0.5] for name in measures}}, ceilings={"micro": means})
+    said = ceiling_notes(run)
+    assert len(said) == len(notes)
+    assert all(line.startswith(note) for line, note in zip(said, notes, strict=True))
+    assert [line for line in said if "most definitions per character first" in line] == [
+        line for line in said if line.startswith("ceiling of definitions")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unscored", "said"), [(16, "without a query or target under the protocol, not scored: 16"), (0, "")]
+)
+def test_tasks_that_the_protocol_leaves_out_are_counted_beside_those_it_scores(tmp_path, unscored, said):
+    run = write_run(tmp_path, {"ndcg@10": [0.5]}, counts={"tasks_unscored": unscored})
+    title = title_of_scores(run, alone=False)
+    assert said in title
+    assert ("not scored" in title) == bool(unscored)

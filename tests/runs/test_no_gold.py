@@ -17,7 +17,11 @@ from support.runs import edit, make_together
     ("protocol", "chunker", "says"),
     [
         ("body+exclusion=prompt", "fixed:max_nws=100000", "exclusion=prompt may hide them; choose another exclusion"),
-        ("body+relevance=iou:0.9", "fixed:max_nws=100000", "choose another chunker, gold or relevance"),
+        (
+            "body+relevance=iou:0.9",
+            "fixed:max_nws=100000",
+            "choose another chunker, other target lines (--set gold) or another relevance",
+        ),
     ],
 )
 def test_a_run_without_any_relevant_chunk_is_refused(benchmark, tmp_path, protocol, chunker, says):

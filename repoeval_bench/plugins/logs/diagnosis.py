@@ -193,11 +193,11 @@ def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
         return _too_shallow(evidence)
     files, known = evidence.file_recall()
     numbers = _recalls(evidence, evidence.deep)
-    numbers |= {f"file recall@{evidence.deep}": files, "queries whose gold file is known": known}
+    numbers |= {f"file recall@{evidence.deep}": files, "queries whose target file is known": known}
     if evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]:
         return Found(False, numbers)
     if files is None:
-        says = "much is not retrieved at all: indexing or chunking; no file of the gold is known to say which"
+        says = "much is not retrieved at all: indexing or chunking; no target file is known to say which"
     elif files >= LIMITS["recall-high"]:
         says = (
             "the right file is found, but not the right chunk of it: chunking (its size, what it cuts apart, what the "
@@ -296,9 +296,9 @@ def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
 @check(
     "chunker",
     "ceiling-low",
-    finding="even the best known order of these chunks shows little of the gold in as many characters as it has: "
+    finding="even the best known order of these chunks shows few target lines in as many characters as they have: "
     "chunking",
-    fine="a perfect ranker could read nearly all gold lines from these chunks",
+    fine="a perfect ranker could read nearly all target lines from these chunks",
 )
 def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
     ceiling = evidence.line_ceiling
@@ -310,7 +310,7 @@ def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
 @check(
     "lost",
     "lost",
-    finding="queries always score 0, because their gold is in no chunk or they were never answered: see what was "
+    finding="queries always score 0, because their target is in no chunk or they were never answered: see what was "
     "skipped",
     fine="every query can be answered from the index, or nearly",
 )

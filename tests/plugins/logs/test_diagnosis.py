@@ -151,7 +151,7 @@ def test_what_is_not_retrieved_is_told_apart_by_its_file(seen, word, files):
     assert word in check.says
     assert check.numbers["recall@50"] == 0.5
     assert check.numbers["file recall@50"] == (1.0 if seen else 0.5 + files)
-    assert check.numbers["queries whose gold file is known"] == N
+    assert check.numbers["queries whose target file is known"] == N
 
 
 @pytest.mark.parametrize("how", ["overlap", "copies"])

@@ -109,7 +109,7 @@ def _about(query: WorstQuery, measure: str) -> str:
     gold = few([_location_text(location) for location in query.gold], _GOLD_SHOWN)
     lines = [
         f"{printable(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}",
-        f"gold ({query.relevant}): {gold or 'no chunk'}",
+        f"target ({query.relevant}): {gold or 'no chunk'}",
     ]
     if query.query:
         words = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
