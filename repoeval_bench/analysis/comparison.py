@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
-from repoeval_bench.analysis.pair_verdicts import AdjustedP, Outcome, enough_for_equality, judge
-from repoeval_bench.analysis.records import Comparison, Comparisons, MeanDifference
-from repoeval_bench.analysis.robust_errors import effective_clusters
+from repoeval_bench.analysis.records import (
+    AdjustedP,
+    Comparison,
+    Comparisons,
+    MeanDifference,
+    Outcome,
+    enough_for_equality,
+    judge,
+)
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effective_clusters, holm
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import QueryScores, together
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.records import Headline
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.records import Headline
+from repoeval_bench.runs.view import RunView
 
 MEANS: tuple[Headline, ...] = ("micro", "macro")
 """The means that a run is scored by: over queries, and over repositories."""

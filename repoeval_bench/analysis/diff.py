@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.query_scores import SAME
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 Why = Literal["other chunks", "other order", "other judgements"]
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.run import Qrels, Ranking
 from repoeval_bench.retrieval.ranking import differing_ranks
 from repoeval_bench.runs.query_scores import SAME
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.run import Qrels, Ranking
-    from repoeval_bench.runs.records import Metrics
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.records import Metrics
+from repoeval_bench.runs.view import RunView
 
 TOLERANCE = SAME / 4
 """Another processor may sum in another order. Two runs that hold are then the same to each test, which adds up to four

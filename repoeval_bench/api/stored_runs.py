@@ -72,9 +72,9 @@ def choose(
     protocol's headline, if they are already computed. A UsageError for fewer than two different runs, and
     for runs that `compare` refuses.
     """
-    from repoeval_bench.analysis import choosing
+    from repoeval_bench.analysis import verdicts
 
-    return choosing.choose([opened(run, out) for run in runs], comparisons, seed=seed)
+    return verdicts.choose([opened(run, out) for run in runs], comparisons, seed=seed)
 
 
 def read_gates(path: Path | str) -> GateConfig:
@@ -90,7 +90,8 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
     `line-recall-over-budget` and `recall-over-k` are two. A notebook shows it as SVG. An unknown name is a UsageError
     that lists those that the runs have.
     """
-    from repoeval_bench.report.plots import figures, svg
+    from repoeval_bench.report.figure import svg
+    from repoeval_bench.report.plots import figures
 
     known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in known:

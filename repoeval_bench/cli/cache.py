@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 from pydantic import ByteSize
 
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
 from repoeval_bench.core.errors import (
     OR_SKIP,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options, words_of
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError

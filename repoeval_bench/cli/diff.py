@@ -9,14 +9,14 @@ import click
 
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.segments import compare_segments, segment
-from repoeval_bench.cli.console import print_json, print_lines, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
 from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder
 from repoeval_bench.cli.output import plain
-from repoeval_bench.report.diff import diff_summary, diff_table
-from repoeval_bench.report.segments import (
+from repoeval_bench.report.diff import (
     comparison_lines,
     comparison_table,
+    diff_summary,
+    diff_table,
     segmentation_lines,
     segmentation_table,
 )

@@ -9,15 +9,21 @@ import click
 
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
-from repoeval_bench.cli.console import print_json, print_paragraph, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_paragraph, print_table
 from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_folder
 from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.report.chosen import recheck_record, recheck_sentence
 from repoeval_bench.report.formats import markdown_text
-from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
+from repoeval_bench.report.gates import (
+    gate_junit,
+    gate_markdown,
+    gate_summary,
+    gate_table,
+    gate_title,
+    recheck_record,
+    recheck_sentence,
+)
 from repoeval_bench.runs.naming import find_run
 
 

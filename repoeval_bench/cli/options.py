@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.parts import RESULTS, is_url

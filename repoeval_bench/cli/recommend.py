@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.analysis.evidence import PURPOSES, Recommendation
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.options import (
     details_option,
     execution_options,
@@ -36,12 +35,8 @@ from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.answer import MOST_NOTES
-from repoeval_bench.report.recommendation import (
-    answer_lines,
-    recommendation_record,
-    recommendation_table,
-    setup_lines,
-)
+from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
+from repoeval_bench.report.recommendation_record import recommendation_record
 from repoeval_bench.runs.execution import check_execution, executor_of
 from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.naming import find_runs
@@ -49,9 +44,6 @@ from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.evidence import Recommendation
 
 _CHOICES = [
     name

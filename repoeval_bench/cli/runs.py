@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +17,7 @@ from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import stored_runs, unfinished_runs
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 
 @click.command("runs")

@@ -17,7 +17,7 @@ from repoeval_bench.cli.options import (
     request_options,
     runs_folder,
 )
-from repoeval_bench.report.verification import verification_lines, verification_table
+from repoeval_bench.report.diff import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.records import Comparison, Outcome
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import CEILING_NOTE, losses, score_table, title_of_scores
 from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import adjusted_notes, heading, outcome_name, short_names
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.report.verdict import WordedVerdict
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.report.verdict import WordedVerdict
+from repoeval_bench.runs.view import RunView
 
 BESIDE = "ndcg@10"
 """The measure shown beside the deciding one: the usual one in the field, which may disagree."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from pydantic import Field, TypeAdapter
+
+from repoeval_bench.analysis.records import Comparison, Influence, Outcome
+from repoeval_bench.analysis.verdicts import Choice
 from repoeval_bench.core.words import count
-from repoeval_bench.report.comparison_record import comparison_row
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import (
     P_VALUE,
@@ -28,9 +30,18 @@ from repoeval_bench.report.text import (
     full_outcome_name,
     heading,
 )
+from repoeval_bench.runs.records import Record
 
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Influence
+
+class ComparedRow(Record):
+    """All that `compare --json` prints; `choice` is null where a baseline was named."""
+
+    comparisons: list[Comparison]
+    choice: Choice | None
+    left_out: Mapping[str, str]
+    """Chunker -> the reason why it has no run."""
+    notes: list[str] = Field(default_factory=list)
+    """Notes on runs whose log lacks queries; missing where there are none."""
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -121,7 +132,8 @@ def _lost(c: Comparison, ends: Influence) -> str:
 
 def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     """Every field as plain values, and the deciding mean's difference and interval beside them."""
-    return [comparison_row(comparison).model_dump() for comparison in comparisons]
+    records: list[dict[str, Any]] = TypeAdapter(list[Comparison]).dump_python(list(comparisons), mode="json")
+    return records
 
 
 def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mapping[str, float]]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names, scores_nothing, shared_measures
+from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
@@ -14,10 +14,7 @@ from repoeval_bench.report.comparison import families
 from repoeval_bench.report.scores import chunk_sizes
 from repoeval_bench.report.table import Column, ScoreCell, Table, figures, make_table
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, completed_by, heading, short_names
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 _NUMBER = ".3f"
 

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
+from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
+from repoeval_bench.analysis.verdicts import READ
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
-from repoeval_bench.report.recommendation_record import CandidateRow, EvidenceRow, RecommendationRow, SetupRow
-from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
+from repoeval_bench.report.table import Column, Table, make_table, number, table_of
 from repoeval_bench.report.text import cluster_count, heading, meaning_of
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import EMBEDDER
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
 """The content of the JSON and TOML of a recommendation, for those who pass them on."""
@@ -377,71 +373,6 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
     return table_of(candidate_columns(recommendation), shown, notes=notes)
-
-
-def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
-    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
-    decision = recommendation.decision
-    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
-    cheaper = None if decision is None else decision.cheaper
-    return RecommendationRow(
-        source=source,
-        holds=HOLDS,
-        data=recommendation.data,
-        language=recommendation.language,
-        languages=recommendation.languages,
-        files=recommendation.files,
-        unread=recommendation.unread,
-        tests=recommendation.tests,
-        test_files=recommendation.test_files,
-        current=recommendation.current,
-        costs=recommendation.costs,
-        edits=recommendation.edits,
-        since=recommendation.since,
-        lead=recommendation.lead,
-        retrievers=recommendation.retrievers,
-        default=recommendation.default,
-        choice=rows[0] if rows else None,
-        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
-        answer=answer_lines(recommendation),
-        candidates=rows,
-        setups=[
-            SetupRow(
-                **item.snippet._asdict(),
-                language=item.language,
-                candidate=item.label,
-                spec=recommendation.candidates[item.label].spec,
-                expected_loss=item.expected_loss,
-                loss_95=item.loss_95,
-                measured=item.measured,
-            )
-            for item in recommendation.setups
-        ],
-        evidence=[_evidence_row(item) for item in recommendation.evidence],
-        too_few_queries=recommendation.few,
-        skipped=list(recommendation.skipped),
-        runs=list(recommendation.runs),
-    )
-
-
-def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
-    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))
-
-
-def _evidence_row(evidence: Evidence) -> EvidenceRow:
-    return EvidenceRow(
-        protocol=evidence.protocol,
-        retriever=evidence.retriever,
-        measure=evidence.measure,
-        mean_over=evidence.over,
-        queries=evidence.n_queries,
-        clusters=evidence.n_clusters,
-        clustered_by=evidence.clustered_by,
-        means=evidence.means,
-        runs=evidence.runs,
-        significantly_worse_than_choice=sorted(evidence.worse),
-        significantly_better_than_choice=sorted(evidence.better),
-    )
 
 
 def _few(recommendation: Recommendation) -> list[str]:

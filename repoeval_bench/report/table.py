@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from repoeval_bench.analysis.pair_verdicts import PairVerdict
+from repoeval_bench.analysis.records import HalfOpen, PairVerdict
 from repoeval_bench.report.text import interval, outcome_name, probability
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import HalfOpen
 
 P_VALUE = "p"
 """The `number` of a column of p-values."""

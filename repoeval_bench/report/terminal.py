@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Drawing
     from rich.text import Text
 
-    from repoeval_bench.report.table import Column, Table
+    from repoeval_bench.report.table import Column, Table  # `--help` needs none
 
 
 PAGE = 80

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+from repoeval_bench.analysis.records import Comparison, HalfOpen, Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
@@ -15,7 +15,6 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, HalfOpen
     from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from repoeval_bench.analysis.choosing import verdict_on
+from pydantic import TypeAdapter
+
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.records import Comparison, Interval, Outcome
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
-from repoeval_bench.analysis.verdicts import Result, Rival, Verdict
+from repoeval_bench.analysis.verdicts import Choice, Result, Rival, Verdict, verdict_on
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.scores import unanswered_notes
@@ -34,10 +35,7 @@ from repoeval_bench.report.text import (
     short_names,
 )
 from repoeval_bench.runs.query_scores import GROUP
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Interval
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
@@ -276,3 +274,25 @@ def _estimate(value: float, ci: Interval, sign: str = "-") -> str:
     """Three digits, no minus before a zero; an end just below zero keeps its minus, as in the table."""
     ends = "" if ci is None else f" [{ci[0] + 0.0:{sign}.3f}, {ci[1] + 0.0:{sign}.3f}]"
     return f"{round(value, 3) + 0.0:{sign}.3f}{ends}"
+
+
+NAMED = 5
+"""Runs that a sentence names one by one."""
+
+
+def choice_sentences(choice: Choice) -> list[str]:
+    """Return sentences on the tests of the best run, and on the runs that may be as good."""
+    candidates, verdict = choice.candidates, choice.verdict
+    names = short_names([candidate.run for candidate in candidates])
+    short = dict(zip((candidate.run_id for candidate in candidates), names, strict=True))
+    lines = [verdict_text(verdict, short)]
+    if verdict.result in (Result.NOT_SIGNIFICANT, Result.TIED):
+        cheap = f", the cheapest first ({choice.cost_unit} per query)" if choice.cost_unit else ""
+        lines.append(f"may be as good{cheap}: {few([short[candidate.run_id] for candidate in choice.close], NAMED)}")
+    return lines
+
+
+def choice_record(choice: Choice) -> dict[str, Any]:
+    """Return every field as plain values, without the comparisons."""
+    record: dict[str, Any] = TypeAdapter(Choice).dump_python(choice, mode="json")
+    return record

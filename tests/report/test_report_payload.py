@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from repoeval_bench.report.html.payload import TOP, payload
-from repoeval_bench.report.html.runs import page_runs
+from repoeval_bench.report.html.tables import page_runs
 from repoeval_bench.runs.runner import evaluate
 
 AST = "ast:max_nws=400"

@@ -6,8 +6,7 @@ import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.report.html.runs import page_runs
-from repoeval_bench.report.run_ranking import ranking
+from repoeval_bench.report.html.tables import page_runs, ranking
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_run
 

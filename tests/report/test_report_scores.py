@@ -3,8 +3,7 @@
 import pytest
 
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.report.html.runs import kind_of, page_runs
-from repoeval_bench.report.html.tables import page_table, score_columns
+from repoeval_bench.report.html.tables import kind_of, page_runs, page_table, score_columns
 from repoeval_bench.report.table import table_of
 from support.runs import write_run
 

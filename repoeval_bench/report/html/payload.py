@@ -17,7 +17,7 @@ from repoeval_bench.runs.log import first_rank
 
 if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.report.html.runs import PageRun
+    from repoeval_bench.report.html.tables import PageRun
     from repoeval_bench.runs.inspection import DefinitionRow
 
 TOP = 10

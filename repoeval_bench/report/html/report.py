@@ -17,33 +17,32 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.choosing import leads_of
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.analysis.verdicts import Result, leads_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.visible import visible
 from repoeval_bench.core.words import count
 from repoeval_bench.report.answer import MOST_NOTES
 from repoeval_bench.report.comparison import comparison_columns
+from repoeval_bench.report.figure import VARIABLES, Figure, css, looks, svg
 from repoeval_bench.report.html.payload import payload
-from repoeval_bench.report.html.runs import PageRun, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
-    origin_table,
-    page_table,
-    score_columns,
-)
-from repoeval_bench.report.plots import Figure, css, figures, ranked_figure, svg
-from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
-from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.run_ranking import (
+    PageRun,
     RankedRow,
     Ranking,
     candidates_ranked,
     candidates_table,
+    kind_of,
+    origin_table,
+    page_runs,
+    page_table,
     ranking,
     ranking_table,
+    score_columns,
 )
+from repoeval_bench.report.plots import figures, ranked_figure
+from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
 from repoeval_bench.report.verdict import WordedVerdict, verdict

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_tables
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import OUTPUT, write_and_say
 from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders

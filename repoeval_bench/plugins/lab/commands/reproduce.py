@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json
 from repoeval_bench.cli.options import home_option, json_option, request_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.files import write_named

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_lines, print_tables
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import plain
 from repoeval_bench.core.words import count, few
