@@ -1,7 +1,5 @@
 """Runs that may be compared: their differences, the measures they share, and their names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -68,7 +68,7 @@ def compare(
         raise UsageError("nothing to compare: the runs share no measure")
     primary = headline_measure(distinct)
     every = [*dict.fromkeys((*named, *shared_measures(distinct)))]
-    every.sort(key=lambda measure: measure != primary)  # it comes first
+    every.sort(key=lambda measure: measure != primary)  # tables, CSV and Python begin with what decides
     joined = together([run.scores for run in distinct])
     table = _Table(
         scores=joined[0],
@@ -236,7 +236,12 @@ def _comparisons(
     by_cluster = {over: Sample.of(table.columns[:, :1], scores.clusters, scores.repos, over) for over in MEANS}
     n_clusters, effective = by_cluster["micro"].n_clusters, effective_clusters(by_cluster[headline])
     of_primary = [i for i, column in enumerate(columns) if column.measure == table.primary]
-    factors = [_factor(flips[headline][i][1], tests[i][0]) for i in of_primary]
+    # The factor from a p to its adjusted p. Influence is asked of significant differences alone, so others have 0.
+    factors = [
+        p.p / flips[headline][i][1].p if p is not None and p.outcome() is Outcome.BETTER else 0.0
+        for i in of_primary
+        for p, _ in [tests[i]]
+    ]
     differences = [table.difference(columns[i]) for i in of_primary]
     without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, table.rng)
     influence_of = dict(zip(of_primary, without, strict=True))
@@ -283,11 +288,6 @@ def _comparisons(
             )
         )
     return comparisons
-
-
-def _factor(strict: AdjustedP, adjusted: AdjustedP | None) -> float:
-    """Return the factor from a p to its adjusted p; 0 unless the adjusted p is significant."""
-    return 0.0 if adjusted is None or adjusted.outcome() is not Outcome.BETTER else adjusted.p / strict.p
 
 
 def paired_differences(

@@ -1,7 +1,5 @@
 """The evidence of candidates' runs, question by question, and the choice with what it may cost. It runs nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -205,17 +203,19 @@ class Default(Record):
 
 
 class Setup(Record):
-    """A candidate in another framework: the Python to paste for files in a language.
+    """A candidate in another framework: the Python to paste for files in one language."""
 
-    `measured` tells if its chunks were measured on this code.
-    """
-
-    label: str
+    framework: str
+    imports: str
+    code: str
+    use: str
     language: str
-    snippet: Snippet
+    candidate: str
+    spec: str
     expected_loss: float
     loss_95: float | None
     measured: bool
+    """Whether its chunks were measured on this code."""
 
 
 class AboutCode(Record):
@@ -245,6 +245,12 @@ class AboutCode(Record):
     """Retrievers compared on the choice, and on the current candidate."""
     default: Default | None = None
     """What other repositories show of the shipped default; None where something was decided."""
+    setups: tuple[Setup, ...] = ()
+    """One for each framework and language, that of the choice first."""
+    skipped: tuple[str, ...] = ()
+    """A line for everything else that was not run."""
+    runs: tuple[str, ...] = ()
+    """The ids of all runs."""
 
 
 class Recommendation(AboutCode):
@@ -256,15 +262,9 @@ class Recommendation(AboutCode):
     by_retriever: Mapping[str, str] = {}
     """Retriever -> what it alone would choose."""
     candidates: Mapping[str, SizedChunker] = {}
-    setups: tuple[Setup, ...] = ()
-    """One for each framework and language, that of the choice first."""
     few: Mapping[str, int] = {}
     """Protocol with too few queries to decide -> their number."""
-    skipped: tuple[str, ...] = ()
-    """A line for everything else that was not run."""
     n_failed: int = 0
-    runs: tuple[str, ...] = ()
-    """The ids of all runs."""
 
     @property
     def language(self) -> str:
@@ -545,13 +545,15 @@ def _setups(
     for language in languages:
         seen = set()
         for one, is_measured in ranked:
-            snippet = snippet_of(candidates[one.name].spec, language)
+            spec = candidates[one.name].spec
+            snippet = snippet_of(spec, language)
             if snippet.framework not in seen:
                 seen.add(snippet.framework)
                 setup = Setup(
-                    label=one.name,
+                    **snippet._asdict(),
                     language=language,
-                    snippet=snippet,
+                    candidate=one.name,
+                    spec=spec,
                     expected_loss=one.expected_loss,
                     loss_95=one.loss_95,
                     measured=is_measured,

@@ -3,8 +3,6 @@
 A file of either is checked as a whole, so that all mistakes are reported at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self

@@ -1,7 +1,5 @@
 """Verdicts that come from one file or repository: the difference when it is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

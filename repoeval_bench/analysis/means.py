@@ -1,7 +1,5 @@
 """Means of one run with their intervals: of its measures, of measures at each k, and of line recall at each budget."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -87,6 +85,7 @@ def knee(values: Sequence[float], cutoffs: Sequence[int]) -> int | None:
         return None
     height = (curve - curve[0]) / (curve[-1] - curve[0])
     along = (positions - positions[0]) / (positions[-1] - positions[0])
+    # Rounded, for of points that are equally far the last bits would choose.
     return int(positions[np.argmax(np.round(height - along, 12))])
 
 

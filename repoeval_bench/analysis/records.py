@@ -16,9 +16,6 @@ from repoeval_bench.metrics import Measure, lower_is_better
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
 
-HalfOpen = tuple[float | None, float | None] | None
-"""(lower, upper) end, None for an end that the data does not bound; None in place of both for one cluster."""
-
 
 def _negative(ends: Interval) -> Interval:
     # 0 - x, for -x has a minus before a zero.
@@ -222,8 +219,9 @@ class Comparison:
     margin: float | None
     """The margin of equality; None if none was given."""
     by_file: Influence | None
-    """The same with each file left out; None unless the measure is primary."""
+    """The difference with each file left out; None unless the measure is primary."""
     by_repository: Influence | None
+    """The difference with each repository left out; None also if there is one."""
 
     def __repr__(self) -> str:
         ends = "" if self.ci is None else f" [{self.ci[0]:+.4f}, {self.ci[1]:+.4f}]"

@@ -1,7 +1,5 @@
 """Scores of segments of a run's queries, and how a difference varies between segments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -284,6 +282,7 @@ def _label(fact: Fact, ranges: Mapping[float, str]) -> str:
 
 def _quarters(column: Sequence[Fact], numbers: Sequence[float]) -> dict[float, str]:
     values = [float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)]
+    # `lower` cuts at a value that occurs, so a range such as `3 to 7` is named by values that queries have.
     cuts = sorted(set(np.quantile(values, [0.25, 0.5, 0.75], method="lower").tolist()))
     members: dict[int, list[float]] = {}
     for number in numbers:

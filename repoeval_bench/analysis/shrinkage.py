@@ -23,8 +23,6 @@ them. A mixture's mean is the mean of its parts. Its variance adds the variance 
 candidate follows its own scores more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2
@@ -171,10 +169,11 @@ def shrink(
 def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     """The covariance of the means less their mean over the columns, with that of other repositories for 20 files.
 
-    `noise` is float64 (k, k), that of one query. A single file says nothing of how files vary.
+    `noise` is float64 (k, k), that of one query.
     """
     queries = sample.n_groups**2 / sum(1 / counts.sum() for _, counts in sample.members())
     expected = _centred(_centred(noise).T) / queries
+    # A single file says nothing of how files vary: NaN.
     own = _centred(_centred(robust_covariance(sample)).T)
     if not np.isfinite(own).all():
         return np.asarray(expected, dtype=np.float64)
@@ -241,14 +240,12 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
 
 
 def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> Decision:
-    """Rank the candidates by what choosing each would cost, from draws of what they would score.
-
-    Each draw comes with its mirror image, so the mean over draws is the score, and the choice does not depend on the
-    draws.
-    """
+    """Rank the candidates by what choosing each would cost, from draws of what they would score."""
+    # Columns in another order get the same draws.
     order = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
     score, covariance = posterior.score[order], posterior.covariance[np.ix_(order, order)]
     noise = rng.standard_normal((draws // 2, len(order))) @ _root(covariance)
+    # With its mirror image the mean over draws is the score, so the choice does not depend on the draws.
     true = np.round(score + np.concatenate([noise, -noise]), _DIGITS)
     best = true.max(axis=1, keepdims=True)
     losses = best - true
@@ -290,6 +287,7 @@ def _centred(values: FloatArray) -> FloatArray:
 def _root(covariance: FloatArray) -> FloatArray:
     """The symmetric square root, which does not depend on the order of rows."""
     values, vectors = np.linalg.eigh(covariance)
+    # Rounding leaves an eigenvalue of 0 just below it.
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T, dtype=np.float64)
 
 
@@ -404,15 +402,10 @@ class ReferenceSets(Record):
             matches = [near[0].model_copy(update={"means": nothing, "tau": widest})]
         noise = self.noise.get(protocol) or next(iter(self.noise.values()))
         prior = prior_of(matches[0], _square(noise), self.candidates, candidates)
-        return replace(prior, is_bounded=self._is_bounded(language, protocol, retriever, candidates))
-
-    def _is_bounded(
-        self, language: str, protocol: str, retriever: str, candidates: Sequence[tuple[str, int | None]]
-    ) -> bool:
-        """True where the bound of the loss was shown to hold, which it was for the sets' own chunkers alone."""
+        # The bound of the loss was shown to hold for the sets' own chunkers alone.
         shown = {(bound.language, name, bound.retriever) for bound in self.bounds for name in bound.protocols}
-        known = {name for name, _ in self.candidates}
-        return (language, protocol, retriever) in shown and known.issuperset(name for name, _ in candidates)
+        own = {name for name, _ in self.candidates}.issuperset(name for name, _ in candidates)
+        return replace(prior, is_bounded=own and (language, protocol, retriever) in shown)
 
 
 def prior_of(

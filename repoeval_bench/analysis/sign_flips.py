@@ -16,8 +16,6 @@ sum of symmetric differences is symmetric, so the test stays exact. That many bu
 Columns are worked on a few at a time, so memory does not grow with their number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -117,7 +115,8 @@ def flip_signs(
     """
     exact = len(parts) <= EXACT_CLUSTERS
     bundled = _bundled(parts)
-    packed = _all_flips(len(parts)) if exact else _drawn_flips(rng, flips, len(bundled))
+    every_subset = (np.arange(2 ** len(parts))[:, None] >> np.arange(len(parts))) & 1 if exact else None
+    packed = _drawn_flips(rng, flips, len(bundled)) if every_subset is None else np.packbits(every_subset, axis=1)
     (of_weights,) = _sums(_bundled(weights[:, None]), packed)
     columns = np.arange(parts.shape[1])[:, None] if pairs is None else pairs
     results = np.full((5, len(columns)), np.nan)
@@ -231,11 +230,6 @@ def _groups(columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         used = more
     if group:
         yield np.array(group)
-
-
-def _all_flips(n: int) -> Packed:
-    """Every subset of the clusters."""
-    return np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)
 
 
 def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Packed:

@@ -4,8 +4,6 @@ Everything works on sums per cluster, with one column per measure, so all measur
 measure's numbers do not depend on which others are requested. Tests and intervals are in `sign_flips`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -166,6 +164,7 @@ def robust_error(sample: Sample) -> RobustError:
     for _, counts in sample.members():
         if len(counts) < 2:
             return RobustError(np.full(sample.sums.shape[1], np.nan), 0.0)
+        # Satterthwaite: twice the squared mean over the variance of the estimate, with Bell and McCaffrey's matrix.
         share = counts / counts.sum()
         raised = 1 / (1 - share)
         traces += 1 / counts.sum()

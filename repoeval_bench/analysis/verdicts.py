@@ -4,8 +4,6 @@
 measure decides, the protocol's headline, over the protocol's own mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -4,8 +4,6 @@
 Each command is in a file of its own and is imported when it is called, so that `--help` and a warm run stay fast.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import os
@@ -36,9 +34,9 @@ COMMANDS = {
     "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are significant."),
     "report": ("repoeval_bench.cli.export:report_command", "Write stored runs as one HTML page."),
     "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
-    "diff": ("repoeval_bench.cli.diff:diff_command", "List the queries whose score changed, and why."),
+    "diff": ("repoeval_bench.cli.runs:diff_command", "List the queries whose score changed, and why."),
     "segments": (
-        "repoeval_bench.cli.diff:segments_command",
+        "repoeval_bench.cli.runs:segments_command",
         "Show for which queries a run is good, or which of two runs.",
     ),
     "sweep": ("repoeval_bench.cli.evaluate:sweep_command", "Show the effect of size alone, or how scores grow with k."),

@@ -1,7 +1,5 @@
 """`repoeval-bench cache`: what the vector cache holds, and whether it is sound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import (
+    append_summary,
     details_option,
     execution_options,
+    name_option,
     refuse_unread,
     request_options,
     requests_of,
     run_options,
+    summary_option,
 )
-from repoeval_bench.cli.output import append_summary, name_option, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.executors import start_server
@@ -65,8 +67,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.analysis.verdicts import choose
     from repoeval_bench.cli.console import print_json
     from repoeval_bench.cli.evaluate import answer_to, print_answer
-    from repoeval_bench.report.answer import answer_markdown
-    from repoeval_bench.report.comparison import ComparedRow
+    from repoeval_bench.report.comparison import ComparedRow, answer_markdown
     from repoeval_bench.report.scores import unanswered_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared

@@ -1,7 +1,5 @@
 """`eval`, `run` and `sweep`: make runs, store them, and print the verdict, one table and a few notes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,8 +29,13 @@ from repoeval_bench.cli.options import (
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.answer import MOST_NOTES, answer_table, skipped_notes
-from repoeval_bench.report.comparison import comparison_records, comparison_tables
+from repoeval_bench.report.comparison import (
+    MOST_NOTES,
+    answer_table,
+    comparison_records,
+    comparison_tables,
+    skipped_notes,
+)
 from repoeval_bench.report.scores import run_notes, score_tables, too_short
 from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading

@@ -1,7 +1,5 @@
 """`export` and `report`: stored runs in the formats that other programs and papers read, and as one HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,21 +12,24 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.cli.compare import baseline_of, labelled
 from repoeval_bench.cli.console import echo, print_json
-from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
-from repoeval_bench.cli.output import (
+from repoeval_bench.cli.options import (
     OUTPUT,
     OUTPUT_FOLDER,
     form_of,
+    home_option,
+    json_option,
     measures_option,
     name_option,
     no_text_option,
+    note,
+    request_options,
+    runs_folder,
     write_and_say,
 )
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.report.comparison import comparison_csv, comparison_tables
+from repoeval_bench.report.comparison import comparison_csv, comparison_tables, paper_table
 from repoeval_bench.report.formats import latex, markdown
-from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv, unanswered_notes
 from repoeval_bench.report.table import Table, with_notes
 from repoeval_bench.runs.naming import compared_runs, find_run, find_runs
@@ -81,7 +82,8 @@ def export_command(
     for run in stored:
         _ = run.scores  # reading the scores checks the stored means against them
     stored, base = labelled(stored, baseline_of(stored, baseline, out), names, out)
-    _say_unanswered(stored if base is None or base in stored else [base, *stored])
+    for line in unanswered_notes(stored if base is None or base in stored else [base, *stored]):
+        note(f"note: {line}")
     if plots is not None:
         _draw(stored, plots)
     if form is None:
@@ -94,11 +96,6 @@ def export_command(
         return
     for path, content in files.items():
         write_and_say(path, content, "another file with -o")
-
-
-def _say_unanswered(runs: Sequence[RunView]) -> None:
-    for line in unanswered_notes(runs):
-        note(f"note: {line}")
 
 
 def _files(

@@ -1,7 +1,5 @@
 """`gate`: exit 1 if a run does not meet the limits of a file, or if a chosen setting no longer holds."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,8 +8,16 @@ import click
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.cli.console import echo, print_json, print_paragraph, print_table
-from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
+from repoeval_bench.cli.options import (
+    INPUT,
+    OUTPUT,
+    append_summary,
+    json_option,
+    note,
+    refuse_unread,
+    runs_folder,
+    summary_option,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.formats import markdown_text

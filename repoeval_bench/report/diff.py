@@ -1,7 +1,5 @@
 """Parts of a run and of two runs as tables with words: changed queries, segments, and the same request run again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repoeval_bench.analysis.diff import Diff
@@ -69,11 +67,6 @@ def segmentation_table(segmentation: Segmentation) -> Table:
     return make_table(columns, rows, title=title)
 
 
-def segmentation_lines(segmentation: Segmentation) -> list[str]:
-    """Return which intervals not to trust."""
-    return [*filter(None, [few_note(segmentation.segments, segmentation.clustered_by)])]
-
-
 def comparison_table(comparison: SegmentComparison) -> Table:
     """One row per segment: the baseline's mean, and the paired difference with interval and remark."""
     columns = [
@@ -108,7 +101,7 @@ def _against(segment: SegmentDifference) -> str:
 
 
 def _columns(clusters: str) -> list[Column]:
-    names = ("queries", clusters_heading(clusters))
+    names = ("queries", "clusters" if clusters == "query" else plural(clusters))
     return [Column(name="by"), spec_column("segment", 48), *figures(*names, number="d")]
 
 
@@ -144,11 +137,6 @@ def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: 
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
     return f"one cluster can decide an interval over fewer than {fewest}: {names}"
-
-
-def clusters_heading(clustered_by: str) -> str:
-    """Return the plural of what queries are clustered by; `clusters` where each query is its own cluster."""
-    return "clusters" if clustered_by == "query" else plural(clustered_by)
 
 
 def verification_lines(verification: Verification) -> list[str]:

@@ -1,7 +1,5 @@
 """Results of `gate`: a table, JUnit XML for CI servers, Markdown for a GitHub step summary, words on a setting."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET

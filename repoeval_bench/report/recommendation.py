@@ -1,7 +1,5 @@
 """A recommendation in words, as one table, and as a record: first what to do, then the evidence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from math import comb
@@ -56,9 +54,10 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     if not any(mean for evidence in recommendation.evidence for mean in evidence.means.values()):
         return ["No candidate retrieved a target, so none is better than another."]
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
+    named = described(recommendation.candidates[first.name])
     size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
-        *(_current(recommendation, size) if recommendation.current else [f"Use {_named(recommendation, size)}."]),
+        *(_current(recommendation, size) if recommendation.current else [f"Use {named}{size}."]),
         f"{_measured(recommendation, first.name)} {_risk(first)}",
         _based(recommendation),
         *_covers(recommendation),
@@ -79,12 +78,6 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     return lines
 
 
-def _named(recommendation: Recommendation, size: str = "") -> str:
-    """Return the choice in words, with the size of its chunks."""
-    assert recommendation.choice is not None
-    return f"{described(recommendation.choice)}{size}"
-
-
 def _current(recommendation: Recommendation, size: str) -> list[str]:
     """Return if switching from the current chunker is worth it: by what is found, read, and embedded again."""
     current, choice = recommendation.current, recommendation.choice
@@ -97,7 +90,7 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
-    named = _named(recommendation, size)
+    named = f"{described(choice)}{size}"
     if current.is_worse:
         return [f"Switch from {current.label} to {named}: {', '.join([gains, *costs])}."]
     worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
@@ -279,16 +272,15 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     setups: list[tuple[str, tuple[str, ...]]] = []
     default = recommendation.default
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
-    alone: dict[str, int] = Counter(setup.snippet.framework for setup in recommendation.setups)
+    alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.label}, expected to find {_points(setup.expected_loss)} less than the best"
-        if setup.label == choice:
+        loss = f"{setup.candidate}, expected to find {_points(setup.expected_loss)} less than the best"
+        if setup.candidate == choice:
             loss = "the default" if default else "the choice"
-        files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
-        snippet = setup.snippet
-        lines = (snippet.imports, f"chunker = {snippet.code}", *([snippet.use] if snippet.use else []))
-        setups.append((f"{setup.snippet.framework}{files}: {loss}{unmeasured}", lines))
+        files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
+        lines = (setup.imports, f"chunker = {setup.code}", *([setup.use] if setup.use else []))
+        setups.append((f"{setup.framework}{files}: {loss}{unmeasured}", lines))
     return setups
 
 
@@ -423,7 +415,7 @@ def _conflict(recommendation: Recommendation) -> list[str]:
     names = recommendation.by_retriever
     if len(set(names.values())) < 2:
         return []
-    said = ", ".join(f"{_BY.get(retriever, retriever)} alone would choose {name}" for retriever, name in names.items())
+    said = ", ".join(f"{_by(retriever)} alone would choose {name}" for retriever, name in names.items())
     return [f"The retrievers differ: {said}. Name yours with --retriever."]
 
 
@@ -489,7 +481,7 @@ def _none_differs(recommendation: Recommendation) -> str:
 
 def evidence_name(evidence: Evidence) -> str:
     """Return the questions and their retrievers, in words: `uses by BM25`."""
-    return f"{evidence.protocol} by {_BY.get(evidence.retriever, evidence.retriever)}"
+    return f"{evidence.protocol} by {_by(evidence.retriever)}"
 
 
 def _heading(evidence: Evidence) -> str:

@@ -1,7 +1,5 @@
 """Model of what `recommend --json` prints; scripts/write_schemas.py writes its JSON Schema."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -26,22 +24,6 @@ class CandidateRow(RankedCandidate):
     spec: str
     """What `--chunker` takes."""
     size: int | None
-
-
-class SetupRow(Record):
-    """Python to paste for files in one language."""
-
-    framework: str
-    imports: str
-    code: str
-    use: str
-    language: str
-    candidate: str
-    spec: str
-    expected_loss: float
-    loss_95: float | None
-    measured: bool
-    """Whether its chunks were measured on this code."""
 
 
 class EvidenceRow(Record):
@@ -75,11 +57,8 @@ class RecommendationRow(AboutCode):
     answer: list[str]
     """The answer in sentences, which may change with any version."""
     candidates: list[CandidateRow]
-    setups: list[SetupRow]
     evidence: list[EvidenceRow]
     too_few_queries: Mapping[str, int]
-    skipped: list[str]
-    runs: list[str]
 
 
 def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
@@ -96,22 +75,8 @@ def recommendation_record(recommendation: Recommendation, source: str) -> Recomm
         cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
         answer=answer_lines(recommendation),
         candidates=rows,
-        setups=[
-            SetupRow(
-                **item.snippet._asdict(),
-                language=item.language,
-                candidate=item.label,
-                spec=recommendation.candidates[item.label].spec,
-                expected_loss=item.expected_loss,
-                loss_95=item.loss_95,
-                measured=item.measured,
-            )
-            for item in recommendation.setups
-        ],
         evidence=[_evidence_row(item) for item in recommendation.evidence],
         too_few_queries=recommendation.few,
-        skipped=list(recommendation.skipped),
-        runs=list(recommendation.runs),
     )
 
 

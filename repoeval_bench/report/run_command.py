@@ -1,7 +1,5 @@
 """The command that makes a stored run again."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import asdict
 from typing import Any

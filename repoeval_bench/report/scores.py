@@ -1,7 +1,5 @@
 """Scores of stored runs as tables and as CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Any

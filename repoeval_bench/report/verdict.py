@@ -3,8 +3,6 @@
 `compare`, `eval`, `run`, the page and Python all say it in these words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +26,6 @@ from repoeval_bench.report.text import (
     GROUPS_NOTE,
     cluster_count,
     elided,
-    found_nothing,
     heading,
     outcome_name,
     probability,
@@ -83,7 +80,11 @@ def verdict(
     return WordedVerdict(
         text=_alone(runs[0], short[runs[0].run_id], record, failed) if len(runs) == 1 else verdict_text(record, short),
         notes=(
-            *_failures(failed),
+            *(
+                [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"]
+                if failed
+                else []
+            ),
             *unanswered_notes(runs, record.measure),
             *_cautions(runs, [*short.values()]),
             *_doubts(record),
@@ -101,7 +102,8 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
     best, reached = names[verdict.reference.run_id], f"{what} {verdict.reference.mean:.3f}"
     match verdict.result:
         case Result.NOTHING_FOUND:
-            return f"{found_nothing(verdict.measure, verdict.over, where)} {_NOTHING}"
+            zero = f"the {verdict.over} mean of {what} is 0 for each of them"
+            return f"No run retrieved a target {where}: {zero}. {_NOTHING}"
         case Result.BASELINE:
             by_name = {rival.treatment: rival for rival in verdict.differences if rival.measure == verdict.measure}
             pieces = [_beside(by_name[rival.run.name], names[rival.run.run_id]) for rival in verdict.others]
@@ -184,11 +186,6 @@ def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
         sentence = f"{name} scores {mean:.3f} on {what} {where}{of_ceiling}."
     ending = "." if failed else ": give a second one to compare it with."
     return f"{sentence} One run alone says nothing about other chunkers{ending}"
-
-
-def _failures(failed: int) -> list[str]:
-    """Say that runs are missing from the answer; their errors are printed separately."""
-    return [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"] if failed else []
 
 
 def _tests(verdict: Verdict) -> list[str]:

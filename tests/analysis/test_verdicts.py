@@ -15,7 +15,7 @@ from repoeval_bench.analysis.records import AdjustedP, Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.verdicts import Result, verdict_on
 from repoeval_bench.cli.evaluate import answer_to
-from repoeval_bench.report.paper import paper_table
+from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_runs
 

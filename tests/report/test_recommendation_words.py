@@ -11,8 +11,8 @@ from repoeval_bench.analysis.evidence import GoldLead, SizedChunker, conclude, e
 from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result, choose
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
+from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.recommendation import answer_lines, setup_lines
 from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.verdict import choice_sentences, verdict

@@ -284,6 +284,7 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
     """
     stored = [run.stored for run in runs]
     position = {run.run_id: index for index, run in enumerate(stored)}
+    # Tokens are what a reader pays; characters of one tree become tokens by the ratio of its sources.
     unit, read = costs(stored)
     if unit == "characters" and (ratio := stored_tokens_per_nws(stored[0].folder)):
         unit, read = "tokens", [None if difference is None else difference * ratio for difference in read]
