@@ -25,6 +25,9 @@ from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline
 from repoeval_bench.runs.view import RunView
 
+FEWEST = 60
+"""Questions of later commits below which nothing is decided."""
+
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -234,10 +237,6 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]], n_queri
             )
         )
     return results
-
-
-FEWEST = 60
-"""Questions of later commits below which nothing is decided."""
 
 
 class ChosenEvidence(Strict):

@@ -1,4 +1,4 @@
-"""Means of one run with their intervals: of its measures, of measures at each k, and of line recall at each budget."""
+"""Means of one run with their intervals: of its measures, at each k, and of line recall; the rows of a sweep."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +12,10 @@ from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
 from repoeval_bench.runs.view import RunView
+
+CUTOFFS = (1, 3, 5, 10, 20, 50)
+K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
+"""The measures of a sweep of k."""
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 """Values of k: every one up to 10, then fewer, as the curve flattens."""
@@ -87,11 +91,6 @@ def knee(values: Sequence[float], cutoffs: Sequence[int]) -> int | None:
     along = (positions - positions[0]) / (positions[-1] - positions[0])
     # Rounded, for of points that are equally far the last bits would choose.
     return int(positions[np.argmax(np.round(height - along, 12))])
-
-
-CUTOFFS = (1, 3, 5, 10, 20, 50)
-K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
-"""The measures of a sweep of k."""
 
 
 def sweep_row(run: RunView) -> dict[str, Any]:

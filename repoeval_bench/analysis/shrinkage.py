@@ -46,6 +46,9 @@ SAVED = 0.1
 DRAWS = 10_000
 """Draws of the true scores: a probability near 1/2 then has a Monte-Carlo error of 0.005."""
 
+OTHER = "other"
+"""The set for languages that no other set has: the mean of all sets."""
+
 _DIGITS = 12
 """Scores are compared at this number of digits: a sum's rounding error must not break a tie."""
 
@@ -325,10 +328,6 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
             for name in ("own", "prior", "score", "weight")
         },
     )
-
-
-OTHER = "other"
-"""The set for languages that no other set has: the mean of all sets."""
 
 
 class ReferenceQuestion(Record):

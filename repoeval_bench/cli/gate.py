@@ -94,10 +94,8 @@ def gate_command(
 
 def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_json: bool) -> int:
     """Test a chosen setting on later commits, and print the answer."""
-    from repoeval_bench.own.recommend.chosen import (
-        read_chosen,
-        recheck,
-    )  # imports the runner, which limits of a run do not need
+    # It imports the runner, which limits of a run do not need.
+    from repoeval_bench.own.recommend.chosen import read_chosen, recheck
 
     result = recheck(read_chosen(file), source, out=out)
     sentence = recheck_sentence(result)

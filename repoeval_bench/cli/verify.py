@@ -8,13 +8,7 @@ import click
 
 from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
-from repoeval_bench.cli.options import (
-    allow_option,
-    home_option,
-    json_option,
-    request_options,
-    runs_folder,
-)
+from repoeval_bench.cli.options import allow_option, home_option, json_option, request_options, runs_folder
 from repoeval_bench.report.diff import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest

@@ -13,33 +13,23 @@ from repoeval_bench.analysis.segments import (
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.analysis.verification import Verification
 from repoeval_bench.core.words import count, few, plural
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, spec_column
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, number, table_of
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 
 
 def diff_table(diff: Diff, limit: int) -> Table:
     """One row per query, at most `limit`: its change, and value, relevant chunks and ranks before and after."""
     columns = [
-        spec_column("query", 50),
-        *figures("change", number="+.4f"),
-        *figures("value", "relevant", "retrieved", "first at rank", "shared"),
-        Column(name="why"),
+        Column(name="query", width=50, value=lambda one: one.query_id),
+        number("change", lambda one: one.change, "+.4f"),
+        number("value", lambda one: f"{one.baseline.value:.4f} -> {one.treatment.value:.4f}"),
+        number("relevant", lambda one: f"{one.baseline.relevant} -> {one.treatment.relevant}"),
+        number("retrieved", lambda one: f"{one.baseline.hits} -> {one.treatment.hits}"),
+        number("first at rank", lambda one: f"{one.baseline.first_hit or '-'} -> {one.treatment.first_hit or '-'}"),
+        number("shared", lambda one: f"{one.shared} of {len(one.treatment.top)}"),
+        Column(name="why", value=lambda one: one.why),
     ]
-    rows = [
-        (
-            change.query_id,
-            change.change,
-            f"{a.value:.4f} -> {b.value:.4f}",
-            f"{a.relevant} -> {b.relevant}",
-            f"{a.hits} -> {b.hits}",
-            f"{a.first_hit or '-'} -> {b.first_hit or '-'}",
-            f"{change.shared} of {len(b.top)}",
-            change.why,
-        )
-        for change in diff.changes[:limit]
-        for a, b in [(change.baseline, change.treatment)]
-    ]
-    return make_table(columns, rows, title=f"{heading(diff.measure)}, baseline -> treatment")
+    return table_of(columns, diff.changes[:limit], title=f"{heading(diff.measure)}, baseline -> treatment")
 
 
 def diff_summary(diff: Diff, limit: int) -> list[str]:
@@ -102,7 +92,7 @@ def _against(segment: SegmentDifference) -> str:
 
 def _columns(clusters: str) -> list[Column]:
     names = ("queries", "clusters" if clusters == "query" else plural(clusters))
-    return [Column(name="by"), spec_column("segment", 48), *figures(*names, number="d")]
+    return [Column(name="by"), Column(name="segment", width=48), *figures(*names, number="d")]
 
 
 def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell, ...]]:
@@ -158,10 +148,11 @@ def verification_lines(verification: Verification) -> list[str]:
 
 def verification_table(verification: Verification) -> Table:
     """Tabulate the largest differences."""
-    columns = [spec_column("value", 44), Column(name="stored"), Column(name="computed")]
-    rows = [
-        tuple("(none)" if value is None else str(value) for value in (item.what, item.stored, item.computed))
-        for item in verification.differences
+    columns = [
+        Column(name="value", width=44, value=lambda item: item.what),
+        Column(name="stored", missing="(none)", value=lambda item: item.stored),
+        Column(name="computed", missing="(none)", value=lambda item: item.computed),
     ]
-    more = verification.n_differences - len(rows)
-    return make_table(columns, rows, notes=[f"{more:,} smaller differences are not listed"] if more else [])
+    more = verification.n_differences - len(verification.differences)
+    notes = [f"{more:,} smaller differences are not listed"] if more else []
+    return table_of(columns, verification.differences, notes=notes)

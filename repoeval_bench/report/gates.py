@@ -7,29 +7,25 @@ from xml.etree import ElementTree as ET
 from repoeval_bench.analysis.gates import FEWEST, GateResult, Recheck
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
-from repoeval_bench.report.table import Table, TableRow, figures, make_table
+from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import heading, with_interval
 
 
 def gate_table(results: Sequence[GateResult], run: str) -> Table:
     """One row per gate, failed ones first."""
-    return make_table(
-        ["", "gate", "rule", *figures("measured, 95 % CI"), *figures("queries", number="d")],
-        [
-            TableRow(
-                (
-                    "passed" if result.passed else "FAILED",
-                    gate_title(result),
-                    result.rule,
-                    _measured(result),
-                    result.n_queries,
-                ),
-                "" if result.passed else "strong",
-            )
-            for result in sorted(results, key=lambda result: result.passed)
-        ],
+    columns = [
+        Column(name="", value=lambda result: "passed" if result.passed else "FAILED"),
+        Column(name="gate", value=gate_title),
+        Column(name="rule", value=lambda result: result.rule),
+        number("measured, 95 % CI", _measured),
+        number("queries", lambda result: result.n_queries, "d"),
+    ]
+    return table_of(
+        columns,
+        sorted(results, key=lambda result: result.passed),
         title=f"gates of {run}",
         notes=[f"note: {gate_title(result)}: {result.warning}" for result in results if result.warning],
+        emphasis=lambda result: "" if result.passed else "strong",
     )
 
 

@@ -43,6 +43,9 @@ _SIZES = 4
 _MATCHED = 1.05 / 0.95
 """The ratio that sizes can have after --match-size, which brings each within 5 % of one target."""
 
+NAMED = 5
+"""Runs that a sentence names one by one."""
+
 _LONGEST = 28
 """Most characters of a run's name in the verdict, so that it fits in four lines."""
 
@@ -271,10 +274,6 @@ def _estimate(value: float, ci: Interval, sign: str = "-") -> str:
     """Three digits, no minus before a zero; an end just below zero keeps its minus, as in the table."""
     ends = "" if ci is None else f" [{ci[0] + 0.0:{sign}.3f}, {ci[1] + 0.0:{sign}.3f}]"
     return f"{round(value, 3) + 0.0:{sign}.3f}{ends}"
-
-
-NAMED = 5
-"""Runs that a sentence names one by one."""
 
 
 def choice_sentences(choice: Choice) -> list[str]:
