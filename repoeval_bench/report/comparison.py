@@ -16,6 +16,7 @@ from repoeval_bench.analysis.records import Comparison, Influence, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.analysis.verdicts import Choice
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import as_csv, markdown, markdown_text
@@ -41,7 +42,6 @@ from repoeval_bench.report.text import (
     EQUAL,
     adjusted_notes,
     cluster_count,
-    completed_by,
     flipped_units,
     full_outcome_name,
     heading,
@@ -49,7 +49,7 @@ from repoeval_bench.report.text import (
     short_names,
 )
 from repoeval_bench.report.verdict import WordedVerdict
-from repoeval_bench.runs.records import Record
+from repoeval_bench.runs.records import Completed, Record
 from repoeval_bench.runs.view import RunView
 
 BESIDE = "ndcg@10"
@@ -310,7 +310,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
         title = f"{title}, {', '.join(same)}"
     completions = [
-        completed_by(comparison.manifest.completion) if comparison.manifest.completion else "" for comparison in runs
+        _completed_by(comparison.manifest.completion) if comparison.manifest.completion else "" for comparison in runs
     ]
     if completions[0] and len(set(completions)) == 1:
         title = f"{title}, completed by {completions[0]}"
@@ -324,6 +324,14 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
         title=title,
         notes=notes,
     )
+
+
+def _completed_by(done: Completed) -> str:
+    """Return the model that completed a run's tasks, without its server's address, and how much it was shown."""
+    spec = Spec.parse(done.model)
+    model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
+    shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
+    return f"{model}, context {done.context}{shown}"
 
 
 def _printed(mean: float) -> float:

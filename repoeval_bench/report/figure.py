@@ -17,12 +17,11 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.report.text import printable
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-    from repoeval_bench.runs.view import RunView
 
 
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"

@@ -14,13 +14,12 @@ from repoeval_bench.analysis.comparable import check_comparable, run_names
 from repoeval_bench.analysis.means import Curve, over_budgets, over_ranks
 from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.report.figure import INK, MUTED, PAPER, Figure, Look, draw, looks
+from repoeval_bench.report.html.tables import RankedRow, Ranking
 from repoeval_bench.report.text import elided, heading, short_names, with_interval
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from repoeval_bench.report.html.tables import RankedRow, Ranking
-    from repoeval_bench.runs.view import RunView
 
 
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)

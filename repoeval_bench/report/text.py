@@ -1,9 +1,6 @@
 """Spellings of measures, runs and numbers in every output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
@@ -13,9 +10,6 @@ from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "
 """Separates the parts of a run's name."""
@@ -222,14 +216,6 @@ def _shorten(column: Sequence[str]) -> list[str]:
         }
         short.append(str(Spec(spec.name, spec.target, differing)))
     return short
-
-
-def completed_by(done: Completed) -> str:
-    """Return the model that completed a run's tasks, without its server's address, and how much it was shown."""
-    spec = Spec.parse(done.model)
-    model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
-    shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
-    return f"{model}, context {done.context}{shown}"
 
 
 def printable(text: str) -> str:

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.evidence import Recommendation
+from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.analysis.verdicts import Result, leads_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.visible import visible
@@ -45,14 +47,12 @@ from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
 from repoeval_bench.report.verdict import WordedVerdict, verdict
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from repoeval_bench.analysis.evidence import Recommendation
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.view import RunView
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
