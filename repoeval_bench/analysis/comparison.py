@@ -1,7 +1,5 @@
 """Two or more stored runs, query by query: which differences are real."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -131,6 +129,15 @@ def leads(
     return _comparisons(table, columns, _flipped(table, columns), tests)
 
 
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A difference: the measure, and the positions of its baseline and treatment among the runs."""
+
+    measure: str
+    baseline: int
+    treatment: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Table:
     """Scores of runs as columns, float64 (n_queries, n_measures x n_runs), those of one measure side by side.
@@ -163,15 +170,6 @@ class _Table:
     def rng(self) -> np.random.Generator:
         """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
         return np.random.default_rng(self.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A difference: the measure, and the positions of its baseline and treatment among the runs."""
-
-    measure: str
-    baseline: int
-    treatment: int
 
 
 _Flip = tuple[MeanDifference, AdjustedP]
