@@ -49,10 +49,8 @@ def compare(
 ) -> Comparisons:
     """Compare every pair of `runs`, or each with `baseline`, as `repoeval_bench.compare` promises.
 
-    Ceilings are not tested: they are not a result of a run, and each chunker's misses the best possible by a different
-    amount. Shares of judged chunks are not tested either: they say how much was judged, not how well a run ranks.
     Adjusted over all pairs, a verdict also holds for a run that was picked by its scores. All shared measures are
-    tested, those that `measures` names are returned: so what a user asks to see changes no verdict.
+    tested, those that `measures` names are returned.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]
@@ -61,6 +59,7 @@ def compare(
         raise UsageError("nothing to compare: give at least two different runs")
     pairs = [(a, b) for a, b in combinations(range(len(distinct)), 2) if baseline is None or a == 0]
     check_comparable((distinct[a], distinct[b]) for a, b in pairs)
+    # All are tested whatever is named, so what a user asks to see changes no verdict.
     named = shared_measures(distinct, measures)
     if not named:
         raise UsageError("nothing to compare: the runs share no measure")
@@ -217,6 +216,8 @@ def _flipped(table: _Table, columns: Sequence[_Column]) -> dict[Headline, list[_
 def _tests(table: _Table, columns: Sequence[_Column], flips: Sequence[_Flip]) -> list[_Test]:
     """Adjust the strict p by Holm: those of the primary measure, and those of all others."""
     tests: list[_Test] = [(None, 0)] * len(columns)
+    # A ceiling is no result of a run, and each chunker's misses the best possible by a different amount. A share of
+    # judged chunks says how much was judged, not how well a run ranks.
     tested = [i for i, column in enumerate(columns) if is_tested(column.measure)]
     for first in (True, False):
         family = [i for i in tested if (columns[i].measure == table.primary) is first]

@@ -10,10 +10,7 @@ Real files are few, of unequal size and skewed, and then p is too small. A verdi
 `p_strict` divides the difference by 1 + `RESERVE` / sqrt(effective clusters) before it is tested. It is also at least
 the p of `unseen_p`. `scripts/simulate_coverage.py` measures how often that errs.
 
-More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster. A
-sum of symmetric differences is symmetric, so the test stays exact. That many bundles decide what all clusters would.
-
-Columns are worked on a few at a time, so memory does not grow with their number.
+More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -120,6 +117,7 @@ def flip_signs(
     (of_weights,) = _sums(_bundled(weights[:, None]), packed)
     columns = np.arange(parts.shape[1])[:, None] if pairs is None else pairs
     results = np.full((5, len(columns)), np.nan)
+    # A few columns at a time: the page of 21 runs has thousands, and their sums at once would take gigabytes.
     for positions in _groups(columns):
         used = np.unique(columns[positions])
         sums = dict(zip(used.tolist(), _sums(bundled[:, used], packed), strict=True))
@@ -247,6 +245,7 @@ def _bundled(of_clusters: FloatArray) -> FloatArray:
     """Return the rows of clusters, or the sums of their bundles; neighbours are in different bundles."""
     if len(of_clusters) <= MOST_FLIPPED:
         return of_clusters
+    # A sum of symmetric differences is symmetric, so the test stays exact, and that many decide what all would.
     return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
 
 
