@@ -14,9 +14,8 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES
-from repoeval_bench.analysis.robust_errors import robust_covariance
 from repoeval_bench.analysis.shrinkage import smoothed_covariance
-from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.own.recommend.request import PASTED

@@ -33,7 +33,7 @@ import numpy as np
 from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
 
 from repoeval_bench.analysis.evidence import SIZES
-from repoeval_bench.analysis.reference_sets import OTHER
+from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from scipy.stats import kendalltau
 
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.records import Outcome
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of

@@ -30,9 +30,8 @@ import numpy as np
 from repoeval_bench import find_run
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.influence import influence
-from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
 from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs
-from repoeval_bench.analysis.statistics import Sample, holm
+from repoeval_bench.analysis.statistics import Sample, effective_clusters, holm, robust_error
 from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
 

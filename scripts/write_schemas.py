@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.analysis.chosen import ChosenSetting
-from repoeval_bench.analysis.gates import GateConfig
-from repoeval_bench.report.comparison_record import ComparedRow
+from repoeval_bench.analysis.gates import ChosenSetting, GateConfig
+from repoeval_bench.report.comparison import ComparedRow
 from repoeval_bench.report.recommendation_record import RecommendationRow
 
 if TYPE_CHECKING:
@@ -30,7 +29,8 @@ MODELS: dict[str, type[BaseModel]] = {
 
 def schema(name: str) -> str:
     """Return the text of docs/NAME.schema.json."""
-    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **MODELS[name].model_json_schema()}
+    mode: Literal["validation", "serialization"] = "serialization" if name in {"compare", "recommend"} else "validation"
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **MODELS[name].model_json_schema(mode=mode)}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,9 +1,7 @@
 """Runs that may be compared: their differences, the measures they share, and their names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import few
@@ -11,9 +9,7 @@ from repoeval_bench.metrics import CEILING, Measure, lower_is_better
 from repoeval_bench.metrics.condensed import COVERAGE
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.runs.query_scores import QueryScores, disagreement
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 PARTS = ("chunker", "embedder", "retriever", "completion")
 """The parts that two compared runs may differ in."""

@@ -1,29 +1,30 @@
 """Two or more stored runs, query by query: which differences are real."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
-from repoeval_bench.analysis.pair_verdicts import AdjustedP, Outcome, enough_for_equality, judge
-from repoeval_bench.analysis.records import Comparison, Comparisons, MeanDifference
-from repoeval_bench.analysis.robust_errors import effective_clusters
+from repoeval_bench.analysis.records import (
+    AdjustedP,
+    Comparison,
+    Comparisons,
+    MeanDifference,
+    Outcome,
+    enough_for_equality,
+    judge,
+)
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effective_clusters, holm
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import QueryScores, together
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.records import Headline
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.records import Headline
+from repoeval_bench.runs.view import RunView
 
 MEANS: tuple[Headline, ...] = ("micro", "macro")
 """The means that a run is scored by: over queries, and over repositories."""
@@ -48,10 +49,8 @@ def compare(
 ) -> Comparisons:
     """Compare every pair of `runs`, or each with `baseline`, as `repoeval_bench.compare` promises.
 
-    Ceilings are not tested: they are not a result of a run, and each chunker's misses the best possible by a different
-    amount. Shares of judged chunks are not tested either: they say how much was judged, not how well a run ranks.
     Adjusted over all pairs, a verdict also holds for a run that was picked by its scores. All shared measures are
-    tested, those that `measures` names are returned: so what a user asks to see changes no verdict.
+    tested, those that `measures` names are returned.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]
@@ -60,12 +59,13 @@ def compare(
         raise UsageError("nothing to compare: give at least two different runs")
     pairs = [(a, b) for a, b in combinations(range(len(distinct)), 2) if baseline is None or a == 0]
     check_comparable((distinct[a], distinct[b]) for a, b in pairs)
+    # All are tested whatever is named, so what a user asks to see changes no verdict.
     named = shared_measures(distinct, measures)
     if not named:
         raise UsageError("nothing to compare: the runs share no measure")
     primary = headline_measure(distinct)
     every = [*dict.fromkeys((*named, *shared_measures(distinct)))]
-    every.sort(key=lambda measure: measure != primary)  # it comes first
+    every.sort(key=lambda measure: measure != primary)  # tables, CSV and Python begin with what decides
     joined = together([run.scores for run in distinct])
     table = _Table(
         scores=joined[0],
@@ -128,6 +128,15 @@ def leads(
     return _comparisons(table, columns, _flipped(table, columns), tests)
 
 
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A difference: the measure, and the positions of its baseline and treatment among the runs."""
+
+    measure: str
+    baseline: int
+    treatment: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Table:
     """Scores of runs as columns, float64 (n_queries, n_measures x n_runs), those of one measure side by side.
@@ -160,15 +169,6 @@ class _Table:
     def rng(self) -> np.random.Generator:
         """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
         return np.random.default_rng(self.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A difference: the measure, and the positions of its baseline and treatment among the runs."""
-
-    measure: str
-    baseline: int
-    treatment: int
 
 
 _Flip = tuple[MeanDifference, AdjustedP]
@@ -216,6 +216,8 @@ def _flipped(table: _Table, columns: Sequence[_Column]) -> dict[Headline, list[_
 def _tests(table: _Table, columns: Sequence[_Column], flips: Sequence[_Flip]) -> list[_Test]:
     """Adjust the strict p by Holm: those of the primary measure, and those of all others."""
     tests: list[_Test] = [(None, 0)] * len(columns)
+    # A ceiling is no result of a run, and each chunker's misses the best possible by a different amount. A share of
+    # judged chunks says how much was judged, not how well a run ranks.
     tested = [i for i, column in enumerate(columns) if is_tested(column.measure)]
     for first in (True, False):
         family = [i for i in tested if (columns[i].measure == table.primary) is first]
@@ -233,7 +235,12 @@ def _comparisons(
     by_cluster = {over: Sample.of(table.columns[:, :1], scores.clusters, scores.repos, over) for over in MEANS}
     n_clusters, effective = by_cluster["micro"].n_clusters, effective_clusters(by_cluster[headline])
     of_primary = [i for i, column in enumerate(columns) if column.measure == table.primary]
-    factors = [_factor(flips[headline][i][1], tests[i][0]) for i in of_primary]
+    # The factor from a p to its adjusted p. Influence is asked of significant differences alone, so others have 0.
+    factors = [
+        p.p / flips[headline][i][1].p if p is not None and p.outcome() is Outcome.BETTER else 0.0
+        for i in of_primary
+        for p, _ in [tests[i]]
+    ]
     differences = [table.difference(columns[i]) for i in of_primary]
     without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, table.rng)
     influence_of = dict(zip(of_primary, without, strict=True))
@@ -280,11 +287,6 @@ def _comparisons(
             )
         )
     return comparisons
-
-
-def _factor(strict: AdjustedP, adjusted: AdjustedP | None) -> float:
-    """Return the factor from a p to its adjusted p; 0 unless the adjusted p is significant."""
-    return 0.0 if adjusted is None or adjusted.outcome() is not Outcome.BETTER else adjusted.p / strict.p
 
 
 def paired_differences(

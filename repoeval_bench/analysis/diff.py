@@ -1,18 +1,14 @@
 """Two runs query by query: whose score of a measure changed, and why."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.query_scores import SAME
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 Why = Literal["other chunks", "other order", "other judgements"]
 
@@ -70,27 +66,32 @@ def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> D
     runs = baseline, treatment
     check_comparable([runs])
     (name,) = shared_measures(runs, [measure or headline_measure(runs)])
-    first, second = runs
-    sides = [_sides(run, name, first.scores.query_ids) for run in (first, second)]
-    changes = []
-    for query_id, before, after in zip(first.scores.query_ids, *sides, strict=True):
-        change = after.value - before.value
-        if abs(change) >= SAME:
-            shared = len(set(before.top) & set(after.top))
-            why = _why(before, after)
-            changes.append(
-                Change(query_id=query_id, change=change, why=why, shared=shared, baseline=before, treatment=after)
-            )
+    query_ids = baseline.scores.query_ids
+    changes = [
+        Change(
+            query_id=query_id,
+            change=after.value - before.value,
+            why=_why(before, after),
+            shared=len(set(before.top) & set(after.top)),
+            baseline=before,
+            treatment=after,
+        )
+        for query_id, before, after in zip(query_ids, *(_sides(run, name, query_ids) for run in runs), strict=True)
+        if abs(after.value - before.value) >= SAME
+    ]
     changes.sort(key=lambda change: (-abs(change.change), change.query_id))
     names = run_names(runs)
-    return Diff(
-        baseline=names[0], treatment=names[1], measure=name, n_queries=len(first.scores), changes=tuple(changes)
-    )
+    return Diff(baseline=names[0], treatment=names[1], measure=name, n_queries=len(query_ids), changes=tuple(changes))
 
 
-def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> list[Side]:
+def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> Iterator[Side]:
     values, rankings, qrels, k = run.scores.by_query(measure), run.ranked_ids(), run.qrels(), _cutoff(measure)
-    return [_side(values[q], rankings.get(q, ())[:k], qrels.get(q, {})) for q in query_ids]
+    for query_id in query_ids:
+        top, gains = tuple(rankings.get(query_id, ())[:k]), qrels.get(query_id, {})
+        hits = [rank for rank, chunk_id in enumerate(top, start=1) if chunk_id in gains]
+        yield Side(
+            value=values[query_id], relevant=len(gains), hits=len(hits), first_hit=hits[0] if hits else None, top=top
+        )
 
 
 def _cutoff(name: str) -> int | None:
@@ -99,11 +100,6 @@ def _cutoff(name: str) -> int | None:
         return None
     measure = Measure.parse(name)
     return measure.k if measure.definition.unit == "rank" else None
-
-
-def _side(value: float, top: Sequence[str], gains: Mapping[str, float]) -> Side:
-    hits = [rank for rank, chunk_id in enumerate(top, start=1) if chunk_id in gains]
-    return Side(value=value, relevant=len(gains), hits=len(hits), first_hit=hits[0] if hits else None, top=tuple(top))
 
 
 def _why(before: Side, after: Side) -> Why:

@@ -1,23 +1,21 @@
 """The evidence of candidates' runs, question by question, and the choice with what it may cost. It runs nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.choosing import READ, leads_of
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import leads
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.records import Comparison, Outcome
 from repoeval_bench.analysis.shrinkage import (
     Decision,
     Posterior,
     Prior,
     RankedCandidate,
+    ReferenceSets,
     combine,
     decide,
     from_prior,
@@ -26,6 +24,7 @@ from repoeval_bench.analysis.shrinkage import (
     with_unmeasured,
 )
 from repoeval_bench.analysis.statistics import SEED, Sample
+from repoeval_bench.analysis.verdicts import READ, leads_of
 from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
@@ -33,12 +32,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.analysis.reference_sets import ReferenceSets
-    from repoeval_bench.runs.view import RunView
-
+from repoeval_bench.runs.view import RunView
 
 SIZES = (500, 1000, 2000)
 """Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
@@ -209,58 +203,68 @@ class Default(Record):
 
 
 class Setup(Record):
-    """A candidate in another framework: the Python to paste for files in a language.
+    """A candidate in another framework: the Python to paste for files in one language."""
 
-    `measured` tells if its chunks were measured on this code.
-    """
-
-    label: str
+    framework: str
+    imports: str
+    code: str
+    use: str
     language: str
-    snippet: Snippet
+    candidate: str
+    spec: str
     expected_loss: float
     loss_95: float | None
     measured: bool
+    """Whether its chunks were measured on this code."""
 
 
-class Recommendation(Record):
-    """A candidate to use, what it costs if another is better, and the evidence: all that an answer is printed from.
-
-    `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `current` is the candidate that is used now, if it was named. `costs` has those of candidates by their labels, from
-    the last `edits` edits. `since` is the month from which on commits ask, "" if none do.
-    `lead` is that of the choice by each gold of commits. `retrievers` compares those for the choice and the current
-    candidate. Without a decision `default`
-    has what other repositories show of the shipped default. `by_retriever` has what each retriever alone would choose.
-    `candidates` maps labels to candidates. `setups` has one for each framework and language, that of the
-    choice first. `files` counts those of each language, and `languages` has the shares of the code, the largest first.
-    `unread` has the kinds of code that are not read, with their numbers of files. `tests` is the use of tests, a key of
-    `core.benchmark.TESTS`, and `test_files` counts those that ask nothing. `few` has the number of queries of
-    each protocol that has too few to decide. `skipped` has a line for everything else that was not run, `n_failed` the
-    number of runs that failed. `runs` are the ids of all runs.
-    """
+class AboutCode(Record):
+    """The code of a recommendation, and what was measured beside the scores; JSON has the same fields."""
 
     data: str
     files: Mapping[str, int]
+    """Files that were read, by language."""
     languages: Mapping[str, float]
+    """Shares of the code, the largest first."""
     unread: Mapping[str, int] = {}
+    """Kind of code that is not read -> its number of files."""
     tests: Literal["out", "index", "all"] = "all"
+    """The use of tests, a key of `core.benchmark.TESTS`."""
     test_files: int = 0
-    evidence: tuple[Evidence, ...] = ()
-    decision: Decision | None = None
+    """Files of tests, which ask nothing."""
     current: Current | None = None
+    """The candidate that is used now, if it was named."""
     costs: Mapping[str, Cost] = {}
+    """The costs of candidates, by their labels."""
     edits: int = 0
+    """Edits from which the costs of one are measured."""
     since: str = ""
+    """The month from which on commits ask, "" if none do."""
     lead: GoldLead | None = None
     retrievers: tuple[RetrieverChoice, ...] = ()
+    """Retrievers compared on the choice, and on the current candidate."""
     default: Default | None = None
-    by_retriever: Mapping[str, str] = {}
-    candidates: Mapping[str, SizedChunker] = {}
+    """What other repositories show of the shipped default; None where something was decided."""
     setups: tuple[Setup, ...] = ()
-    few: Mapping[str, int] = {}
+    """One for each framework and language, that of the choice first."""
     skipped: tuple[str, ...] = ()
-    n_failed: int = 0
+    """A line for everything else that was not run."""
     runs: tuple[str, ...] = ()
+    """The ids of all runs."""
+
+
+class Recommendation(AboutCode):
+    """A candidate to use, what it costs if another is better, and the evidence: all that an answer is printed from."""
+
+    evidence: tuple[Evidence, ...] = ()
+    decision: Decision | None = None
+    """All candidates by their expected loss over the evidence; None where no protocol has enough queries."""
+    by_retriever: Mapping[str, str] = {}
+    """Retriever -> what it alone would choose."""
+    candidates: Mapping[str, SizedChunker] = {}
+    few: Mapping[str, int] = {}
+    """Protocol with too few queries to decide -> their number."""
+    n_failed: int = 0
 
     @property
     def language(self) -> str:
@@ -541,13 +545,15 @@ def _setups(
     for language in languages:
         seen = set()
         for one, is_measured in ranked:
-            snippet = snippet_of(candidates[one.name].spec, language)
+            spec = candidates[one.name].spec
+            snippet = snippet_of(spec, language)
             if snippet.framework not in seen:
                 seen.add(snippet.framework)
                 setup = Setup(
-                    label=one.name,
+                    **snippet._asdict(),
                     language=language,
-                    snippet=snippet,
+                    candidate=one.name,
+                    spec=spec,
                     expected_loss=one.expected_loss,
                     loss_95=one.loss_95,
                     measured=is_measured,

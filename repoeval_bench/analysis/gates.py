@@ -1,18 +1,17 @@
-"""Gates: limits that a run must meet before a change ships, checked against its intervals and latencies.
+"""Checks of `gate`: a run against limits, by its intervals and latencies, and a chosen setting on later commits.
 
-A gate file is checked as a whole, so that all mistakes are reported at once.
+A file of either is checked as a whole, so that all mistakes are reported at once.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from repoeval_bench.analysis.comparable import check_comparable
+from repoeval_bench.analysis.records import Comparison, Interval, Outcome
 from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
@@ -23,11 +22,11 @@ from repoeval_bench.metrics import Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.query_scores import QueryScores, together
+from repoeval_bench.runs.records import Headline
+from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.records import Headline
-    from repoeval_bench.runs.view import RunView
+FEWEST = 60
+"""Questions of later commits below which nothing is decided."""
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -238,3 +237,58 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]], n_queri
             )
         )
     return results
+
+
+class ChosenEvidence(Strict):
+    """The result of one protocol and retriever: the scores of the choice and of its opponent, if that was measured."""
+
+    protocol: str
+    retriever: str
+    measure: str
+    questions: int
+    files: int
+    mean: float
+    opponent_mean: float | None = None
+
+
+class ChosenSetting(Strict):
+    """A chosen setting: no code, subjects, names or paths of the source are in it.
+
+    `opponent` is the shipped default, or the runner-up where that is the choice. `commit` is the source's, "" where it
+    has none. `embedder` is "" for a retriever without vectors. `tests` is a key of `core.benchmark.TESTS`.
+    `extensions` are the endings that were read beside those of the ten languages.
+    """
+
+    version: Literal[1] = 1
+    spec: str
+    opponent: str
+    retriever: str
+    embedder: str = ""
+    tests: Literal["out", "index", "all"] = "all"
+    extensions: tuple[str, ...] = ()
+    expected_loss: float
+    loss_95: float | None = None
+    date: str
+    commit: str = ""
+    tool: str
+    evidence: list[ChosenEvidence] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recheck:
+    """The test of a chosen setting on later commits; `comparison` is None below `FEWEST` questions.
+
+    It is the choice minus its opponent. `since` is the commit or the date after which commits ask.
+    """
+
+    chosen: ChosenSetting
+    since: str
+    questions: int
+    files: int
+    notes: tuple[str, ...]
+    comparison: Comparison | None
+
+    @property
+    def holds(self) -> bool:
+        """Return False only where the opponent is significantly better."""
+        return self.comparison is None or self.comparison.verdict.outcome is not Outcome.WORSE

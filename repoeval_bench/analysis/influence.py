@@ -1,20 +1,14 @@
 """Verdicts that come from one file or repository: the difference when it is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome
-from repoeval_bench.analysis.records import Influence
+from repoeval_bench.analysis.records import AdjustedP, Carrier, Influence, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs, most_p, strict_null
 from repoeval_bench.analysis.statistics import Sample
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.query_scores import QueryScores
-    from repoeval_bench.runs.records import Headline
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.records import Headline
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""

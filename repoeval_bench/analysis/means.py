@@ -1,21 +1,21 @@
-"""Means of one run with their intervals: of its measures, of measures at each k, and of line recall at each budget."""
-
-from __future__ import annotations
+"""Means of one run with their intervals: of its measures, at each k, and of line recall; the rows of a sweep."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from repoeval_bench.analysis.records import Interval
+from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
+from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.sign_flips import FloatArray
-    from repoeval_bench.runs.view import RunView
+CUTOFFS = (1, 3, 5, 10, 20, 50)
+K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
+"""The measures of a sweep of k."""
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 """Values of k: every one up to 10, then fewer, as the curve flattens."""
@@ -74,3 +74,35 @@ def _curve(run: RunView, values: FloatArray, positions: tuple[int, ...]) -> Curv
     """Return the curve of values, float64 (n_queries, len(positions))."""
     means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)
     return Curve(positions, tuple(means), tuple(intervals))
+
+
+def knee(values: Sequence[float], cutoffs: Sequence[int]) -> int | None:
+    """The k at which a curve over k bends: farthest above the line between its ends (Satopaa et al. 2011).
+
+    `values` are the curve at each of `cutoffs`, which rise. Beyond the knee another retrieved chunk brings less than on
+    average. Of several that are equally far the first; None where the curve does not rise, or has fewer than three
+    points.
+    """
+    curve = np.asarray(values, dtype=np.float64)
+    positions = np.asarray(cutoffs)
+    if len(curve) < 3 or curve[-1] - curve[0] <= 1e-12:
+        return None
+    height = (curve - curve[0]) / (curve[-1] - curve[0])
+    along = (positions - positions[0]) / (positions[-1] - positions[0])
+    # Rounded, for of points that are equally far the last bits would choose.
+    return int(positions[np.argmax(np.round(height - along, 12))])
+
+
+def sweep_row(run: RunView) -> dict[str, Any]:
+    """The chunker, mean chunk size in nws, number of chunks, the means; the knee where all cutoffs are there."""
+    metrics = run.metrics
+    means = metrics.headline_means
+    recall = {k: means[f"recall@{k}"] for k in CUTOFFS if f"recall@{k}" in means}
+    row = {
+        "chunker": metrics.chunker,
+        "mean_nws": metrics.chunk_nws.mean if metrics.chunk_nws else None,
+        "chunks": metrics.counts.chunks,
+    }
+    if len(recall) == len(CUTOFFS):
+        row["knee"] = knee(list(recall.values()), list(recall))
+    return {**row, **means}

@@ -1,27 +1,141 @@
-"""Records of a comparison and of a choice: differences of means with their intervals and tests, runs to choose from."""
+"""The comparison of a pair of runs: differences of means with their intervals and tests, and the verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self, SupportsIndex, overload
+from enum import StrEnum
+from typing import Literal, Self, SupportsIndex, overload
 
+from pydantic import computed_field
+
+from repoeval_bench.analysis.sign_flips import ALPHA, BORDERLINE, FEWEST_CLUSTERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import Measure, lower_is_better
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.pair_verdicts import PairVerdict
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
 
 
-HalfOpen = tuple[float | None, float | None] | None
-"""(lower, upper) end, None for an end that the data does not bound; None in place of both for one cluster."""
-
-
 def _negative(ends: Interval) -> Interval:
     # 0 - x, for -x has a minus before a zero.
     return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])
+
+
+class Outcome(StrEnum):
+    """The outcome of the test of a pair of runs.
+
+    `BORDERLINE`: another seed or processor may find the difference significant, or not. `CARRIED`: the difference is
+    significant, but not without one file or repository. `EQUAL`: not significant, and the 95 % interval lies within the
+    margin that was given. `NOT_TESTED`: the measure is a ceiling or counts judgements, so it ranks no run.
+    """
+
+    BETTER = "better"
+    WORSE = "worse"
+    BORDERLINE = "borderline"
+    CARRIED = "carried"
+    EQUAL = "equal"
+    NOT_SIGNIFICANT = "not_significant"
+    NOT_TESTED = "not_tested"
+
+    @property
+    def is_significant(self) -> bool:
+        """Return whether one run is better, and no single file or repository carries that."""
+        return self in (Outcome.BETTER, Outcome.WORSE)
+
+    def reversed(self) -> Outcome:
+        """The outcome for the other run of the pair."""
+        return {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}.get(self, self)
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustedP:
+    """A p that Holm adjusted, and the least and the most that it may be: the p of drawn flips have errors.
+
+    Holm's adjustment grows with each p, so `least` and `most` also cover all ranks that the family may have.
+    """
+
+    p: float
+    least: float
+    most: float
+
+    def outcome(self, band: tuple[float, float] = BORDERLINE) -> Outcome:
+        """Return `BETTER` for significant, whatever the direction, `NOT_SIGNIFICANT`, or `BORDERLINE` in the band."""
+        low, high = band
+        if self.most <= low:
+            return Outcome.BETTER
+        return Outcome.NOT_SIGNIFICANT if self.least >= high else Outcome.BORDERLINE
+
+    def times(self, factor: float) -> Self:
+        """The same with Holm's factor."""
+        return type(self)(self.p * factor, self.least * factor, self.most * factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carrier:
+    """The file or repository without which a difference is not significant.
+
+    `kind` is `file`, `repository` or the field that groups queries. `p` is the test's p without it, adjusted as the
+    pair's own p is.
+    """
+
+    kind: str
+    name: str
+    p: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairVerdict:
+    """The verdict on one pair by one measure.
+
+    `within` is the margin, where the 95 % interval lies inside it, whether or not the difference is significant.
+    `carrier` is that of `CARRIED`.
+    """
+
+    outcome: Outcome
+    within: float | None = None
+    carrier: Carrier | None = None
+
+    def reversed(self) -> Self:
+        """The verdict for the other run of the pair."""
+        return replace(self, outcome=self.outcome.reversed())
+
+
+def judge(
+    difference: float,
+    p: AdjustedP | None,
+    *,
+    lower: bool,
+    within: float | None = None,
+    carriers: Sequence[Carrier] = (),
+    doubtful: bool = False,
+) -> PairVerdict:
+    """Judge a mean difference, treatment minus baseline, by its adjusted `p`; None where nothing was tested.
+
+    `lower` says that less is better, `within` is the margin where the interval lies inside it. Of `carriers` the first
+    is named. `doubtful`: chance decides if there is one.
+    """
+    if p is None:
+        return PairVerdict(outcome=Outcome.NOT_TESTED)
+    outcome = p.outcome()
+    if outcome is Outcome.BETTER and carriers:
+        return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carriers[0])
+    if outcome is Outcome.BETTER and doubtful:
+        outcome = Outcome.BORDERLINE
+    if outcome is Outcome.BETTER and (difference > 0) == lower:
+        outcome = Outcome.WORSE
+    if within is not None and not outcome.is_significant:
+        outcome = Outcome.EQUAL
+    return PairVerdict(outcome=outcome, within=within)
+
+
+def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
+    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them.
+
+    Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that
+    n clusters include none of these is (1 - margin)^n.
+    """
+    return n_clusters >= FEWEST_CLUSTERS and (not ties or (margin is not None and (1 - margin) ** n_clusters < ALPHA))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,23 +188,20 @@ class Influence:
 class Comparison:
     """Paired difference of one measure between two runs on the same queries (treatment - baseline).
 
-    `headline` says which mean decides: `p_adjusted` and `verdict` are about that one. The protocol's headline measure
-    is `primary`: its tests are a family of their own, one for each pair of runs. All other measures that the runs share
-    are secondary and make another family, asked for or not. The strict p is adjusted by Holm within its family, of
-    `family` tests. A ceiling and a share of judged chunks are not tested, and `p_adjusted` is None.
-    `effective_clusters` is how
-    many clusters of equal size would give as much evidence. `by_file` and `by_repository` leave each file or repository
-    out. They are None unless the measure is primary.
+    All measures but the primary one are secondary: asked for or not, they make one other family of tests.
     """
 
     measure: str
     baseline: str
     treatment: str
     headline: Literal["micro", "macro"]
+    """The mean that decides: `p_adjusted` and `verdict` are about it."""
     primary: bool
+    """The measure is the protocol's headline; its tests are a family of their own, one for each pair of runs."""
     micro: MeanDifference
     macro: MeanDifference
     p_adjusted: float | None
+    """The strict p, adjusted by Holm within its family; None of a ceiling and of a share of judged chunks."""
     wins: int
     ties: int
     losses: int
@@ -98,14 +209,19 @@ class Comparison:
     n_clusters: int
     n_repositories: int
     effective_clusters: float
+    """Clusters of equal size that would give as much evidence."""
     clustered_by: str
     family: int
+    """The number of tests over which p is adjusted."""
     verdict: PairVerdict
-    against_baseline: bool = False
+    against_baseline: bool
     """The baseline was asked for, so pairs of other runs were not compared."""
-    margin: float | None = None
-    by_file: Influence | None = None
-    by_repository: Influence | None = None
+    margin: float | None
+    """The margin of equality; None if none was given."""
+    by_file: Influence | None
+    """The difference with each file left out; None unless the measure is primary."""
+    by_repository: Influence | None
+    """The difference with each repository left out; None also if there is one."""
 
     def __repr__(self) -> str:
         ends = "" if self.ci is None else f" [{self.ci[0]:+.4f}, {self.ci[1]:+.4f}]"
@@ -144,11 +260,13 @@ class Comparison:
         """The mean that decides."""
         return self.micro if self.headline == "micro" else self.macro
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def difference(self) -> float:
         """Difference of the mean that decides."""
         return self.mean.difference
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def ci(self) -> Interval:
         """Return the 95 % interval of the mean that decides."""

@@ -1,27 +1,22 @@
 """Scores of segments of a run's queries, and how a difference varies between segments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
+from repoeval_bench.analysis.records import Interval
+from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.query_scores import QueryScores, together
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.sign_flips import FloatArray
-    from repoeval_bench.runs.records import Headline
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.records import Headline
+from repoeval_bench.runs.view import RunView
 
 UNKNOWN = "unknown"
 """Name of the segment whose queries lack the fact."""
@@ -287,6 +282,7 @@ def _label(fact: Fact, ranges: Mapping[float, str]) -> str:
 
 def _quarters(column: Sequence[Fact], numbers: Sequence[float]) -> dict[float, str]:
     values = [float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)]
+    # `lower` cuts at a value that occurs, so a range such as `3 to 7` is named by values that queries have.
     cuts = sorted(set(np.quantile(values, [0.25, 0.5, 0.75], method="lower").tolist()))
     members: dict[int, list[float]] = {}
     for number in numbers:

@@ -12,27 +12,27 @@ expects of x. tau is the standard deviation of a repository's own x around pi, a
 
 That is the James-Stein estimate with a known prior: normal prior, normal means, one weight for all candidates. It has
 the form of Efron and Morris (1975, "Data analysis using Stein's estimator and its generalizations") and of Fay and
-Herriot (1979). V is CR2 (`robust_errors`). The covariance of few files is uncertain. So that of as many queries of
+Herriot (1979). V is CR2 (`robust_covariance`). The covariance of few files is uncertain. So that of as many queries of
 other repositories is averaged in, with the weight of `SMOOTHING` files. The choice has the highest score, and so the
 least expected loss. The loss of candidate a is max theta - theta_a.
 
-The functions are pure: `reference_sets` makes the prior.
+`ReferenceSets.prior` makes the prior, from scores of chunkers at sizes on sets of other repositories. Any other
+candidate is a mixture of these. A chunker that the set lacks could be any of its chunkers. A size between two of its
+sizes could be either, the nearer the likelier (in octaves). A size an octave or more beyond its sizes could be any of
+them. A mixture's mean is the mean of its parts. Its variance adds the variance between the parts, so an unknown
+candidate follows its own scores more.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from math import log2
 
 import numpy as np
 
-from repoeval_bench.analysis.robust_errors import robust_covariance
+from repoeval_bench.analysis.sign_flips import FloatArray
+from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.sign_flips import FloatArray
-    from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.runs.records import Record
 
 SMOOTHING = 20
 """Files for which the prior's covariance counts beside that of the own ones."""
@@ -45,6 +45,9 @@ SAVED = 0.1
 
 DRAWS = 10_000
 """Draws of the true scores: a probability near 1/2 then has a Monte-Carlo error of 0.005."""
+
+OTHER = "other"
+"""The set for languages that no other set has: the mean of all sets."""
 
 _DIGITS = 12
 """Scores are compared at this number of digits: a sum's rounding error must not break a tie."""
@@ -86,22 +89,22 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedCandidate:
-    """A candidate's scores, minus their mean over the candidates, and its loss if it is chosen and not the best.
-
-    `to_choice` is the 95 % interval of its true
-    score less that of the choice. `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
-    score less its own; the percentile is None where it was not shown to hold. `probability` is that of being the best.
-    """
+    """A candidate's scores, minus their mean over the candidates, and its loss if it is chosen and not the best."""
 
     name: str
     tokens: float | None
+    """The tokens of its chunks that a query reads."""
     own: float
     prior: float
     score: float
     to_choice: tuple[float, float]
+    """The 95 % interval of its true score less that of the choice."""
     expected_loss: float
+    """How much better the best candidate is expected to be, from 0 to 1."""
     loss_95: float | None
+    """The 95th percentile of that loss; None where it was not shown to hold."""
     probability: float
+    """The probability that it is the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,10 +172,11 @@ def shrink(
 def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     """The covariance of the means less their mean over the columns, with that of other repositories for 20 files.
 
-    `noise` is float64 (k, k), that of one query. A single file says nothing of how files vary.
+    `noise` is float64 (k, k), that of one query.
     """
     queries = sample.n_groups**2 / sum(1 / counts.sum() for _, counts in sample.members())
     expected = _centred(_centred(noise).T) / queries
+    # A single file says nothing of how files vary: NaN.
     own = _centred(_centred(robust_covariance(sample)).T)
     if not np.isfinite(own).all():
         return np.asarray(expected, dtype=np.float64)
@@ -239,14 +243,12 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
 
 
 def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> Decision:
-    """Rank the candidates by what choosing each would cost, from draws of what they would score.
-
-    Each draw comes with its mirror image, so the mean over draws is the score, and the choice does not depend on the
-    draws.
-    """
+    """Rank the candidates by what choosing each would cost, from draws of what they would score."""
+    # Columns in another order get the same draws.
     order = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
     score, covariance = posterior.score[order], posterior.covariance[np.ix_(order, order)]
     noise = rng.standard_normal((draws // 2, len(order))) @ _root(covariance)
+    # With its mirror image the mean over draws is the score, so the choice does not depend on the draws.
     true = np.round(score + np.concatenate([noise, -noise]), _DIGITS)
     best = true.max(axis=1, keepdims=True)
     losses = best - true
@@ -288,6 +290,7 @@ def _centred(values: FloatArray) -> FloatArray:
 def _root(covariance: FloatArray) -> FloatArray:
     """The symmetric square root, which does not depend on the order of rows."""
     values, vectors = np.linalg.eigh(covariance)
+    # Rounding leaves an eigenvalue of 0 just below it.
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T, dtype=np.float64)
 
 
@@ -325,3 +328,136 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
             for name in ("own", "prior", "score", "weight")
         },
     )
+
+
+class ReferenceQuestion(Record):
+    """Means of the candidates, in their order, by one protocol and retriever, minus the mean over them.
+
+    A mean is None where it was not measured. `retriever` is `bm25`, or `dense` by the bundled model. `tau` is the
+    standard deviation of a repository's own means around `means`.
+    """
+
+    protocol: str
+    retriever: str
+    tau: float
+    means: tuple[float | None, ...]
+
+
+class ReferenceSet(Record):
+    """The scores on one set of repositories, in these languages."""
+
+    name: str
+    languages: tuple[str, ...]
+    repositories: int
+    questions: tuple[ReferenceQuestion, ...]
+
+
+class ShownBound(Record):
+    """The 95 % bound of the loss held on `held` of so many `packages` of a language, which are in no reference set."""
+
+    language: str
+    protocols: tuple[str, ...]
+    retriever: str
+    held: int
+    packages: int
+
+
+class ReferenceSets(Record):
+    """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
+
+    `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row. `bounds` are the
+    cases in which the bound of the loss was shown to hold.
+    """
+
+    commands: tuple[str, ...]
+    candidates: tuple[tuple[str, int], ...]
+    noise: Mapping[str, tuple[tuple[float, ...], ...]]
+    sets: tuple[ReferenceSet, ...]
+    bounds: tuple[ShownBound, ...] = ()
+
+    def of_language(self, language: str) -> ReferenceSet:
+        """Return the set that has the language, else that of other languages."""
+        by_language = {name: of_set for of_set in self.sets for name in of_set.languages}
+        return by_language.get(language) or next(of_set for of_set in self.sets if of_set.name == OTHER)
+
+    def prior(
+        self, language: str, protocol: str, retriever: str, candidates: Sequence[tuple[str, int | None]]
+    ) -> Prior:
+        """The prior of candidates, each a chunker and its size in characters, None where it has none.
+
+        For a protocol or retriever without scores, all means are 0, and the deviation is the largest that the set's
+        candidates have from 0. Scores by BM25 do not hold for a model, nor the other way round.
+        """
+        questions = self.of_language(language).questions
+        matches = [
+            question for question in questions if (question.protocol, question.retriever) == (protocol, retriever)
+        ]
+        if not matches:
+            near = [question for question in questions if question.protocol == protocol] or questions
+            widest = max(
+                float(np.hypot(question.tau, np.std([m for m in question.means if m is not None]))) for question in near
+            )
+            nothing = (0.0,) * len(self.candidates)
+            matches = [near[0].model_copy(update={"means": nothing, "tau": widest})]
+        noise = self.noise.get(protocol) or next(iter(self.noise.values()))
+        prior = prior_of(matches[0], _square(noise), self.candidates, candidates)
+        # The bound of the loss was shown to hold for the sets' own chunkers alone.
+        shown = {(bound.language, name, bound.retriever) for bound in self.bounds for name in bound.protocols}
+        own = {name for name, _ in self.candidates}.issuperset(name for name, _ in candidates)
+        return replace(prior, is_bounded=own and (language, protocol, retriever) in shown)
+
+
+def prior_of(
+    question: ReferenceQuestion,
+    noise: FloatArray,
+    known: Sequence[tuple[str, int]],
+    candidates: Sequence[tuple[str, int | None]],
+) -> Prior:
+    """The prior of candidates from what is `known` of chunkers at sizes, each candidate as a mixture of these.
+
+    `noise` is float64 (n_known, n_known), of one query.
+    """
+    measured = {key: mean for key, mean in zip(known, question.means, strict=True) if mean is not None}
+    of_means = np.array([_shares([*measured], name, size) for name, size in candidates])
+    means = np.array([*measured.values()])
+    mean = of_means @ means
+    shares = np.array([_shares(known, name, size) for name, size in candidates])
+    mixed = shares @ noise @ shares.T
+    # The own part of each mixture, which it shares with no other candidate.
+    own = shares @ np.diag(noise) - np.diag(mixed)
+    return Prior(
+        mean=mean,
+        deviation=np.sqrt(question.tau**2 + np.maximum(0, of_means @ means**2 - mean**2)),
+        noise=mixed + np.diag(own),
+    )
+
+
+def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> FloatArray:
+    """Return the shares of the known candidates in the mixture, float64 (n_known,), 1 in all."""
+    sizes = sorted({bin_size for _, bin_size in known})
+    of_size = dict.fromkeys(sizes, 1 / len(sizes))
+    if size is not None:
+        near = float(np.clip(size, sizes[0], sizes[-1]))
+        beyond = min(1.0, abs(log2(size / near)))
+        steps = np.interp(log2(near), [log2(bin_size) for bin_size in sizes], range(len(sizes)))
+        of_size = {
+            bin_size: beyond * share + (1 - beyond) * max(0.0, 1 - abs(steps - position))
+            for position, (bin_size, share) in enumerate(of_size.items())
+        }
+    is_same = [other == name for other, _ in known]
+    is_known = any(is_same)
+    names = len({other for other, _ in known})
+    return np.array(
+        [
+            of_size[bin_size] * (same if is_known else 1 / names)
+            for same, (_, bin_size) in zip(is_same, known, strict=True)
+        ]
+    )
+
+
+def _square(rows: Sequence[Sequence[float]]) -> FloatArray:
+    """The symmetric matrix of which these are the rows up to the diagonal."""
+    square = np.zeros((len(rows), len(rows)))
+    for index, row in enumerate(rows):
+        square[index, : index + 1] = square[: index + 1, index] = row
+    return square

@@ -10,13 +10,8 @@ Real files are few, of unequal size and skewed, and then p is too small. A verdi
 `p_strict` divides the difference by 1 + `RESERVE` / sqrt(effective clusters) before it is tested. It is also at least
 the p of `unseen_p`. `scripts/simulate_coverage.py` measures how often that errs.
 
-More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster. A
-sum of symmetric differences is symmetric, so the test stays exact. That many bundles decide what all clusters would.
-
-Columns are worked on a few at a time, so memory does not grow with their number.
+More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -117,10 +112,12 @@ def flip_signs(
     """
     exact = len(parts) <= EXACT_CLUSTERS
     bundled = _bundled(parts)
-    packed = _all_flips(len(parts)) if exact else _drawn_flips(rng, flips, len(bundled))
+    every_subset = (np.arange(2 ** len(parts))[:, None] >> np.arange(len(parts))) & 1 if exact else None
+    packed = _drawn_flips(rng, flips, len(bundled)) if every_subset is None else np.packbits(every_subset, axis=1)
     (of_weights,) = _sums(_bundled(weights[:, None]), packed)
     columns = np.arange(parts.shape[1])[:, None] if pairs is None else pairs
     results = np.full((5, len(columns)), np.nan)
+    # A few columns at a time: the page of 21 runs has thousands, and their sums at once would take gigabytes.
     for positions in _groups(columns):
         used = np.unique(columns[positions])
         sums = dict(zip(used.tolist(), _sums(bundled[:, used], packed), strict=True))
@@ -233,11 +230,6 @@ def _groups(columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         yield np.array(group)
 
 
-def _all_flips(n: int) -> Packed:
-    """Every subset of the clusters."""
-    return np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)
-
-
 def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Packed:
     """Return the flip that changes nothing, which is the observation, and then drawn ones."""
     packed = rng.integers(0, 256, (flips, (n + 7) // 8), dtype=np.uint8)
@@ -253,6 +245,7 @@ def _bundled(of_clusters: FloatArray) -> FloatArray:
     """Return the rows of clusters, or the sums of their bundles; neighbours are in different bundles."""
     if len(of_clusters) <= MOST_FLIPPED:
         return of_clusters
+    # A sum of symmetric differences is symmetric, so the test stays exact, and that many decide what all would.
     return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
 
 

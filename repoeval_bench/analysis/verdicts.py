@@ -1,23 +1,32 @@
-"""Verdicts on all runs of one question, as records. `report` puts them into words.
+"""Verdicts on all runs of one question, and the choice among them, as records. `report` puts them into words.
 
-`decide` is the one place where a winner is found: `compare`, `recommend`, the report and the leaderboard call it.
+`decide` is the one place where a winner is found: `compare`, `recommend`, the report and the leaderboard call it. One
+measure decides, the protocol's headline, over the protocol's own mean.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated
 
-from repoeval_bench.analysis.comparable import scores_nothing
-from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+import numpy as np
+from pydantic import Field, computed_field
+
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, scores_nothing
+from repoeval_bench.analysis.comparison import MEANS, leads
+from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
+from repoeval_bench.analysis.statistics import SEED
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.runs.query_scores import SAME
+from repoeval_bench.runs.query_scores import SAME, QueryScores, together
+from repoeval_bench.runs.records import Headline
+from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Interval
-    from repoeval_bench.runs.records import Headline
+READ = 10
+"""Chunks read per query, wherever a query's cost is stated."""
+
+_DIGITS = 12
+"""Means are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 class Result(StrEnum):
@@ -78,8 +87,7 @@ class Verdict:
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
     name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `group of files`, `query`, or a
-    field). The counts are 0 for a single run. `differences` are the comparisons of all measures behind it, each run
-    minus the reference, in the order of `others`.
+    field). The counts are 0 for a single run.
     """
 
     result: Result
@@ -93,7 +101,8 @@ class Verdict:
     n_queries: int = 0
     n_clusters: int = 0
     clustered_by: str = "file"
-    differences: tuple[Comparison, ...] = ()
+    differences: Annotated[tuple[Comparison, ...], Field(exclude=True)] = ()
+    """The comparisons of all measures behind it, each run minus the reference, in the order of `others`."""
 
     @property
     def significantly_worse(self) -> tuple[Rival, ...]:
@@ -108,6 +117,172 @@ class Verdict:
     def rival(self, run_id: str) -> Rival | None:
         """The run of this id among the others; None of the reference."""
         return next((rival for rival in self.others if rival.run.run_id == run_id), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One of the runs to choose from.
+
+    `cost` is the size of ten chunks of the run's mean size, in the choice's unit.
+    """
+
+    run: str
+    run_id: str
+    mean: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Choice:
+    """The k runs by the protocol's headline, best first, and the verdict on them.
+
+    Runs of one mean are ordered by their cost.
+
+    `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
+    tokenizer, else `characters`, non-whitespace ones; empty where neither is known.
+    """
+
+    verdict: Verdict
+    cost_unit: str
+    candidates: tuple[Candidate, ...]
+
+    def __repr__(self) -> str:
+        n, n_worse = len(self.candidates) - 1, len(self.verdict.significantly_worse)
+        if self.found_nothing:
+            return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
+        return (
+            f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
+            f"{n_worse} of {n}>"
+        )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def measure(self) -> str:
+        """The measure that decides."""
+        return self.verdict.measure
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def over(self) -> Headline:
+        """The mean that decides."""
+        return self.verdict.over
+
+    @property
+    def best(self) -> Candidate:
+        """The run with the best mean."""
+        return self.candidates[0]
+
+    @property
+    def found_nothing(self) -> bool:
+        """Return whether every run scores 0, so that none is the best."""
+        return self.verdict.result is Result.NOTHING_FOUND
+
+    @property
+    def close(self) -> tuple[Candidate, ...]:
+        """The best run and all that it is not significantly better than, the cheapest first."""
+        worse = {candidate.run.run_id for candidate in self.verdict.significantly_worse}
+        close = [candidate for candidate in self.candidates if candidate.run_id not in worse]
+        return tuple(sorted(close, key=lambda candidate: candidate.cost or 0.0))
+
+
+def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, seed: int = SEED) -> Choice:
+    """Choose among two or more stored runs of one question; `seed` is that of every draw.
+
+    `comparisons` are those of all pairs by the protocol's headline, if they are already computed.
+
+    A UsageError for fewer than two different runs, and for runs that `compare` refuses.
+    """
+    distinct = list({run.folder: run for run in runs}.values())
+    if len(distinct) < 2:
+        raise UsageError("nothing to choose from: give at least two different runs")
+    check_comparable((distinct[0], run) for run in distinct[1:])
+    measure = headline_measure(distinct)
+    tested = comparisons if any(comparison.measure == measure for comparison in comparisons) else ()
+    return _choice(distinct, tested, measure, seed)
+
+
+def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
+    """Decide what the tests say of one or more different runs of one question.
+
+    Of the measures of `comparisons` the headline decides, else one by which runs score. `comparisons` are those of all
+    pairs, or of all runs with a baseline. Without any, the best run is compared with all others, and p is adjusted over
+    all pairs.
+    """
+    measure = headline_measure(runs, list(dict.fromkeys(pair.measure for pair in comparisons)))
+    return _choice(runs, comparisons, measure, SEED).verdict
+
+
+def _choice(
+    runs: Sequence[RunView],
+    comparisons: Sequence[Comparison],
+    measure: str,
+    seed: int,
+) -> Choice:
+    """Rank different runs by a measure; without `comparisons` the best is compared with all others."""
+    metrics, (unit, run_costs), names = runs[0].metrics, costs(runs), run_names(runs)
+    candidates = [
+        Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(metrics.headline)[measure], cost=cost)
+        for name, run, cost in zip(names, runs, run_costs, strict=True)
+    ]
+    order = ranked(candidates, measure)
+    if not comparisons and len(runs) > 1:
+        joined = together([run.scores for run in runs])
+        comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure, seed=seed)
+    scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
+    verdict = decide(
+        scored,
+        comparisons,
+        protocol=metrics.protocol,
+        measure=measure,
+        over=metrics.headline,
+    )
+    return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
+
+
+def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
+    """Sort candidates by mean, the best first; equal means by cost, then by id."""
+    sign = 1 if lower_is_better(measure) else -1
+    return sorted(
+        candidates,
+        key=lambda candidate: (sign * round(candidate.mean, _DIGITS), candidate.cost or 0.0, candidate.run_id),
+    )
+
+
+def leads_of(
+    runs: Sequence[RunView],
+    joined: Sequence[QueryScores],
+    names: Sequence[str],
+    reference: int,
+    *,
+    measure: str,
+    seed: int = SEED,
+) -> Sequence[Comparison]:
+    """One run's pairs with all others, each as the other minus it, with the numbers of `compare` for all pairs.
+
+    `joined` are the runs' scores of the same queries, `names` what the pairs call them.
+    """
+    means = {over: [run.metrics.over(over)[measure] for run in runs] for over in MEANS}
+    return leads(
+        np.column_stack([of_run.values[measure] for of_run in joined]),
+        joined[0],
+        names,
+        reference,
+        measure=measure,
+        over=runs[0].metrics.headline,
+        means=means,
+        seed=seed,
+    )
+
+
+def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
+    """Return the unit (`tokens`, `characters` or "") and the size of `READ` chunks of mean size in each run."""
+    metrics = [run.metrics for run in runs]
+    tokens, nws = [of_run.chunk_tokens for of_run in metrics], [of_run.chunk_nws for of_run in metrics]
+    if len({of_run.embedder for of_run in metrics}) == 1 and None not in tokens:
+        return "tokens", [None if size is None else READ * size.mean for size in tokens]
+    if None not in nws:
+        return "characters", [None if size is None else READ * size.mean for size in nws]
+    return "", [None] * len(runs)
 
 
 def pairs_with(reference: str, comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -186,67 +361,3 @@ def _result(best: ScoredRun, reference: ScoredRun, others: Sequence[Rival], meas
     if outcomes == {Outcome.BETTER}:
         return Result.WINNER
     return Result.CARRIED if outcomes <= {Outcome.BETTER, Outcome.CARRIED} else Result.NOT_SIGNIFICANT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One of the runs to choose from.
-
-    `cost` is the size of ten chunks of the run's mean size, in the choice's unit.
-    """
-
-    run: str
-    run_id: str
-    mean: float
-    cost: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Choice:
-    """The k runs by the protocol's headline, best first, and the verdict on them.
-
-    Runs of one mean are ordered by their cost.
-
-    `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
-    tokenizer, else `characters`, non-whitespace ones; empty where neither is known.
-    """
-
-    verdict: Verdict
-    cost_unit: str
-    candidates: tuple[Candidate, ...]
-
-    def __repr__(self) -> str:
-        n, n_worse = len(self.candidates) - 1, len(self.verdict.significantly_worse)
-        if self.found_nothing:
-            return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
-        return (
-            f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
-            f"{n_worse} of {n}>"
-        )
-
-    @property
-    def measure(self) -> str:
-        """The measure that decides."""
-        return self.verdict.measure
-
-    @property
-    def over(self) -> Literal["micro", "macro"]:
-        """The mean that decides."""
-        return self.verdict.over
-
-    @property
-    def best(self) -> Candidate:
-        """The run with the best mean."""
-        return self.candidates[0]
-
-    @property
-    def found_nothing(self) -> bool:
-        """Return whether every run scores 0, so that none is the best."""
-        return self.verdict.result is Result.NOTHING_FOUND
-
-    @property
-    def close(self) -> tuple[Candidate, ...]:
-        """The best run and all that it is not significantly better than, the cheapest first."""
-        worse = {candidate.run.run_id for candidate in self.verdict.significantly_worse}
-        close = [candidate for candidate in self.candidates if candidate.run_id not in worse]
-        return tuple(sorted(close, key=lambda candidate: candidate.cost or 0.0))

@@ -1,19 +1,13 @@
 """Compare a stored run with the same request run again: its id, ranking, judgements and scores."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.run import Qrels, Ranking
 from repoeval_bench.retrieval.ranking import differing_ranks
 from repoeval_bench.runs.query_scores import SAME
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.run import Qrels, Ranking
-    from repoeval_bench.runs.records import Metrics
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 TOLERANCE = SAME / 4
 """Another processor may sum in another order. Two runs that hold are then the same to each test, which adds up to four
@@ -63,12 +57,14 @@ def compare_runs(stored: RunView, computed: RunView, data: str, tolerance: float
     }
     scores = _scores(stored, reordered), _scores(computed, reordered)
     qrels = _gains(stored.qrels()), _gains(computed.qrels())
+    other_id = Difference(what="id", stored=stored.run_id, computed=computed.run_id)
     differences = [
-        *_other_id(stored.run_id, computed.run_id),
+        *([(math.inf, other_id)] if stored.run_id != computed.run_id else []),
         *_ranking_differences(*rankings, tolerance),
         *_differences(*qrels),
         *_differences(*scores),
     ]
+    # A value that only one of the two has counts as infinitely far off, so these come first.
     largest = sorted(differences, key=lambda sized: -sized[0])[:SHOWN]
     return Verification(
         run_id=stored.run_id,
@@ -84,11 +80,6 @@ def compare_runs(stored: RunView, computed: RunView, data: str, tolerance: float
         tolerance=tolerance,
         reordered=len(reordered),
     )
-
-
-def _other_id(stored: str, computed: str) -> Iterator[tuple[float, Difference]]:
-    if stored != computed:
-        yield math.inf, Difference(what="id", stored=stored, computed=computed)
 
 
 def _moved(stored: Mapping[str, Ranking], query_id: str, ranking: Ranking, tolerance: float) -> bool:
@@ -119,12 +110,10 @@ def _scores(run: RunView, left_out: set[str]) -> dict[str, float]:
     """Return name -> score of each query that is not left out; if none is, also the means."""
     rows = (row for row in run.query_rows() if row.query_id not in left_out)
     scores = {f"{name} of {row.query_id}": value for row in rows for name, value in row.measures.items()}
-    return scores if left_out else scores | _means(run.metrics)
-
-
-def _means(metrics: Metrics) -> dict[str, float]:
-    means = {"micro": metrics.micro, "macro": metrics.macro, **metrics.per_repo}
-    return {f"mean {name} ({over})": value for over, values in means.items() for name, value in values.items()}
+    if not left_out:
+        means = {"micro": run.metrics.micro, "macro": run.metrics.macro, **run.metrics.per_repo}
+        scores |= {f"mean {name} ({over})": value for over, values in means.items() for name, value in values.items()}
+    return scores
 
 
 def _differences(stored: Mapping[str, float], computed: Mapping[str, float]) -> Iterator[tuple[float, Difference]]:

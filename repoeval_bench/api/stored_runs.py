@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.statistics import SEED
+from repoeval_bench.analysis.verification import Verification, compare_runs
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import read_yaml
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.replay import check_allowed, data_of, run_again, same_data, stored_config, tolerance_of
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.gates import GateConfig
     from repoeval_bench.analysis.records import Comparison, Comparisons
     from repoeval_bench.analysis.verdicts import Choice
+
 
 NamedRun = RunView | str | Path
 """A run, or its folder, id or chunker in a results folder."""
@@ -72,9 +76,9 @@ def choose(
     protocol's headline, if they are already computed. A UsageError for fewer than two different runs, and
     for runs that `compare` refuses.
     """
-    from repoeval_bench.analysis import choosing
+    from repoeval_bench.analysis import verdicts
 
-    return choosing.choose([opened(run, out) for run in runs], comparisons, seed=seed)
+    return verdicts.choose([opened(run, out) for run in runs], comparisons, seed=seed)
 
 
 def read_gates(path: Path | str) -> GateConfig:
@@ -90,7 +94,8 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
     `line-recall-over-budget` and `recall-over-k` are two. A notebook shows it as SVG. An unknown name is a UsageError
     that lists those that the runs have.
     """
-    from repoeval_bench.report.plots import figures, svg
+    from repoeval_bench.report.figure import svg
+    from repoeval_bench.report.plots import figures
 
     known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in known:
@@ -98,3 +103,28 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
     figure = known[name]
     figure.drawn.__dict__["_repr_svg_"] = partial(svg, figure)  # a figure that pyplot did not make has none
     return figure.drawn
+
+
+def verify(
+    run: RunView | str | Path,
+    source: str = "auto",
+    *,
+    questions: str | None = None,
+    allowed: Collection[str] = (),
+    home: Path | None = None,
+) -> Verification:
+    """Run a stored request again on the data of a source, and compare it with the stored run.
+
+    `run` is a run, its id or its folder; `questions` the file of your own questions that it used. `allowed` are specs
+    of code, models and servers of others that may run, as the folder names them. UsageError: the folder names others,
+    the run was imported or completed by a model, or the data is not the run's. ResultError: a file is missing or
+    broken.
+    """
+    run = opened(run)
+    if done := run.manifest.completion:
+        raise UsageError(f"{run.run_id} holds completions of a model, which are not made again; verify {done.base}")
+    check_allowed(run, allowed)
+    benchmark = same_data(run, data_of(run, source, questions=questions, home=home))
+    with TemporaryDirectory() as folder:
+        again = run_again(run, benchmark, Path(folder), home=home)
+        return compare_runs(run, again, benchmark.label, tolerance_of(stored_config(run)))

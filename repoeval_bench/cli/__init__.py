@@ -4,8 +4,6 @@
 Each command is in a file of its own and is imported when it is called, so that `--help` and a warm run stay fast.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import os
@@ -22,7 +20,7 @@ try:
 
     import click
 
-    from repoeval_bench.cli.echo import echo
+    from repoeval_bench.cli.console import echo
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
@@ -35,20 +33,20 @@ COMMANDS = {
     "recommend": ("repoeval_bench.cli.recommend:recommend_command", "Say which chunker and size to use for your code."),
     "eval": ("repoeval_bench.cli.evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
     "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are significant."),
-    "report": ("repoeval_bench.cli.report:report_command", "Write stored runs as one HTML page."),
+    "report": ("repoeval_bench.cli.export:report_command", "Write stored runs as one HTML page."),
     "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
-    "diff": ("repoeval_bench.cli.diff:diff_command", "List the queries whose score changed, and why."),
+    "diff": ("repoeval_bench.cli.runs:diff_command", "List the queries whose score changed, and why."),
     "segments": (
-        "repoeval_bench.cli.diff:segments_command",
+        "repoeval_bench.cli.runs:segments_command",
         "Show for which queries a run is good, or which of two runs.",
     ),
-    "sweep": ("repoeval_bench.cli.sweep:sweep_command", "Show the effect of size alone, or how scores grow with k."),
+    "sweep": ("repoeval_bench.cli.evaluate:sweep_command", "Show the effect of size alone, or how scores grow with k."),
     "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
     "verify": (
         "repoeval_bench.cli.verify:verify_command",
         "Run a stored request again, and compare with what is stored.",
     ),
-    "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
+    "run": ("repoeval_bench.cli.evaluate:run_command", "Run a benchmark described by a YAML file."),
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
     "list": (
         "repoeval_bench.cli.listing:list_command",
@@ -58,8 +56,8 @@ COMMANDS = {
         "repoeval_bench.cli.cache:cache_group",
         "Describe and verify the cache of vectors.",
     ),
-    "chunker": ("repoeval_bench.cli.more:chunker", "See how a chunker cuts, without a model."),
-    "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
+    "chunker": ("repoeval_bench.cli:chunker_group", "See how a chunker cuts, without a model."),
+    "export": ("repoeval_bench.cli:export_group", "Write runs in the formats that other programs and papers read."),
 }
 """Name -> (its location, its purpose), so that `--help` imports no command."""
 
@@ -130,6 +128,49 @@ All commands: {ROOT} --help. Options and examples of one: {ROOT} COMMAND --help.
 Names of chunkers, protocols, retrievers and measures: {ROOT} list chunkers.\
 """
 """The screen without a command: what most people need, and where the rest is."""
+
+chunker_group = CommandGroup(
+    name="chunker",
+    help="See how a chunker cuts, without a model.",
+    table={
+        "show": ("repoeval_bench.cli.chunk:show_command", "Show the chunks of a file or folder."),
+        "stats": (
+            "repoeval_bench.cli.chunk:stats_command",
+            "Sizes of chunks, definitions kept whole, lines that appear twice.",
+        ),
+        "check": ("repoeval_bench.cli.chunk:check_command", "Test a chunker on inputs that often break chunkers."),
+    },
+    examples="""\
+show src/main.py -c ast:max_nws=800
+show src/ -c fixed --json
+stats -c ast -c fixed src/
+stats -c chonkie --source FOLDER
+check py:cutter:halves
+check 'exec:node cut.js' --examples 200 --seed 1
+""",
+)
+
+export_group = CommandGroup(
+    name="export",
+    help="Write runs in the formats that other programs and papers read.",
+    table={
+        "runs": (
+            "repoeval_bench.cli.export:export_command",
+            "Write runs as Markdown, LaTeX, CSV or TREC files, and their plots.",
+        ),
+        "beir": (
+            "repoeval_bench.cli.export:export_beir_command",
+            "Write a run's corpus, queries and qrels as BEIR, datasets and MTEB read them.",
+        ),
+    },
+    examples="""\
+runs ast fixed --format latex -m "lines found" -m ndcg@10 -o table.tex
+runs latest --format csv -o scores.csv
+runs ast fixed --plots plots
+beir ast -o beir
+beir ast --source FOLDER -o beir
+""",
+)
 
 app = CommandGroup(
     name=ROOT,

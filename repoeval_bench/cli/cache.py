@@ -1,7 +1,5 @@
 """`repoeval-bench cache`: what the vector cache holds, and whether it is sound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -9,8 +7,7 @@ from pathlib import Path
 import click
 from pydantic import ByteSize
 
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table

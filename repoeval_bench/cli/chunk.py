@@ -11,20 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
-from repoeval_bench.core.errors import (
-    OR_SKIP,
-    DatasetError,
-    UsageError,
-    of_each,
-    os_errors_as,
-)
+from repoeval_bench.core.errors import OR_SKIP, DatasetError, UsageError, of_each, os_errors_as
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
-from repoeval_bench.report.table import figures, make_table
+from repoeval_bench.report.table import Column, number, table_of
 from repoeval_bench.retrieval.corpus import chunk_files
 from repoeval_bench.runs.problems import check_distinct
 from repoeval_bench.runs.request import DataRequest
@@ -170,28 +163,19 @@ def _record(chunk: Chunk) -> dict[str, object]:
 def _print_stats(measured: Sequence[ChunkStats]) -> None:
     from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
-    heads = (
-        "files",
-        "chunks",
-        heading("mean_nws"),
-        "median",
-        "p95",
-        "max",
-        "definitions whole",
-        "lines twice",
-        "lines lost",
-    )
-    rows = [
-        (
-            row.spec,
-            *(row.files, row.chunks, f"{row.mean:.1f}", row.median, row.p95, row.max),
-            _share(row.whole, row.definitions),
-            _share(row.shared_lines, row.lines),
-            row.uncovered_lines,
-        )
-        for row in measured
+    columns = [
+        Column(name="chunker", value=lambda row: row.spec),
+        number("files", lambda row: row.files, ""),
+        number("chunks", lambda row: row.chunks, ""),
+        number(heading("mean_nws"), lambda row: row.mean, ".1f"),
+        number("median", lambda row: row.median, ""),
+        number("p95", lambda row: row.p95, ""),
+        number("max", lambda row: row.max, ""),
+        number("definitions whole", lambda row: _share(row.whole, row.definitions)),
+        number("lines twice", lambda row: _share(row.shared_lines, row.lines)),
+        number("lines lost", lambda row: row.uncovered_lines, ""),
     ]
-    print_table(make_table(["chunker", *figures(*heads, number="")], rows))
+    print_table(table_of(columns, measured))
     if measured[0].unknown:
         echo(f"{count(measured[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
     echo(

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from repoeval_bench.cli.options import (
+    append_summary,
     details_option,
     execution_options,
+    name_option,
     refuse_unread,
     request_options,
     requests_of,
     run_options,
+    summary_option,
 )
-from repoeval_bench.cli.output import append_summary, name_option, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.executors import start_server
@@ -61,12 +63,11 @@ def compare_command(  # longer than 60 lines: each option has its line
     if len(chunker) > 1 and missing and fields["limit"] is None and execution.executor is None:
         start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
-    from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
-    from repoeval_bench.cli.answer import answer_to, print_answer
+    from repoeval_bench.analysis.verdicts import choose
     from repoeval_bench.cli.console import print_json
-    from repoeval_bench.report.answer import answer_markdown
-    from repoeval_bench.report.choosing import compared_record
+    from repoeval_bench.cli.evaluate import answer_to, print_answer
+    from repoeval_bench.report.comparison import ComparedRow, answer_markdown
     from repoeval_bench.report.scores import unanswered_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
@@ -102,14 +103,14 @@ def compare_command(  # longer than 60 lines: each option has its line
                 answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped),
             )
         if as_json:
-            print_json(
-                compared_record(
-                    comparisons,
-                    choose(stored, comparisons) if base is None else None,
-                    skipped | failed,
-                    unanswered_notes(compared),
-                )
+            notes = unanswered_notes(compared)
+            record = ComparedRow(
+                comparisons=comparisons,
+                choice=choose(stored, comparisons) if base is None else None,
+                left_out=skipped | failed,
+                **({"notes": notes} if notes else {}),
             )
+            print_json(record.as_json())
         else:
             print_answer(
                 compared,

@@ -1,4 +1,4 @@
-"""Printing tables and lines on standard output."""
+"""Everything that is printed: `echo`, and tables, JSON and lines by it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.visible import visible
 from repoeval_bench.report.terminal import PAGE, table_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from repoeval_bench.report.table import Table
+    from repoeval_bench.report.table import Table  # `--help` needs none
+
+
+def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None) -> None:
+    r"""Print a text on standard output, or on standard error, with its control characters made visible.
+
+    They become escapes such as `\u001b`, which JSON reads as the same character. `colour` is used on a terminal only.
+    """
+    click.secho(visible(str(text)), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one function
 
 
 def print_table(table: Table) -> None:

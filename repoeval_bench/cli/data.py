@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, refuse_unread, set_options, words_of
-from repoeval_bench.cli.output import OUTPUT_FOLDER
+from repoeval_bench.cli.console import echo, print_json, print_table
+from repoeval_bench.cli.options import OUTPUT_FOLDER, json_option, note, refuse_unread, set_options, words_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
@@ -141,8 +139,13 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     """  # noqa: D301  # click keeps the lines below this character as they are
     history = {"since": fields.pop("since")}
     fields["extensions"] = fields["extensions"] or ()
-    pack = _history_pack(output, history, **fields) if commits else _code_pack(output, history, **fields)
-    content = pack.content
+    if commits:
+        content = _history_pack(output, history, **fields).content
+    else:
+        from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+
+        refuse_unread(set(history), "without --commits", "or add --commits")
+        content = build_pack(BuildRequest(**fields), output).content
     if as_json:
         print_json(content.model_dump(by_alias=True))
         return
@@ -151,13 +154,6 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
         print_table(_commits(content))
         return
     print_table(_levels(content))
-
-
-def _code_pack(output: Path, history: dict[str, Any], **fields: Any) -> Pack:
-    from repoeval_bench.own.packs.pack import BuildRequest, build_pack
-
-    refuse_unread(set(history), "without --commits", "or add --commits")
-    return build_pack(BuildRequest(**fields), output)
 
 
 def _history_pack(

@@ -1,39 +1,41 @@
-"""`export`: stored runs and their differences in the formats that other programs and papers read."""
-
-from __future__ import annotations
+"""`export` and `report`: stored runs in the formats that other programs and papers read, and as one HTML page."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.cli.compare import baseline_of, labelled
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import note, runs_folder
-from repoeval_bench.cli.output import (
+from repoeval_bench.cli.console import echo, print_json
+from repoeval_bench.cli.options import (
     OUTPUT,
     OUTPUT_FOLDER,
     form_of,
+    home_option,
+    json_option,
     measures_option,
     name_option,
+    no_text_option,
+    note,
+    request_options,
+    runs_folder,
     write_and_say,
 )
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.comparison import comparison_csv, comparison_tables
+from repoeval_bench.core.words import count
+from repoeval_bench.report.comparison import comparison_csv, comparison_tables, paper_table
 from repoeval_bench.report.formats import latex, markdown
-from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv, unanswered_notes
-from repoeval_bench.report.table import with_notes
-from repoeval_bench.runs.naming import find_runs
+from repoeval_bench.report.table import Table, with_notes
+from repoeval_bench.runs.naming import compared_runs, find_run, find_runs
 from repoeval_bench.runs.records import QRELS
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.report.table import Table
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.request import DataRequest
+from repoeval_bench.runs.view import RunView
 
 _PAPER = ("markdown", "latex")
 ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".trec": "trec"}
@@ -80,7 +82,8 @@ def export_command(
     for run in stored:
         _ = run.scores  # reading the scores checks the stored means against them
     stored, base = labelled(stored, baseline_of(stored, baseline, out), names, out)
-    _say_unanswered(stored if base is None or base in stored else [base, *stored])
+    for line in unanswered_notes(stored if base is None or base in stored else [base, *stored]):
+        note(f"note: {line}")
     if plots is not None:
         _draw(stored, plots)
     if form is None:
@@ -93,11 +96,6 @@ def export_command(
         return
     for path, content in files.items():
         write_and_say(path, content, "another file with -o")
-
-
-def _say_unanswered(runs: Sequence[RunView]) -> None:
-    for line in unanswered_notes(runs):
-        note(f"note: {line}")
 
 
 def _files(
@@ -131,7 +129,88 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> lis
 
 
 def _draw(stored: Sequence[RunView], folder: Path) -> None:
-    from repoeval_bench.report.plots import figures, write
+    from repoeval_bench.report.figure import write
+    from repoeval_bench.report.plots import figures
 
     for path in write(figures(stored), folder):
         note(f"wrote {path}")
+
+
+@click.command("beir")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FOLDER,
+    required=True,
+    metavar="FOLDER",
+    help="Where to write: a data set for each repository, in a folder of its name.",
+)
+@runs_folder
+@json_option
+@request_options(DataRequest, only=["source", "questions"])
+@home_option
+def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **location: Any) -> None:
+    """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of a RUN.
+
+    A query sees only its own repository, so each repository is a data set, and a subset of FOLDER. Runs store no texts,
+    so the chunks are cut again from the data.
+    """
+    from repoeval_bench.runs.beir import export_beir
+    from repoeval_bench.runs.replay import data_of
+
+    stored = find_run(run, out)
+    done = export_beir(stored, data_of(stored, **location), output)
+    note(f"wrote {count(len(done.sets), 'data set')} into {output}")
+    note(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")
+    if done.restricted:
+        restricted = count(done.restricted, "query")
+        note(f"note: {restricted} may not see every document: MTEB reads top_ranked.jsonl, BEIR does not")
+    if done.left_out:
+        skipped = count(len(done.left_out), "repository")
+        note(f"left out: {skipped} without a relevant document: {', '.join(done.left_out)}")
+    if as_json:
+        print_json({"written": str(output), "run": stored.run_id, **asdict(done)})
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    default=Path("report.html"),
+    show_default=True,
+    metavar="FILE",
+    help="Where to write the page.",
+)
+@no_text_option
+@name_option
+@runs_folder
+@json_option
+def report_command(
+    *,
+    runs: tuple[str, ...],
+    output: Path,
+    no_text: bool,
+    names: tuple[str, ...],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write a page about one RUN or several; without RUN, about the last recommendation or comparison.
+
+    The page is one file that needs no network.
+    """
+    from repoeval_bench.own.recommend.recommendation import recommended
+    from repoeval_bench.report.html.report import check_page, report_page
+
+    check_page()
+    answer = None if runs else recommended(out)
+    shown = [*answer.evidence[0].runs.values()] if answer else [*dict.fromkeys(runs)]
+    stored = find_runs(shown, out) if shown else compared_runs(out)
+    stored, _ = labelled(stored, None, names, out)
+    note(f"making a page about {count(len(stored), 'run')}")
+    page = report_page(stored, str(output), answer=answer, text=not no_text)
+    write_and_say(output, page, "another file with -o")
+    if as_json:
+        print_json({"written": str(output), "runs": [run.run_id for run in stored]})

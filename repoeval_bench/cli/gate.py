@@ -1,7 +1,5 @@
 """`gate`: exit 1 if a run does not meet the limits of a file, or if a chosen setting no longer holds."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,15 +7,29 @@ import click
 
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
-from repoeval_bench.cli.console import print_json, print_paragraph, print_table
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
+from repoeval_bench.cli.console import echo, print_json, print_paragraph, print_table
+from repoeval_bench.cli.options import (
+    INPUT,
+    OUTPUT,
+    append_summary,
+    json_option,
+    note,
+    refuse_unread,
+    runs_folder,
+    summary_option,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.report.chosen import recheck_record, recheck_sentence
 from repoeval_bench.report.formats import markdown_text
-from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
+from repoeval_bench.report.gates import (
+    gate_junit,
+    gate_markdown,
+    gate_summary,
+    gate_table,
+    gate_title,
+    recheck_record,
+    recheck_sentence,
+)
 from repoeval_bench.runs.naming import find_run
 
 
@@ -85,10 +97,8 @@ def gate_command(
 
 def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_json: bool) -> int:
     """Test a chosen setting on later commits, and print the answer."""
-    from repoeval_bench.own.recommend.chosen import (
-        read_chosen,
-        recheck,
-    )  # imports the runner, which limits of a run do not need
+    # It imports the runner, which limits of a run do not need.
+    from repoeval_bench.own.recommend.chosen import read_chosen, recheck
 
     result = recheck(read_chosen(file), source, out=out)
     sentence = recheck_sentence(result)

@@ -3,8 +3,6 @@
 The tool itself is one. A plug-in that brings several commands is another, named by an entry point.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from importlib import import_module

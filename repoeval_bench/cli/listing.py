@@ -1,7 +1,5 @@
 """`list`: what there is to choose from, and the meaning of a name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,28 +1,27 @@
 """`recommend`: which chunker, and which size, to use for some code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.analysis.evidence import PURPOSES
-from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
-from repoeval_bench.cli.echo import echo
+from repoeval_bench.analysis.evidence import PURPOSES, Recommendation
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.options import (
+    OUTPUT,
     details_option,
     execution_options,
     home_option,
     json_option,
+    no_text_option,
     note,
     out_option,
     request_options,
+    write_and_say,
 )
-from repoeval_bench.cli.output import OUTPUT, no_text_option, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
@@ -35,13 +34,9 @@ from repoeval_bench.own.recommend.recommendation import Facts, check_recommendat
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.answer import MOST_NOTES
-from repoeval_bench.report.recommendation import (
-    answer_lines,
-    recommendation_record,
-    recommendation_table,
-    setup_lines,
-)
+from repoeval_bench.report.comparison import MOST_NOTES
+from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
+from repoeval_bench.report.recommendation_record import recommendation_record
 from repoeval_bench.runs.execution import check_execution, executor_of
 from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.naming import find_runs
@@ -49,9 +44,6 @@ from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.evidence import Recommendation
 
 _CHOICES = [
     name
@@ -106,28 +98,29 @@ def recommend_command(
         request = request.model_copy(update={"tests": "all"})
     if execution.executor is None:
         start_server(request.chunkers)
+    asking = [Protocol.parse(name) for name in request.protocols or PURPOSES[request.purpose]]
+    recommendation = None
     try:
         source = benchmark_of(
             request.source,
             out / PACKS,
             request.tasks,
             ask_tests=request.tests == "all",
-            resolve="names" if _needs_names(request) else "no",
+            # To find the definitions that code uses takes seconds.
+            resolve="names" if any(protocol.of_definitions for protocol in asking) else "no",
             extensions=request.extensions or (),
         )
         history = _history(request, out, home)
     except NoTaskError as error:
         history = _history(request, out, home)
-        if not (history and history.data):
-            unmeasured = _unmeasured(error, history)
-            _show(unmeasured, request, out, details=details, as_json=as_json, written=write)
-            _report(unmeasured, report, out)
-            _write(unmeasured, request.source, write)
-            return
-        source = history.data.source
-    recommendation, shown = _recommend(request, source, history, execution, out=out, home=home)
+        if history and history.data:
+            source = history.data.source
+        else:
+            recommendation, shown, source = _unmeasured(error, history), request, request.source
+    if recommendation is None:
+        recommendation, shown = _recommend(request, source, history, execution, out=out, home=home)
     if recommendation.runs or recommendation.default:
-        _show(recommendation, shown, out, details=details, as_json=as_json, written=write)
+        _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
         _report(recommendation, report, out, text=not no_text)
         _write(recommendation, source, write)
     _check_finished(recommendation)
@@ -164,11 +157,6 @@ def _recommend(
     of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
     past = history.data if history and of_commits else None
     return recommendation, request.model_copy(update={"source": past.source if past else source, "extensions": None})
-
-
-def _needs_names(request: RecommendRequest) -> bool:
-    """Return whether a protocol asks for the definitions that code uses; to resolve names takes seconds."""
-    return any(Protocol.parse(name).of_definitions for name in request.protocols or PURPOSES[request.purpose])
 
 
 def _check_finished(recommendation: Recommendation) -> None:
@@ -238,23 +226,7 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
     problems.check()
 
 
-def _show(
-    recommendation: Recommendation,
-    request: RecommendRequest,
-    out: Path,
-    *,
-    details: bool,
-    as_json: bool,
-    written: Path | None,
-) -> None:
-    """Print the answer; `written` is the file that the choice is written to."""
-    if as_json:
-        print_json(recommendation_record(recommendation, request.source).as_json())
-    else:
-        _print(recommendation, request, out, details=details, written=written)
-
-
-def _report(recommendation: Recommendation, report: Path | None, out: Path, *, text: bool = True) -> None:
+def _report(recommendation: Recommendation, report: Path | None, out: Path, *, text: bool) -> None:
     """Write the page, if a file was named; its failure loses nothing that was printed."""
     if report and not recommendation.evidence:
         note(f"{report} is not written: nothing was measured that it could show")
@@ -275,8 +247,18 @@ def _write(recommendation: Recommendation, source: str, path: Path | None) -> No
 
 
 def _print(
-    recommendation: Recommendation, request: RecommendRequest, out: Path, *, details: bool, written: Path | None
+    recommendation: Recommendation,
+    request: RecommendRequest,
+    out: Path,
+    *,
+    details: bool,
+    as_json: bool,
+    written: Path | None,
 ) -> None:
+    """Print the answer; `written` is the file that the choice is written to."""
+    if as_json:
+        print_json(recommendation_record(recommendation, request.source).as_json())
+        return
     use, *evidence = answer_lines(recommendation)
     print_paragraph(use)
     if evidence:

@@ -1,25 +1,32 @@
 """`runs`: the stored runs, the newest first, with the names by which commands find them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.analysis.diff import diff
+from repoeval_bench.analysis.segments import compare_segments, segment
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
+from repoeval_bench.cli.options import json_option, plain, refuse_unread, runs_folder
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
+from repoeval_bench.report.diff import (
+    comparison_lines,
+    comparison_table,
+    diff_summary,
+    diff_table,
+    few_note,
+    segmentation_table,
+)
 from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
-from repoeval_bench.runs.naming import stored_runs, unfinished_runs
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.naming import find_run, find_runs, stored_runs, unfinished_runs
+from repoeval_bench.runs.view import RunView
 
 
 @click.command("runs")
@@ -75,3 +82,68 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         "notes": unanswered_notes([run]) if measure else [],
         "created": run.manifest.created,
     }
+
+
+_BY = "repo, file, or a fact such as is_method; repeat it. By default all but file."
+
+_measure = click.option(
+    "--measure",
+    "-m",
+    metavar="NAME",
+    help="The measure that is compared.  [default: the protocol's headline]",
+)
+
+
+@click.command("diff")
+@click.argument("baseline", metavar="RUN")
+@click.argument("treatment", metavar="RUN")
+@_measure
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of queries to print.")
+@runs_folder
+@click.option("--json", "as_json", is_flag=True, help="Print every changed query as JSON, with its chunks.")
+def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: int, out: Path, as_json: bool) -> None:
+    """List the queries whose score differs between two RUNs, the largest change first."""
+    if as_json:
+        refuse_unread({"limit"}, "with --json, which has every change")
+    before, after = find_runs([baseline, treatment], out)
+    changes = diff(before, after, measure)
+    if as_json:
+        print_json([asdict(change) for change in changes.changes])
+        return
+    echo(f"baseline   {changes.baseline}\ntreatment  {changes.treatment}")
+    if changes.changes:
+        print_table(diff_table(changes, limit))
+    print_lines(diff_summary(changes, limit))
+
+
+@click.command("segments")
+@click.argument("run")
+@click.argument("other", metavar="[RUN]", required=False)
+@click.option("--by", multiple=True, metavar="FACT", help=_BY)
+@_measure
+@runs_folder
+@json_option
+def segments_command(
+    *,
+    run: str,
+    other: str | None,
+    by: tuple[str, ...],
+    measure: str | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Score the queries of RUN by repository, file or fact; with a second RUN, print the paired differences."""
+    if other is None:
+        segmentation = segment(find_run(run, out), by=by, measure=measure)
+        if as_json:
+            print_json(plain(segmentation))
+            return
+        print_table(segmentation_table(segmentation))
+        print_lines(filter(None, [few_note(segmentation.segments, segmentation.clustered_by)]))
+        return
+    compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure)
+    if as_json:
+        print_json(plain(compared))
+        return
+    print_table(comparison_table(compared))
+    print_lines(comparison_lines(compared))

@@ -1,23 +1,15 @@
 """`verify`: run a stored request again, and compare."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from repoeval_bench.api.verification import verify
+from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
-from repoeval_bench.cli.options import (
-    allow_option,
-    home_option,
-    json_option,
-    request_options,
-    runs_folder,
-)
-from repoeval_bench.report.verification import verification_lines, verification_table
+from repoeval_bench.cli.options import allow_option, home_option, json_option, request_options, runs_folder
+from repoeval_bench.report.diff import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import DataRequest
 

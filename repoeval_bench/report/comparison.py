@@ -1,36 +1,166 @@
-"""Differences between runs as tables with notes, as records and as CSV."""
+"""Differences between runs: the answer of a command, tables with notes, a table for a paper, records and CSV.
 
-from __future__ import annotations
+The answer is the verdict, and one table that fits 80 columns.
+"""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from textwrap import wrap
+from typing import Any
 
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from pydantic import Field, TypeAdapter
+
+from repoeval_bench.analysis.comparable import run_names, scores_nothing, shared_measures
+from repoeval_bench.analysis.records import Comparison, Influence, Outcome
+from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.analysis.verdicts import Choice
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
-from repoeval_bench.report.comparison_record import comparison_row
-from repoeval_bench.report.formats import as_csv
+from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
+from repoeval_bench.report.formats import as_csv, markdown, markdown_text
+from repoeval_bench.report.scores import ceiling_notes, chunk_sizes, losses, score_table, title_of_scores
 from repoeval_bench.report.table import (
     P_VALUE,
     Column,
+    Emphasis,
     Estimate,
+    ScoreCell,
     Table,
+    figures,
+    make_table,
     number,
     record_table,
     table_of,
     with_notes,
 )
+from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import (
     BORDERLINE_NOTE,
+    CHARACTERS_NOTE,
     EQUAL,
     adjusted_notes,
     cluster_count,
     flipped_units,
     full_outcome_name,
     heading,
+    outcome_name,
+    short_names,
 )
+from repoeval_bench.report.verdict import WordedVerdict
+from repoeval_bench.runs.records import Completed, Record
+from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Influence
+BESIDE = "ndcg@10"
+"""The measure shown beside the deciding one: the usual one in the field, which may disagree."""
+
+_FEW = 4
+"""Up to this many measures all are shown, as with `--measure`."""
+
+MOST_NOTES = 3
+"""Notes below a table; --details prints the others too."""
+
+_NAME, _HEAD, _CELL = 20, 12, 16
+"""Most characters of a run's name in a row, of its name in a heading, and of a line of other cells."""
+
+_NUMBER = ".3f"
+"""The format of a mean in the table for a paper."""
+
+
+class ComparedRow(Record):
+    """All that `compare --json` prints; `choice` is null where a baseline was named."""
+
+    comparisons: list[Comparison]
+    choice: Choice | None
+    left_out: Mapping[str, str]
+    """Chunker -> the reason why it has no run."""
+    notes: list[str] = Field(default_factory=list)
+    """Notes on runs whose log lacks queries; missing where there are none."""
+
+
+def skipped_notes(chunkers: Iterable[str]) -> list[str]:
+    """Return a note on the chunkers that do not know a language of the data; the reasons were printed before."""
+    named = ", ".join(chunkers)
+    return [f"left out, because they do not know a language of the data: {named}"] if named else []
+
+
+def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
+    """Return every printed measure of one run, or the mean of each of several runs and its difference with the verdict.
+
+    The notes begin with what changes the reading most: what is missing, then other causes of the scores.
+    """
+    notes = [*skipped_notes(skipped), *verdict.notes]
+    if len(runs) == 1:
+        return score_table(runs[0], [*notes, *losses(runs[0]), *ceiling_notes(runs[0])])
+    lost = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in losses(run)]
+    table = _differences(runs, verdict)
+    return replace(table, notes=(*notes, *table.notes, *verdict.tests, *lost))
+
+
+def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> str:
+    """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
+    table = answer_table(runs, verdict, skipped)
+    return f"{markdown_text(verdict.text)}\n\n{markdown([replace(table, notes=table.notes[:MOST_NOTES])])}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasureRow:
+    """A run's mean of a measure; `difference` is to the reference (None for the reference itself)."""
+
+    measure: str
+    run: str
+    mean: float
+    difference: Comparison | None
+
+
+def _differences(runs: Sequence[RunView], verdict: WordedVerdict) -> Table:
+    names, full, over = _names(runs), run_names(runs), runs[0].metrics.headline
+    reference = names[verdict.reference]
+    against = {(difference.measure, difference.treatment): difference for difference in verdict.record.differences}
+    measures = list(dict.fromkeys(difference.measure for difference in verdict.record.differences))
+    measures = [measure for measure in measures if not measure.endswith((CEILING, SHARE))] or measures
+    if len(measures) > _FEW:
+        measures = [measure for measure in measures if measure in (verdict.record.measure, BESIDE)]
+    lines = []
+    for measure in measures:
+        means = [run.metrics.over(over)[measure] for run in runs]
+        order = sorted(range(len(runs)), key=lambda i: means[i], reverse=not lower_is_better(measure))
+        order.sort(key=lambda i: i != verdict.reference)
+        for position, i in enumerate(order):
+            name = heading(measure) if position == 0 else ""
+            lines.append(_MeasureRow(name, names[i], means[i], against.get((measure, full[i]))))
+    minus = reference if len(reference) <= _HEAD else "the first"
+    columns = [
+        Column(name="measure", value=lambda line: tuple(wrap(line.measure, _CELL))),
+        Column(name="run", value=lambda line: tuple(folded(line.run, _NAME).splitlines())),
+        number("mean", lambda line: line.mean, ".3f"),
+        number(f"minus {minus}, 95 % CI", _estimate, "+.3f", missing=""),
+        Column(name="verdict", value=_verdict),
+    ]
+    notes = adjusted_notes(line.difference for line in lines if line.difference)
+    title = title_of_scores(runs[0], alone=False)
+    return table_of(columns, lines, title=title, notes=notes, emphasis=_emphasis)
+
+
+def _verdict(line: _MeasureRow) -> tuple[str, ...]:
+    return () if line.difference is None else tuple(wrap(outcome_name(line.difference.verdict), _CELL))
+
+
+def _estimate(line: _MeasureRow) -> Estimate | None:
+    return None if line.difference is None else Estimate(line.difference.difference, line.difference.ci)
+
+
+def _emphasis(line: _MeasureRow) -> Emphasis:
+    if line.difference is None:
+        return "strong"
+    if not line.difference.is_significant:
+        return ""
+    return "better" if line.difference.verdict.outcome is Outcome.BETTER else "worse"
+
+
+def _names(runs: Sequence[RunView]) -> list[str]:
+    return short_names(run_names(runs))
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -121,7 +251,8 @@ def _lost(c: Comparison, ends: Influence) -> str:
 
 def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     """Every field as plain values, and the deciding mean's difference and interval beside them."""
-    return [comparison_row(comparison).model_dump() for comparison in comparisons]
+    records: list[dict[str, Any]] = TypeAdapter(list[Comparison]).dump_python(list(comparisons), mode="json")
+    return records
 
 
 def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mapping[str, float]]) -> str:
@@ -136,3 +267,94 @@ def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mappin
         }
         rows.append(record | {"measure": heading(record["measure"])} | of_pair)
     return as_csv(record_table(rows))
+
+
+def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
+    """A row for each run and a column for each measure, the protocol's mean; the sizes of its chunks come last.
+
+    The best of a column (the lowest mean where less is better) is bold, and so are means printed as the same number.
+    Letters name the runs that a mean is better than, by the verdicts of `comparisons`. A UsageError where a measure is
+    not shared, or letters run out.
+    """
+    if len(runs) > len(ascii_lowercase):
+        raise UsageError(f"a table marks up to {len(ascii_lowercase)} runs by letters, not {len(runs)}; name fewer")
+    columns = list(dict.fromkeys(name for requested in measures for name in shared_measures(runs, requested)))
+    full, over, first = run_names(runs), runs[0].metrics.headline, runs[0].metrics
+    letters = dict(zip(full, ascii_lowercase, strict=False))
+    beaten: dict[tuple[str, str], list[str]] = {}
+    for comparison in comparisons:
+        if comparison.is_significant:
+            won = comparison if comparison.favours_treatment else comparison.reversed()
+            beaten.setdefault((won.measure, won.treatment), []).append(letters[won.baseline])
+    best = {
+        name: (min if lower_is_better(name) else max)(_printed(run.metrics.over(over)[name]) for run in runs)
+        for name in columns
+    }
+    nothing = {name for name in columns if scores_nothing(name, [run.metrics.over(over)[name] for run in runs])}
+    sizes = [*figures(*dict.fromkeys(name for run in runs for name in chunk_sizes(run)), number=",.0f", missing="")]
+    rows = []
+    for run, name, short in zip(runs, full, short_names(full), strict=True):
+        means = run.metrics.over(over)
+        cells = [
+            ScoreCell(
+                means[measure],
+                best=len(runs) > 1 and measure not in nothing and _printed(means[measure]) == best[measure],
+                beats="".join(sorted(beaten.get((measure, name), ()))),
+            )
+            for measure in columns
+        ]
+        rows.append((letters[name], short, *cells, *(chunk_sizes(run).get(column.name) for column in sizes)))
+    same = [f"{part} {getattr(first, part)}" for part in ("embedder", "retriever")]
+    title = f"{over.capitalize()} means on {first.dataset.label}, protocol {first.protocol}"
+    if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
+        title = f"{title}, {', '.join(same)}"
+    completions = [
+        _completed_by(comparison.manifest.completion) if comparison.manifest.completion else "" for comparison in runs
+    ]
+    if completions[0] and len(set(completions)) == 1:
+        title = f"{title}, completed by {completions[0]}"
+        completions = []
+    notes = _paper_notes(comparisons, [heading(name) for name in columns if lower_is_better(name)])
+    notes += [CHARACTERS_NOTE] if sizes else []
+    notes += [f"{letters[name]} is completed by {by}" for name, by in zip(full, completions, strict=False) if by]
+    return make_table(
+        [Column(name="#"), Column(name="run"), *figures(*map(heading, columns), number=_NUMBER), *sizes],
+        rows,
+        title=title,
+        notes=notes,
+    )
+
+
+def _completed_by(done: Completed) -> str:
+    """Return the model that completed a run's tasks, without its server's address, and how much it was shown."""
+    spec = Spec.parse(done.model)
+    model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
+    shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
+    return f"{model}, context {done.context}{shown}"
+
+
+def _printed(mean: float) -> float:
+    """The mean rounded as it is printed: means with the same text are equal."""
+    return float(f"{mean:{_NUMBER}}")
+
+
+def _paper_notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]:
+    if not comparisons:
+        return []
+    first = comparisons[0]
+    files = cluster_count(first.n_clusters, first.clustered_by)
+    primary = next((heading(comparison.measure) for comparison in comparisons if comparison.by_file), "")
+    robust = f"; by {primary}, also without any one {first.clustered_by} or repository" if primary else ""
+    carried = [
+        f"no letter for {heading(comparison.measure)} of {ahead.treatment} over {ahead.baseline}: it comes from one "
+        f"{comparison.verdict.carrier.kind}, {comparison.verdict.carrier.name}, without which it is not significant"
+        for comparison in comparisons
+        if comparison.verdict.carrier is not None
+        for ahead in [comparison if comparison.favours_treatment else comparison.reversed()]
+    ]
+    of_lower = f" (lower is better: {', '.join(lower)})" if lower else ""
+    return [
+        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter (p < {ALPHA}{robust}).",
+        *carried,
+        f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
+    ]

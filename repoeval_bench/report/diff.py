@@ -1,40 +1,35 @@
-"""The queries whose score changed between two runs as a table, and in words."""
+"""Parts of a run and of two runs as tables with words: changed queries, segments, and the same request run again."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from repoeval_bench.core.words import count
-from repoeval_bench.report.table import Column, Table, figures, make_table, spec_column
-from repoeval_bench.report.text import heading
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.diff import Diff
+from repoeval_bench.analysis.diff import Diff
+from repoeval_bench.analysis.segments import (
+    Heterogeneity,
+    Segmentation,
+    SegmentComparison,
+    SegmentDifference,
+    SegmentMean,
+)
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
+from repoeval_bench.analysis.verification import Verification
+from repoeval_bench.core.words import count, few, plural
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, number, table_of
+from repoeval_bench.report.text import cluster_count, heading, with_interval
 
 
 def diff_table(diff: Diff, limit: int) -> Table:
     """One row per query, at most `limit`: its change, and value, relevant chunks and ranks before and after."""
     columns = [
-        spec_column("query", 50),
-        *figures("change", number="+.4f"),
-        *figures("value", "relevant", "retrieved", "first at rank", "shared"),
-        Column(name="why"),
+        Column(name="query", width=50, value=lambda one: one.query_id),
+        number("change", lambda one: one.change, "+.4f"),
+        number("value", lambda one: f"{one.baseline.value:.4f} -> {one.treatment.value:.4f}"),
+        number("relevant", lambda one: f"{one.baseline.relevant} -> {one.treatment.relevant}"),
+        number("retrieved", lambda one: f"{one.baseline.hits} -> {one.treatment.hits}"),
+        number("first at rank", lambda one: f"{one.baseline.first_hit or '-'} -> {one.treatment.first_hit or '-'}"),
+        number("shared", lambda one: f"{one.shared} of {len(one.treatment.top)}"),
+        Column(name="why", value=lambda one: one.why),
     ]
-    rows = [
-        (
-            change.query_id,
-            change.change,
-            f"{a.value:.4f} -> {b.value:.4f}",
-            f"{a.relevant} -> {b.relevant}",
-            f"{a.hits} -> {b.hits}",
-            f"{a.first_hit or '-'} -> {b.first_hit or '-'}",
-            f"{change.shared} of {len(b.top)}",
-            change.why,
-        )
-        for change in diff.changes[:limit]
-        for a, b in [(change.baseline, change.treatment)]
-    ]
-    return make_table(columns, rows, title=f"{heading(diff.measure)}, baseline -> treatment")
+    return table_of(columns, diff.changes[:limit], title=f"{heading(diff.measure)}, baseline -> treatment")
 
 
 def diff_summary(diff: Diff, limit: int) -> list[str]:
@@ -50,3 +45,114 @@ def diff_summary(diff: Diff, limit: int) -> list[str]:
     if len(reasons) > limit:
         lines.append(f"these are the {limit} largest; --limit N or --json has more")
     return lines
+
+
+def segmentation_table(segmentation: Segmentation) -> Table:
+    """One row per segment: its mean with interval."""
+    columns = [*_columns(segmentation.clustered_by), *figures(f"{heading(segmentation.measure)}, 95 % CI")]
+    names = _names(segmentation.segments)
+    rows = [(*name, Estimate(one.mean, one.ci)) for name, one in zip(names, segmentation.segments, strict=True)]
+    queries = count(segmentation.n_queries, "query")
+    title = f"{segmentation.name}: {heading(segmentation.measure)} over {queries}, {segmentation.over} mean"
+    return make_table(columns, rows, title=title)
+
+
+def comparison_table(comparison: SegmentComparison) -> Table:
+    """One row per segment: the baseline's mean, and the paired difference with interval and remark."""
+    columns = [
+        *_columns(comparison.clustered_by),
+        *figures("baseline"),
+        *figures(f"{heading(comparison.measure)} difference, 95 % CI", number="+.4f"),
+        Column(name=""),
+    ]
+    rows = [
+        (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
+        for name, segment in zip(_names(comparison.segments), comparison.segments, strict=True)
+    ]
+    overall = f"{heading(comparison.measure)} {comparison.difference:+.4f} overall, {comparison.over} mean"
+    title = f"{comparison.treatment}\nminus {comparison.baseline}: {overall}"
+    return make_table(columns, rows, title=title)
+
+
+def comparison_lines(comparison: SegmentComparison) -> list[str]:
+    """Return the facts by which the difference varies, which intervals not to trust, and what is not corrected."""
+    lines = [
+        heterogeneity_line(comparison.heterogeneity),
+        few_note(comparison.segments, comparison.clustered_by),
+        "intervals are not corrected for the number of segments; facts are those of the first run",
+    ]
+    return [line for line in lines if line]
+
+
+def _against(segment: SegmentDifference) -> str:
+    if not segment.against:
+        return ""
+    return "sign differs from overall" + (", 0 outside the interval" if segment.shown else "")
+
+
+def _columns(clusters: str) -> list[Column]:
+    names = ("queries", "clusters" if clusters == "query" else plural(clusters))
+    return [Column(name="by"), Column(name="segment", width=48), *figures(*names, number="d")]
+
+
+def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell, ...]]:
+    """The first cells of every row; a fact is named in the first of its rows only."""
+    facts = [segment.by for segment in segments]
+    return [
+        (
+            "" if index and facts[index - 1] == segment.by else segment.by,
+            segment.name,
+            segment.n_queries,
+            segment.n_clusters,
+        )
+        for index, segment in enumerate(segments)
+    ]
+
+
+def heterogeneity_line(facts: Sequence[Heterogeneity]) -> str:
+    """Return the range of the fact whose lowest and highest interval lie furthest apart; "" if all overlap."""
+    apart = [fact for fact in facts if fact.apart]
+    if not apart:
+        return ""
+    widest = max(apart, key=lambda fact: fact.highest.difference - fact.lowest.difference)
+    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (widest.lowest, widest.highest)]
+    return f"the difference varies most by {widest.by}, from {ends[0]} to {ends[1]}"
+
+
+def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:
+    """Return a sentence that names the intervals over few clusters; "" if there are none."""
+    small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
+    if not small:
+        return ""
+    names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
+    fewest = cluster_count(FEW_CLUSTERS, clustered_by)
+    return f"one cluster can decide an interval over fewer than {fewest}: {names}"
+
+
+def verification_lines(verification: Verification) -> list[str]:
+    """Return the verdict with the number of compared values, the data, and the queries that were left out."""
+    listed = ", ".join(f"{name} {number:,}" for name, number in verification.compared.items())
+    if verification.holds:
+        verdict = f"{verification.run_id} is the same when it is run again ({listed})"
+    else:
+        number = count(verification.n_differences, "difference")
+        verdict = f"{verification.run_id} is not the same when it is run again: {number} ({listed})"
+    lines = [verdict, f"data: {verification.data}"]
+    if verification.reordered:
+        lines.append(
+            f"in {count(verification.reordered, 'query', 'queries')} chunks changed places whose scores differ by less "
+            f"than {verification.tolerance:.0e}; their scores and the means are not compared"
+        )
+    return lines
+
+
+def verification_table(verification: Verification) -> Table:
+    """Tabulate the largest differences."""
+    columns = [
+        Column(name="value", width=44, value=lambda item: item.what),
+        Column(name="stored", missing="(none)", value=lambda item: item.stored),
+        Column(name="computed", missing="(none)", value=lambda item: item.computed),
+    ]
+    more = verification.n_differences - len(verification.differences)
+    notes = [f"{more:,} smaller differences are not listed"] if more else []
+    return table_of(columns, verification.differences, notes=notes)

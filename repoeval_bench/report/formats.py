@@ -1,7 +1,5 @@
 """Tables as Markdown (GitHub's), LaTeX (booktabs) and CSV; names come from anywhere and are escaped."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -167,6 +165,7 @@ def as_csv(table: Table) -> str:
 
 def _inert(column: Column, cell: Cell) -> str | float | None:
     """Text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay numbers."""
+    # A name may come from a log of others, and a spreadsheet runs `=cmd|…` when the file is opened.
     if cell is None or isinstance(cell, int | float):
         return cell
     text = column.written(cell)

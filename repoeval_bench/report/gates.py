@@ -1,39 +1,31 @@
-"""Results of gates: a table, JUnit XML for CI servers, and Markdown for a GitHub step summary."""
-
-from __future__ import annotations
+"""Results of `gate`: a table, JUnit XML for CI servers, Markdown for a GitHub step summary, words on a setting."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 from xml.etree import ElementTree as ET
 
+from repoeval_bench.analysis.gates import FEWEST, GateResult, Recheck
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
-from repoeval_bench.report.table import Table, TableRow, figures, make_table
+from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import heading, with_interval
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.gates import GateResult
 
 
 def gate_table(results: Sequence[GateResult], run: str) -> Table:
     """One row per gate, failed ones first."""
-    return make_table(
-        ["", "gate", "rule", *figures("measured, 95 % CI"), *figures("queries", number="d")],
-        [
-            TableRow(
-                (
-                    "passed" if result.passed else "FAILED",
-                    gate_title(result),
-                    result.rule,
-                    _measured(result),
-                    result.n_queries,
-                ),
-                "" if result.passed else "strong",
-            )
-            for result in sorted(results, key=lambda result: result.passed)
-        ],
+    columns = [
+        Column(name="", value=lambda result: "passed" if result.passed else "FAILED"),
+        Column(name="gate", value=gate_title),
+        Column(name="rule", value=lambda result: result.rule),
+        number("measured, 95 % CI", _measured),
+        number("queries", lambda result: result.n_queries, "d"),
+    ]
+    return table_of(
+        columns,
+        sorted(results, key=lambda result: result.passed),
         title=f"gates of {run}",
         notes=[f"note: {gate_title(result)}: {result.warning}" for result in results if result.warning],
+        emphasis=lambda result: "" if result.passed else "strong",
     )
 
 
@@ -78,3 +70,41 @@ def gate_junit(results: Sequence[GateResult], run: str) -> str:
 
 def _measured(result: GateResult) -> str:
     return f"{result.value:.3f} ms" if result.judged == "measured" else with_interval(result.value, result.ci)
+
+
+def recheck_sentence(result: Recheck) -> str:
+    """Return if the setting still holds, and by which difference."""
+    since = f"since {result.since[:12]}"
+    changes = f"{count(result.questions, 'change')} {since}"
+    pair = result.comparison
+    if pair is None:
+        usable = count(result.questions, "usable change")
+        return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
+    points = 100 * pair.difference
+    ends = "" if pair.ci is None else f" [{100 * pair.ci[0]:+.1f}, {100 * pair.ci[1]:+.1f}]"
+    first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
+    more = f"{abs(points):.1f} points {'less' if points < 0 else 'more'}"
+    is_real = pair.verdict.outcome.is_significant
+    way_out = " Run recommend again." if not result.holds else "" if is_real else " That is not significant."
+    return (
+        f"{first} On {changes} ({count(result.files, 'file')}) it finds {more} of the changed lines than "
+        f"{result.chosen.opponent}{ends}.{way_out}"
+    )
+
+
+def recheck_record(result: Recheck) -> dict[str, Any]:
+    """Return the same as plain values."""
+    pair = result.comparison
+    return {
+        "holds": result.holds,
+        "spec": result.chosen.spec,
+        "opponent": result.chosen.opponent,
+        "since": result.since,
+        "questions": result.questions,
+        "files": result.files,
+        "measure": pair and pair.measure,
+        "difference": pair and pair.difference,
+        "ci": pair and pair.ci,
+        "outcome": pair and pair.verdict.outcome,
+        "notes": list(result.notes),
+    }

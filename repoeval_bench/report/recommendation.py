@@ -1,30 +1,24 @@
 """A recommendation in words, as one table, and as a record: first what to do, then the evidence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
+from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
+from repoeval_bench.analysis.verdicts import READ
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
-from repoeval_bench.report.recommendation_record import CandidateRow, EvidenceRow, RecommendationRow, SetupRow
-from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
+from repoeval_bench.report.table import Column, Table, make_table, number, table_of
 from repoeval_bench.report.text import cluster_count, heading, meaning_of
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import EMBEDDER
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
 """The content of the JSON and TOML of a recommendation, for those who pass them on."""
@@ -60,9 +54,10 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     if not any(mean for evidence in recommendation.evidence for mean in evidence.means.values()):
         return ["No candidate retrieved a target, so none is better than another."]
     first, tokens = decision.choice, recommendation.tokens(decision.choice.name)
+    named = described(recommendation.candidates[first.name])
     size = "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
     lines = [
-        *(_current(recommendation, size) if recommendation.current else [f"Use {_named(recommendation, size)}."]),
+        *(_current(recommendation, size) if recommendation.current else [f"Use {named}{size}."]),
         f"{_measured(recommendation, first.name)} {_risk(first)}",
         _based(recommendation),
         *_covers(recommendation),
@@ -83,12 +78,6 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     return lines
 
 
-def _named(recommendation: Recommendation, size: str = "") -> str:
-    """Return the choice in words, with the size of its chunks."""
-    assert recommendation.choice is not None
-    return f"{described(recommendation.choice)}{size}"
-
-
 def _current(recommendation: Recommendation, size: str) -> list[str]:
     """Return if switching from the current chunker is worth it: by what is found, read, and embedded again."""
     current, choice = recommendation.current, recommendation.choice
@@ -101,7 +90,7 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
-    named = _named(recommendation, size)
+    named = f"{described(choice)}{size}"
     if current.is_worse:
         return [f"Switch from {current.label} to {named}: {', '.join([gains, *costs])}."]
     worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
@@ -285,16 +274,15 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     setups: list[tuple[str, tuple[str, ...]]] = []
     default = recommendation.default
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
-    alone: dict[str, int] = Counter(setup.snippet.framework for setup in recommendation.setups)
+    alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.label}, expected to find {_points(setup.expected_loss)} less than the best"
-        if setup.label == choice:
+        loss = f"{setup.candidate}, expected to find {_points(setup.expected_loss)} less than the best"
+        if setup.candidate == choice:
             loss = "the default" if default else "the choice"
-        files = f" for {setup.language} files" if alone[setup.snippet.framework] > 1 else ""
-        snippet = setup.snippet
-        lines = (snippet.imports, f"chunker = {snippet.code}", *([snippet.use] if snippet.use else []))
-        setups.append((f"{setup.snippet.framework}{files}: {loss}{unmeasured}", lines))
+        files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
+        lines = (setup.imports, f"chunker = {setup.code}", *([setup.use] if setup.use else []))
+        setups.append((f"{setup.framework}{files}: {loss}{unmeasured}", lines))
     return setups
 
 
@@ -388,71 +376,6 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     return table_of(candidate_columns(recommendation), shown, notes=notes)
 
 
-def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
-    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
-    decision = recommendation.decision
-    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
-    cheaper = None if decision is None else decision.cheaper
-    return RecommendationRow(
-        source=source,
-        holds=HOLDS,
-        data=recommendation.data,
-        language=recommendation.language,
-        languages=recommendation.languages,
-        files=recommendation.files,
-        unread=recommendation.unread,
-        tests=recommendation.tests,
-        test_files=recommendation.test_files,
-        current=recommendation.current,
-        costs=recommendation.costs,
-        edits=recommendation.edits,
-        since=recommendation.since,
-        lead=recommendation.lead,
-        retrievers=recommendation.retrievers,
-        default=recommendation.default,
-        choice=rows[0] if rows else None,
-        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
-        answer=answer_lines(recommendation),
-        candidates=rows,
-        setups=[
-            SetupRow(
-                **item.snippet._asdict(),
-                language=item.language,
-                candidate=item.label,
-                spec=recommendation.candidates[item.label].spec,
-                expected_loss=item.expected_loss,
-                loss_95=item.loss_95,
-                measured=item.measured,
-            )
-            for item in recommendation.setups
-        ],
-        evidence=[_evidence_row(item) for item in recommendation.evidence],
-        too_few_queries=recommendation.few,
-        skipped=list(recommendation.skipped),
-        runs=list(recommendation.runs),
-    )
-
-
-def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
-    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))
-
-
-def _evidence_row(evidence: Evidence) -> EvidenceRow:
-    return EvidenceRow(
-        protocol=evidence.protocol,
-        retriever=evidence.retriever,
-        measure=evidence.measure,
-        mean_over=evidence.over,
-        queries=evidence.n_queries,
-        clusters=evidence.n_clusters,
-        clustered_by=evidence.clustered_by,
-        means=evidence.means,
-        runs=evidence.runs,
-        significantly_worse_than_choice=sorted(evidence.worse),
-        significantly_better_than_choice=sorted(evidence.better),
-    )
-
-
 def _few(recommendation: Recommendation) -> list[str]:
     return [f"{count(number, 'query')} of {name}" for name, number in recommendation.few.items()]
 
@@ -501,7 +424,7 @@ def _conflict(recommendation: Recommendation) -> list[str]:
     names = recommendation.by_retriever
     if len(set(names.values())) < 2:
         return []
-    said = ", ".join(f"{_BY.get(retriever, retriever)} alone would choose {name}" for retriever, name in names.items())
+    said = ", ".join(f"{_by(retriever)} alone would choose {name}" for retriever, name in names.items())
     return [f"The retrievers differ: {said}. Name yours with --retriever."]
 
 
@@ -567,7 +490,7 @@ def _none_differs(recommendation: Recommendation) -> str:
 
 def evidence_name(evidence: Evidence) -> str:
     """Return the questions and their retrievers, in words: `uses by BM25`."""
-    return f"{evidence.protocol} by {_BY.get(evidence.retriever, evidence.retriever)}"
+    return f"{evidence.protocol} by {_by(evidence.retriever)}"
 
 
 def _heading(evidence: Evidence) -> str:

@@ -1,29 +1,21 @@
-"""The model of what `recommend --json` prints; scripts/write_schemas.py writes its JSON Schema."""
-
-from __future__ import annotations
+"""Model of what `recommend --json` prints; scripts/write_schemas.py writes its JSON Schema."""
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import asdict, dataclass
 
-from repoeval_bench.analysis.evidence import Cost, Current, Default, GoldLead, RetrieverChoice
+from pydantic import ConfigDict
+
+from repoeval_bench.analysis.evidence import AboutCode, Evidence, Recommendation
+from repoeval_bench.analysis.shrinkage import RankedCandidate
+from repoeval_bench.report.recommendation import HOLDS, answer_lines, candidate_columns
+from repoeval_bench.report.table import record_of
 from repoeval_bench.runs.records import Headline, Record
 
 
-class CandidateRow(Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRow(RankedCandidate):
     """A candidate of a recommendation; scores are minus the mean over all candidates."""
 
-    name: str
-    tokens: float | None
-    own: float
-    prior: float
-    score: float
-    to_choice: tuple[float, float]
-    """The 95 % interval of its true score less that of the choice."""
-    expected_loss: float
-    """How much better the best candidate is expected to be, from 0 to 1."""
-    loss_95: float | None
-    probability: float
-    """The probability that it is the best."""
     tokens_per_query: float | None
     chunks: int | None
     vector_bytes: int | None
@@ -32,22 +24,6 @@ class CandidateRow(Record):
     spec: str
     """What `--chunker` takes."""
     size: int | None
-
-
-class SetupRow(Record):
-    """Python to paste for files in one language."""
-
-    framework: str
-    imports: str
-    code: str
-    use: str
-    language: str
-    candidate: str
-    spec: str
-    expected_loss: float
-    loss_95: float | None
-    measured: bool
-    """Whether its chunks were measured on this code."""
 
 
 class EvidenceRow(Record):
@@ -66,33 +42,59 @@ class EvidenceRow(Record):
     significantly_better_than_choice: list[str]
 
 
-class RecommendationRow(Record):
+class RecommendationRow(AboutCode):
     """A recommendation as `recommend --json` prints it; `choice` is null where nothing could be measured."""
+
+    # Every field is printed, so the schema requires those with a default too.
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     source: str
     """The folder or pack whose queries decide."""
     holds: str
-    data: str
     language: str
-    languages: Mapping[str, float]
-    files: Mapping[str, int]
-    unread: Mapping[str, int]
-    tests: Literal["out", "index", "all"]
-    test_files: int
-    current: Current | None
-    costs: Mapping[str, Cost]
-    edits: int
-    since: str
-    lead: GoldLead | None
-    retrievers: tuple[RetrieverChoice, ...]
-    default: Default | None
     choice: CandidateRow | None
     cheaper: CandidateRow | None
     answer: list[str]
     """The answer in sentences, which may change with any version."""
     candidates: list[CandidateRow]
-    setups: list[SetupRow]
     evidence: list[EvidenceRow]
     too_few_queries: Mapping[str, int]
-    skipped: list[str]
-    runs: list[str]
+
+
+def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
+    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
+    decision = recommendation.decision
+    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
+    cheaper = None if decision is None else decision.cheaper
+    return RecommendationRow(
+        source=source,
+        holds=HOLDS,
+        language=recommendation.language,
+        **{name: getattr(recommendation, name) for name in AboutCode.model_fields},
+        choice=rows[0] if rows else None,
+        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
+        answer=answer_lines(recommendation),
+        candidates=rows,
+        evidence=[_evidence_row(item) for item in recommendation.evidence],
+        too_few_queries=recommendation.few,
+    )
+
+
+def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
+    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))
+
+
+def _evidence_row(evidence: Evidence) -> EvidenceRow:
+    return EvidenceRow(
+        protocol=evidence.protocol,
+        retriever=evidence.retriever,
+        measure=evidence.measure,
+        mean_over=evidence.over,
+        queries=evidence.n_queries,
+        clusters=evidence.n_clusters,
+        clustered_by=evidence.clustered_by,
+        means=evidence.means,
+        runs=evidence.runs,
+        significantly_worse_than_choice=sorted(evidence.worse),
+        significantly_better_than_choice=sorted(evidence.better),
+    )

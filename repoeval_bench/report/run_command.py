@@ -1,20 +1,16 @@
 """The command that makes a stored run again."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import usual_measures
+from repoeval_bench.runs.records import DatasetRecord
 from repoeval_bench.runs.request import DataRequest, shell_line
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.records import DatasetRecord
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 
 def run_command(run: RunView) -> str:

@@ -1,10 +1,8 @@
 """Scores of stored runs as tables and as CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.means import headline_means, mean_of_answered
@@ -14,10 +12,8 @@ from repoeval_bench.metrics.explain import ceiling_of
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
 from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.records import Metrics
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.records import Metrics
+from repoeval_bench.runs.view import RunView
 
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
 """The default line measures that the terminal's table has room for."""

@@ -5,17 +5,12 @@ behind every form: `table_of` gives what people read (terminal, Markdown, LaTeX,
 compute with (CSV, JSON). Nothing here knows where it is shown: `terminal`, `formats` and `html/` do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from repoeval_bench.analysis.pair_verdicts import PairVerdict
+from repoeval_bench.analysis.records import Interval, PairVerdict
 from repoeval_bench.report.text import interval, outcome_name, probability
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import HalfOpen
 
 P_VALUE = "p"
 """The `number` of a column of p-values."""
@@ -26,7 +21,7 @@ class Estimate:
     """A number with its 95 % interval."""
 
     value: float
-    ci: HalfOpen
+    ci: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +193,7 @@ def spec_column(name: str, width: int = 36) -> Column:
 def record_table(records: Iterable[Mapping[str, Any]]) -> Table:
     """Records of plain values as a table with a column for every key of any of them.
 
-    A record within a record gives `outer.inner`. A pair of numbers gives `key.low` and `key.high`. In a list of records
-    the first value names each: `key.name.inner`.
+    A record within a record gives `outer.inner`, a pair of numbers `key.low` and `key.high`.
     """
     flat = [_flat(record) for record in records]
     names = list(dict.fromkeys(key for record in flat for key in record))
@@ -211,10 +205,6 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in record.items():
         if isinstance(value, dict):
             flat.update(_flat(value, f"{prefix}{key}."))
-        elif isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-            for item in value:
-                name, *inner = item
-                flat.update(_flat({k: item[k] for k in inner}, f"{prefix}{key}.{item[name]}."))
         elif isinstance(value, list | tuple):
             flat.update({f"{prefix}{key}.{end}": item for end, item in zip(("low", "high"), value, strict=True)})
         else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Drawing
     from rich.text import Text
 
-    from repoeval_bench.report.table import Column, Table
+    from repoeval_bench.report.table import Column, Table  # `--help` needs none
 
 
 PAGE = 80
@@ -31,6 +31,7 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """
     from rich.text import Text
 
+    # rich folds to the console's width, and a pipe gets whole rows, which grep finds.
     console.width = width or _UNBOUNDED
     drawing = _drawing(table, console, width)
     room = width or max(PAGE, _width(drawing, console))

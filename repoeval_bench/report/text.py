@@ -1,11 +1,8 @@
 """Spellings of measures, runs and numbers in every output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
@@ -13,10 +10,6 @@ from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, HalfOpen
-    from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "
 """Separates the parts of a run's name."""
@@ -150,22 +143,14 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     return [f'p is corrected for {many}few files; intervals are not, so one may exclude 0 beside "not significant"']
 
 
-def found_nothing(measure: str, over: str, where: str) -> str:
-    """Return the sentence that replaces a winner if every run scores 0; `where` is like `under protocol context`."""
-    return f"No run retrieved a target {where}: the {over} mean of {heading(measure)} is 0 for each of them."
-
-
-def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:
+def with_interval(value: float, ci: Interval, number: str = ".4f") -> str:
     """A number with its interval, `0.0123 [0.0001, 0.0245]`; `number` is the format of all three."""
     return f"{value:{number}} {interval(ci, number)}"
 
 
-def interval(ci: HalfOpen, number: str = ".4f", *, of: str = "files") -> str:
-    """An interval alone: `[0.0001, 0.0245]`, `[open, 0.0245]`, or `[too few files]`, whatever it is a sample `of`."""
-    if ci is None:
-        return f"[too few {of}]"
-    low, high = ("open" if end is None else f"{end:{number}}" for end in ci)
-    return f"[{low}, {high}]"
+def interval(ci: Interval, number: str = ".4f") -> str:
+    """An interval alone: `[0.0001, 0.0245]`, or `[too few files]`."""
+    return "[too few files]" if ci is None else f"[{ci[0]:{number}}, {ci[1]:{number}}]"
 
 
 def probability(p: float | None) -> str:
@@ -231,14 +216,6 @@ def _shorten(column: Sequence[str]) -> list[str]:
         }
         short.append(str(Spec(spec.name, spec.target, differing)))
     return short
-
-
-def completed_by(done: Completed) -> str:
-    """Return the model that completed a run's tasks, without its server's address, and how much it was shown."""
-    spec = Spec.parse(done.model)
-    model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
-    shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
-    return f"{model}, context {done.context}{shown}"
 
 
 def printable(text: str) -> str:

@@ -3,21 +3,20 @@
 `compare`, `eval`, `run`, the page and Python all say it in these words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from repoeval_bench.analysis.choosing import verdict_on
+from pydantic import TypeAdapter
+
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.records import Comparison, Interval, Outcome
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
-from repoeval_bench.analysis.verdicts import Result, Rival, Verdict
+from repoeval_bench.analysis.verdicts import Choice, Result, Rival, Verdict, verdict_on
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.scores import unanswered_notes
@@ -27,17 +26,13 @@ from repoeval_bench.report.text import (
     GROUPS_NOTE,
     cluster_count,
     elided,
-    found_nothing,
     heading,
     outcome_name,
     probability,
     short_names,
 )
 from repoeval_bench.runs.query_scores import GROUP
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Interval
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
@@ -47,6 +42,9 @@ _SIZES = 4
 
 _MATCHED = 1.05 / 0.95
 """The ratio that sizes can have after --match-size, which brings each within 5 % of one target."""
+
+NAMED = 5
+"""Runs that a sentence names one by one."""
 
 _LONGEST = 28
 """Most characters of a run's name in the verdict, so that it fits in four lines."""
@@ -85,7 +83,11 @@ def verdict(
     return WordedVerdict(
         text=_alone(runs[0], short[runs[0].run_id], record, failed) if len(runs) == 1 else verdict_text(record, short),
         notes=(
-            *_failures(failed),
+            *(
+                [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"]
+                if failed
+                else []
+            ),
             *unanswered_notes(runs, record.measure),
             *_cautions(runs, [*short.values()]),
             *_doubts(record),
@@ -103,7 +105,8 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
     best, reached = names[verdict.reference.run_id], f"{what} {verdict.reference.mean:.3f}"
     match verdict.result:
         case Result.NOTHING_FOUND:
-            return f"{found_nothing(verdict.measure, verdict.over, where)} {_NOTHING}"
+            zero = f"the {verdict.over} mean of {what} is 0 for each of them"
+            return f"No run retrieved a target {where}: {zero}. {_NOTHING}"
         case Result.BASELINE:
             by_name = {rival.treatment: rival for rival in verdict.differences if rival.measure == verdict.measure}
             pieces = [_beside(by_name[rival.run.name], names[rival.run.run_id]) for rival in verdict.others]
@@ -186,11 +189,6 @@ def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
         sentence = f"{name} scores {mean:.3f} on {what} {where}{of_ceiling}."
     ending = "." if failed else ": give a second one to compare it with."
     return f"{sentence} One run alone says nothing about other chunkers{ending}"
-
-
-def _failures(failed: int) -> list[str]:
-    """Say that runs are missing from the answer; their errors are printed separately."""
-    return [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"] if failed else []
 
 
 def _tests(verdict: Verdict) -> list[str]:
@@ -276,3 +274,21 @@ def _estimate(value: float, ci: Interval, sign: str = "-") -> str:
     """Three digits, no minus before a zero; an end just below zero keeps its minus, as in the table."""
     ends = "" if ci is None else f" [{ci[0] + 0.0:{sign}.3f}, {ci[1] + 0.0:{sign}.3f}]"
     return f"{round(value, 3) + 0.0:{sign}.3f}{ends}"
+
+
+def choice_sentences(choice: Choice) -> list[str]:
+    """Return sentences on the tests of the best run, and on the runs that may be as good."""
+    candidates, verdict = choice.candidates, choice.verdict
+    names = short_names([candidate.run for candidate in candidates])
+    short = dict(zip((candidate.run_id for candidate in candidates), names, strict=True))
+    lines = [verdict_text(verdict, short)]
+    if verdict.result in (Result.NOT_SIGNIFICANT, Result.TIED):
+        cheap = f", the cheapest first ({choice.cost_unit} per query)" if choice.cost_unit else ""
+        lines.append(f"may be as good{cheap}: {few([short[candidate.run_id] for candidate in choice.close], NAMED)}")
+    return lines
+
+
+def choice_record(choice: Choice) -> dict[str, Any]:
+    """Return every field as plain values, without the comparisons."""
+    record: dict[str, Any] = TypeAdapter(Choice).dump_python(choice, mode="json")
+    return record

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from repoeval_bench import choose
-from repoeval_bench.analysis.choosing import ranked
 from repoeval_bench.analysis.comparison import leads
-from repoeval_bench.analysis.verdicts import Candidate, Choice, Result, ScoredRun, decide
+from repoeval_bench.analysis.verdicts import Candidate, Choice, Result, ScoredRun, decide, ranked
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.choosing import choice_record
+from repoeval_bench.report.verdict import choice_record
 from support.runs import query_scores, write_runs
 
 SIZES = np.array([20, 14, 9, 7, 6, 5, 5, 4, 4, 3, 3, 3, *[2] * 12, *[1] * 16])

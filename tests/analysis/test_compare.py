@@ -9,7 +9,7 @@ import pytest
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.diff import diff
-from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+from repoeval_bench.analysis.records import Outcome, PairVerdict
 from repoeval_bench.analysis.verification import TOLERANCE
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables

@@ -5,9 +5,8 @@ import pytest
 import scipy
 
 from repoeval_bench.analysis.influence import differences_without, influence
-from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
 from repoeval_bench.analysis.sign_flips import most_p
-from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.analysis.statistics import Sample, effective_clusters, robust_error
 
 
 def rng():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from repoeval_bench.analysis.reference_sets import OTHER, ShownBound
+from repoeval_bench.analysis.shrinkage import OTHER, ShownBound
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.own.recommend.recommendation import Facts, read_reference_sets

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.recall_curves import knee
+from repoeval_bench.analysis.means import knee
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
     SegmentMean,
@@ -19,7 +19,7 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.segments import few_note, heterogeneity_line
+from repoeval_bench.report.diff import few_note, heterogeneity_line
 from support.runs import query_scores, write_run
 
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.robust_errors import robust_covariance
 from repoeval_bench.analysis.shrinkage import (
     CLOSE,
     Prior,
@@ -18,7 +17,7 @@ from repoeval_bench.analysis.shrinkage import (
     smoothed_covariance,
     with_unmeasured,
 )
-from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.core.errors import UsageError
 
 

@@ -9,7 +9,7 @@ import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.pair_verdicts import AdjustedP, Outcome
+from repoeval_bench.analysis.records import AdjustedP, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA, BORDERLINE, beyond_seen, fewest_clusters, flip_signs, unseen_p
 from repoeval_bench.analysis.statistics import holm
 

@@ -10,13 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench import choose
-from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.pair_verdicts import AdjustedP, Carrier, Outcome, judge
+from repoeval_bench.analysis.records import AdjustedP, Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_signs
-from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.cli.answer import answer_to
-from repoeval_bench.report.paper import paper_table
+from repoeval_bench.analysis.verdicts import Result, verdict_on
+from repoeval_bench.cli.evaluate import answer_to
+from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_runs
 

@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.chunkers.registry import is_parallel
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size, match_size, resize
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.report.plots.theme import SERIES, looks
+from repoeval_bench.report.figure import SERIES, looks
 from repoeval_bench.runs.executors import modules_of
 from support.plug_ins import install
 from support.runs import write_run

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from repoeval_bench.analysis.chosen import ChosenSetting
+from repoeval_bench.analysis.gates import ChosenSetting
 from repoeval_bench.own.recommend.chosen import dump_chosen
 from support.command import python
 from support.history import Story, python_file

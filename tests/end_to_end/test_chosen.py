@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repoeval_bench.analysis.chosen import ChosenEvidence, ChosenSetting
+from repoeval_bench.analysis.gates import ChosenEvidence, ChosenSetting
 from repoeval_bench.own.recommend.chosen import dump_chosen, read_chosen
 from support.codebase import write_modules
 from support.command import bench, json_of, succeed

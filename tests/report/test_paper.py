@@ -3,8 +3,8 @@
 import re
 
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.formats import latex, markdown
-from repoeval_bench.report.paper import paper_table
 from support.runs import write_carried_pair, write_run, write_runs
 
 FILES = [f"f{i // 2}.py" for i in range(40)]

@@ -8,8 +8,8 @@ import pytest
 
 from repoeval_bench.analysis.means import over_ranks
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.report.plots import css, figures, png, svg, write
-from repoeval_bench.report.plots.theme import looks
+from repoeval_bench.report.figure import css, looks, png, svg, write
+from repoeval_bench.report.plots import figures
 from repoeval_bench.report.text import elided
 from support.runs import write_run
 

@@ -6,18 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import GoldLead, SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.shrinkage import Decision
-from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.analysis.verdicts import Result, choose
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
-from repoeval_bench.report.choosing import choice_sentences
+from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.report.paper import paper_table
-from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
+from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
+from repoeval_bench.report.recommendation_record import recommendation_record
 from repoeval_bench.report.table import ScoreCell
-from repoeval_bench.report.verdict import verdict
+from repoeval_bench.report.verdict import choice_sentences, verdict
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_runs
 

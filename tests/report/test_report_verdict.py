@@ -8,14 +8,12 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
+from repoeval_bench.analysis.records import Outcome, PairVerdict
 from repoeval_bench.analysis.segments import split
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.report.answer import answer_table
-from repoeval_bench.report.choosing import choice_sentences
-from repoeval_bench.report.comparison import comparison_notes, comparison_tables
+from repoeval_bench.report.comparison import answer_table, comparison_notes, comparison_tables
 from repoeval_bench.report.text import adjusted_notes, outcome_name
-from repoeval_bench.report.verdict import verdict
+from repoeval_bench.report.verdict import choice_sentences, verdict
 from support.runs import write_carried_pair, write_run, write_runs
 
 FILES = [f"f{i // 2}" for i in range(80)]

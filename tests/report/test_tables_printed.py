@@ -117,19 +117,6 @@ def test_text_is_folded_between_words(printed):
     ]
 
 
-def test_a_list_of_records_within_a_record_is_columns_by_their_names():
-    """A comparison over several repositories holds one: each is named by its first value."""
-    differences = [{"repository": "a", "difference": 0.5, "ci": (0.4, 0.6)}, {"repository": "b", "difference": 0.1}]
-    table = record_table([{"measure": "ndcg@10", "new": {"repositories": differences}}])
-    assert dict(zip([column.name for column in table.columns], next(iter(table.texts())), strict=True)) == {
-        "measure": "ndcg@10",
-        "new.repositories.a.difference": "0.5",
-        "new.repositories.a.ci.low": "0.4",
-        "new.repositories.a.ci.high": "0.6",
-        "new.repositories.b.difference": "0.1",
-    }
-
-
 def test_a_column_is_one_entry_for_every_form(printed):
     """Terminal, Markdown, LaTeX, page, CSV: each writes it as it shows a number, the last two in full precision."""
     columns = [

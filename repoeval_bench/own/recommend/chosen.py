@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.chosen import FEWEST, ChosenEvidence, ChosenSetting, Recheck
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
+from repoeval_bench.analysis.gates import FEWEST, ChosenEvidence, ChosenSetting, Recheck
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_bytes

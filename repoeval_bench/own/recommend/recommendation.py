@@ -22,7 +22,7 @@ from repoeval_bench.analysis.evidence import (
     provisional_choice,
     with_default,
 )
-from repoeval_bench.analysis.reference_sets import ReferenceSets
+from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
 from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.verdicts import choose
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.parts import PACKS
@@ -24,8 +24,7 @@ from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.pair_verdicts import PairVerdict
-    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.records import Interval, PairVerdict
     from repoeval_bench.analysis.verdicts import Choice
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals, robust_error
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval

@@ -5,20 +5,16 @@ queries    file, gold (also in other files), text, scores of every run, what eac
            file with their ranks, and the definitions that are needed with the rank of the first chunk that has each
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.protocols.uses import distance
+from repoeval_bench.report.html.tables import PageRun
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs.inspection import DefinitionRow
 from repoeval_bench.runs.log import first_rank
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.report.html.runs import PageRun
-    from repoeval_bench.runs.inspection import DefinitionRow
 
 TOP = 10
 """Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""

@@ -17,45 +17,42 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.choosing import leads_of
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.analysis.evidence import Recommendation
+from repoeval_bench.analysis.records import Comparison
+from repoeval_bench.analysis.verdicts import Result, leads_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.visible import visible
 from repoeval_bench.core.words import count
-from repoeval_bench.report.answer import MOST_NOTES
-from repoeval_bench.report.comparison import comparison_columns
+from repoeval_bench.report.comparison import MOST_NOTES, comparison_columns
+from repoeval_bench.report.figure import VARIABLES, Figure, css, looks, svg
 from repoeval_bench.report.html.payload import payload
-from repoeval_bench.report.html.runs import PageRun, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
-    origin_table,
-    page_table,
-    score_columns,
-)
-from repoeval_bench.report.plots import Figure, css, figures, ranked_figure, svg
-from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
-from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.run_ranking import (
+    PageRun,
     RankedRow,
     Ranking,
     candidates_ranked,
     candidates_table,
+    kind_of,
+    origin_table,
+    page_runs,
+    page_table,
     ranking,
     ranking_table,
+    score_columns,
 )
+from repoeval_bench.report.plots import figures, ranked_figure
+from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
 from repoeval_bench.report.verdict import WordedVerdict, verdict
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from repoeval_bench.analysis.evidence import Recommendation
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.records import Manifest
-    from repoeval_bench.runs.view import RunView
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
@@ -151,12 +148,16 @@ def report_page(
         measure_title=heading(measure),
         asks_commits=answer is not None and answer.evidence[0].protocol == "commits",
         holds=_holds(metrics.protocol, text=text),
-        cannot_show=_cannot_show(inspected),
+        cannot_show=[
+            f"{run.short}: its chunks cannot be drawn, because it was imported from a log, without chunk boundaries."
+            for run in inspected
+            if run.stored.inspection is None
+        ],
         commands=[
             *dict.fromkeys(map(run_command, stored)),
             shlex.join(["repoeval-bench", "report", *(() if answer else ids), "-o", Path(output).name]),
         ],
-        skipped=[*dict.fromkeys(file for run in stored for file in _left_out(run.manifest))],
+        skipped=[*dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))],
         origin=page_table(origin_table(runs)),
         characters_note=CHARACTERS_NOTE.capitalize(),
         version=version("repoeval-bench"),
@@ -213,10 +214,6 @@ def _breakable(name: str) -> Markup:
     return Markup("<wbr>").join(Markup(_HYPHENATED.sub(kept, str(escape(piece)))) for piece in pieces)  # noqa: S704 - escaped
 
 
-def _left_out(manifest: Manifest) -> tuple[str, ...]:
-    return (*manifest.skipped, *manifest.undecodable)
-
-
 def _chart(figure: Figure) -> dict[str, Any]:
     from markupsafe import Markup
 
@@ -260,11 +257,3 @@ def _holds(protocol: str, *, text: bool) -> str:
     holds = "The page holds source code of the benchmark's repositories, each under its own licence."
     subjects = " It holds subjects of commits, and no author's name. --no-text leaves code and subjects out."
     return holds + (subjects if protocol.startswith("commits") else "")
-
-
-def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
-    return [
-        f"{run.short}: its chunks cannot be drawn, because it was imported from a log, without chunk boundaries."
-        for run in runs
-        if run.stored.inspection is None
-    ]

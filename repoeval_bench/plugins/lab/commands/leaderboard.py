@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_tables
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import OUTPUT, write_and_say
+from repoeval_bench.cli.console import echo, print_json, print_tables
+from repoeval_bench.cli.options import OUTPUT, json_option, runs_folder, write_and_say
 from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.plugins.lab.report.leaderboard import (
     leaderboard_csv,

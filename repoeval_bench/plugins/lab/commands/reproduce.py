@@ -9,10 +9,8 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, request_options
-from repoeval_bench.cli.output import OUTPUT_FOLDER
+from repoeval_bench.cli.console import echo, print_json
+from repoeval_bench.cli.options import OUTPUT_FOLDER, home_option, json_option, request_options
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.lab.report.reproduction import format_page

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import (
@@ -20,6 +19,7 @@ from repoeval_bench.report.table import (
     with_notes,
 )
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
+from repoeval_bench.report.verdict import choice_record, choice_sentences
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, RankedRun

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_lines, print_tables
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, runs_folder
-from repoeval_bench.cli.output import plain
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_tables
+from repoeval_bench.cli.options import json_option, plain, runs_folder
 from repoeval_bench.core.words import count, few
 from repoeval_bench.plugins.logs.diagnosis import diagnose
 from repoeval_bench.report.table import Column, Table, figures, make_table

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, out_option
-from repoeval_bench.cli.output import INPUT, measures_option
+from repoeval_bench.cli.console import echo, print_json
+from repoeval_bench.cli.options import INPUT, json_option, measures_option, note, out_option
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_lines, print_table
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT, measures_option, plain, title_of, write_rows
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
+from repoeval_bench.cli.options import (
+    INPUT,
+    OUTPUT,
+    depth_option,
+    json_option,
+    measures_option,
+    plain,
+    runs_folder,
+    title_of,
+    write_rows,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.judgements.bounds import bounds

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_tables
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import INPUT, plain, title_of
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_tables
+from repoeval_bench.cli.options import INPUT, depth_option, json_option, plain, runs_folder, title_of
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.pipeline.hard_negatives import NUMBERS, hard_negatives
 from repoeval_bench.plugins.logs.pipeline.stages import SECTIONS, pipeline_report

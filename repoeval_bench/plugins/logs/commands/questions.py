@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.output import OUTPUT_FOLDER
+from repoeval_bench.cli.console import echo
+from repoeval_bench.cli.options import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.questions.agent_retrieval_bench import read_agent_retrieval_bench
 from repoeval_bench.plugins.logs.questions.contextbench import read_contextbench
