@@ -27,13 +27,13 @@ def trec_order(scores: Mapping[str, float]) -> list[str]:
     return [chunk_id for _, chunk_id in sorted(zip(in_float32(scores.values()), scores, strict=True), reverse=True)]
 
 
-def trec_ranks(scores: Mapping[str, float], wanted: Iterable[str]) -> dict[str, int]:
+def trec_ranks(scores: Mapping[str, float], chunk_ids: Iterable[str]) -> dict[str, int]:
     """Return the ranks, from 1, that these chunks have in `trec_order`."""
     # Numbers sort several times as fast as pairs of number and id, and ids matter where numbers are equal alone.
     rounded = dict(zip(scores, in_float32(scores.values()), strict=True))
     ascending = sorted(rounded.values())
     ranks = {}
-    for chunk_id in wanted:
+    for chunk_id in chunk_ids:
         score = rounded[chunk_id]
         above = bisect_right(ascending, score)
         rank = len(ascending) - above + 1

@@ -90,8 +90,8 @@ def test_a_new_field_is_read_by_its_type(assigned, value, by_variable):
             request()
         assert str(error.value) == value
         return
-    made = request()
-    assert getattr(made, name) == value
-    assert command.main(made.words(), standalone_mode=False) == made
+    parsed = request()
+    assert getattr(parsed, name) == value
+    assert command.main(parsed.words(), standalone_mode=False) == parsed
     with pytest.raises(UsageError, match="was expected"):
         NewOptions.of({name: text})  # Python and YAML have types of their own

@@ -96,12 +96,12 @@ def test_a_loss_has_one_unit_wherever_people_read_it(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.505, "c": 0.4}, spread=0.3, files=8))
     table = recommendation_table(result)
     heads = [column.name for column in table.columns]
-    found, losses = (
+    means, losses = (
         {row[0]: row[heads.index(name)] for row in table.texts()} for name in ("uses bm25", "expected loss (points)")
     )
     record = recommendation_record(result, "here")
     assert {row.name: f"{100 * row.expected_loss:.1f}" for row in record.candidates} == losses
-    assert found == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
+    assert means == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
     lost = losses[record.candidates[0].name]
     assert f"to be better by {'less than 0.1' if lost == '0.0' else lost} percentage points" in " ".join(
         answer_lines(result)

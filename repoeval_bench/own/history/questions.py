@@ -231,7 +231,7 @@ def _read_commits(history: History, commits: Sequence[Commit]) -> list[_Read]:
     """Read some commits, those of a file one after another, so that few trees are parsed."""
     reads = [_read_commit(history, commit) for commit in commits]
     asking = [(read.touched, number) for number, read in enumerate(reads) if isinstance(read.touched, Rename)]
-    for touched, number in sorted(asking, key=lambda asked: (asked[0].old, asked[1])):
+    for touched, number in sorted(asking, key=lambda pair: (pair[0].old, pair[1])):
         try:
             before, after = history.blob(touched.before), history.blob(touched.after)
         except MissingObjectError:

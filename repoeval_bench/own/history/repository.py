@@ -206,8 +206,10 @@ class History:
 
     def _entry(self, tree: str | None, name: str, is_kind: Callable[[int], bool]) -> str | None:
         """The id of what a tree has under a name, if it is of the kind."""
-        found = self._entries(tree) if tree else ()
-        return next((entry.decode() for raw, mode, entry in found if os.fsdecode(raw) == name and is_kind(mode)), None)
+        entries = self._entries(tree) if tree else ()
+        return next(
+            (entry.decode() for raw, mode, entry in entries if os.fsdecode(raw) == name and is_kind(mode)), None
+        )
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
         if before == after:  # most subtrees are equal, and neither is read
