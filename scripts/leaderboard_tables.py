@@ -33,8 +33,8 @@ from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, le
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import record_table
 from repoeval_bench.report.text import full_outcome_name, heading
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison

@@ -68,9 +68,9 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.report.choosing import compared_record
     from repoeval_bench.report.scores import unanswered_notes
-    from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
     from repoeval_bench.runs.results import results_at
+    from repoeval_bench.runs.runner import runner_on
 
     check_margin(equivalence)
     if not chunker:

@@ -42,8 +42,8 @@ from repoeval_bench.report.recommendation import (
     recommendation_table,
     setup_lines,
 )
-from repoeval_bench.runs.execution import check_execution, executor_of
 from repoeval_bench.runs.executors import start_server
+from repoeval_bench.runs.jobs import check_execution, executor_of
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems

@@ -26,10 +26,10 @@ from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
-from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.naming import remember_compared
 from repoeval_bench.runs.parts import shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
+from repoeval_bench.runs.runner import runner_on
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison

@@ -19,8 +19,8 @@ from repoeval_bench.report.answer import skipped_notes
 from repoeval_bench.report.scores import too_short
 from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
-from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.problems import Problems, at_sizes
+from repoeval_bench.runs.runner import runner_on
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.request import ExecutionRequest

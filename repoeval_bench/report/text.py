@@ -11,8 +11,8 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.metrics import CEILING, SHARE, Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import GROUP
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, HalfOpen

@@ -22,9 +22,8 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, c
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.choice import choose_retriever
-from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
-from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import DEPTH, DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker

@@ -13,7 +13,7 @@ group = CommandGroup(
             "Count the settings of a file in which one chunker beats another.",
         ),
         "reproduce": (
-            "repoeval_bench.plugins.lab.reproduce:reproduce_command",
+            "repoeval_bench.plugins.lab.reproduction:reproduce_command",
             "Measure published numbers again, and say which are reproduced.",
         ),
         "leaderboard": ("repoeval_bench.plugins.lab.leaderboard:leaderboard_command", "Rank all runs of a folder."),

@@ -22,8 +22,8 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import full_outcome_name, heading
 from repoeval_bench.runs.benchmark_file import find_benchmark, read_benchmark
-from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.request import by_setting
+from repoeval_bench.runs.runner import runner_on
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison

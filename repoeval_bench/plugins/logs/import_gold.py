@@ -305,7 +305,7 @@ class LineInputs:
         cls,
         rankings: Mapping[str, Sequence[tuple[str, float]]],
         places: Mapping[str, ChunkPlace],
-        gold: Mapping[str, Gold],
+        gold: Mapping[str, Places],
         sources: Path,
     ) -> LineInputs:
         """Look up the files of gold and chunks; a LogError if one of the gold's files is missing."""

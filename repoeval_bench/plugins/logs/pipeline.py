@@ -35,9 +35,9 @@ from repoeval_bench.plugins.logs.judged_log import (
 from repoeval_bench.plugins.logs.records import LogError, Negative, read_rows
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, interval
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.log import Moment, Retrieved, moment
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray

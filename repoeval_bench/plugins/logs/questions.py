@@ -249,8 +249,13 @@ def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
         except json_reader.JsonFaultError as fault:
             raise ResultError(f"{where}: gold_context: {fault}; give rows of ContextBench") from fault
         # Each issue is asked of its own commit, so its repository is named after it.
-        about = {"repository": name, "category": row.source}
-        question = ForeignQuestion(where=where, query_id=name, query=row.problem_statement, **about)
+        question = ForeignQuestion(
+            where=where,
+            query_id=name,
+            query=row.problem_statement,
+            repository=name,
+            category=row.source,
+        )
         for span in (*stated, *row.gold_ctx, *row.init_ctx, *row.add_ctx):
             question.add(span.file, span.start_line, span.end_line)
         yield question

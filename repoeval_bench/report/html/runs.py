@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names
 from repoeval_bench.report.text import short_names
-from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.core.run import Qrels
