@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.gates import gate
     from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.api.chunking import make_chunker
-    from repoeval_bench.api.stored_runs import choose, compare, plot, read_gates
-    from repoeval_bench.api.verification import verify
+    from repoeval_bench.api.stored_runs import choose, compare, plot, read_gates, verify
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.errors import BenchError
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -90,7 +89,7 @@ _PUBLIC = {
     "score_run": "metrics.scoring:score_run",
     "segment": "analysis.segments:segment",
     "uses_of": "own.references.resolver:uses_of",
-    "verify": "api.verification:verify",
+    "verify": "api.stored_runs:verify",
 }
 """Public name -> `module:name` of its definition."""
 

@@ -1,10 +1,11 @@
-"""Comparisons, choices, gates and plots of stored runs: objects, or named by folder, id or chunker."""
+"""Comparisons, choices, gates, plots and verification of stored runs: objects, or named by folder, id or chunker."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.statistics import SEED
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.gates import GateConfig
     from repoeval_bench.analysis.records import Comparison, Comparisons
     from repoeval_bench.analysis.verdicts import Choice
+    from repoeval_bench.analysis.verification import Verification
+
 
 NamedRun = RunView | str | Path
 """A run, or its folder, id or chunker in a results folder."""
@@ -98,3 +101,31 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
     figure = known[name]
     figure.drawn.__dict__["_repr_svg_"] = partial(svg, figure)  # a figure that pyplot did not make has none
     return figure.drawn
+
+
+def verify(
+    run: NamedRun,
+    source: str = "auto",
+    *,
+    questions: str | None = None,
+    allowed: Collection[str] = (),
+    home: Path | None = None,
+) -> Verification:
+    """Run a stored request again on the data of a source, and compare it with the stored run.
+
+    `run` is a run, its id or its folder; `questions` the file of your own questions that it used. `allowed` are specs
+    of code, models and servers of others that may run, as the folder names them. UsageError: the folder names others,
+    the run was imported or completed by a model, or the data is not the run's. ResultError: a file is missing or
+    broken.
+    """
+    from repoeval_bench.analysis.verification import compare_runs
+    from repoeval_bench.runs import replay
+
+    run = opened(run)
+    if done := run.manifest.completion:
+        raise UsageError(f"{run.run_id} holds completions of a model, which are not made again; verify {done.base}")
+    replay.check_allowed(run, allowed)
+    benchmark = replay.same_data(run, replay.data_of(run, source, questions=questions, home=home))
+    with TemporaryDirectory() as folder:
+        again = replay.run_again(run, benchmark, Path(folder), home=home)
+        return compare_runs(run, again, benchmark.label, replay.tolerance_of(replay.stored_config(run)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from repoeval_bench.api.verification import verify
+from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.cli.console import print_json, print_paragraph, print_table
 from repoeval_bench.cli.options import (
     allow_option,

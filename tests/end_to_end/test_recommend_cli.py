@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from repoeval_bench.api.verification import verify
+from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.own.recommend.recommendation import recommend, recommended

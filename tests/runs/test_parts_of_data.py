@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.api.verification import verify
+from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack

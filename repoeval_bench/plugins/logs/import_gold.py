@@ -22,7 +22,6 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
-from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows
 from repoeval_bench.runs.inspection import read_sources
 
@@ -147,6 +146,35 @@ class Judgements:
                 f"{place.file!r}; count the lines of both from 0, in the same files"
             )
         return len(self.judged & known)
+
+
+def judged_at(ranking: Sequence[str], judgements: Mapping[str, float], k: int) -> float:
+    """Share of the top k that has a judgement of any grade; over what was retrieved if that is fewer, 0 without any."""
+    top = ranking[:k]
+    return sum(chunk_id in judgements for chunk_id in top) / len(top) if top else 0.0
+
+
+def bpref(ranking: Sequence[str], judgements: Mapping[str, float]) -> float:
+    """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks are skipped.
+
+    (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N); n are the judged non-relevant ranked higher, R
+    and N the judged relevant and non-relevant. 0 without a relevant chunk. A grade below 0 is that of a chunk which was
+    in the pool and which nobody judged, so only grade 0 is non-relevant.
+    """
+    relevant = sum(gain > 0 for gain in judgements.values())
+    if not relevant:
+        return 0.0
+    bound = min(relevant, sum(gain == 0 for gain in judgements.values()))
+    above, total = 0, 0.0
+    for chunk_id in ranking:
+        gain = judgements.get(chunk_id)
+        if gain is None or gain < 0:
+            continue
+        if gain > 0:
+            total += 1 - min(above, bound) / bound if above else 1.0
+        else:
+            above += 1
+    return total / relevant
 
 
 def _check_shared(

@@ -14,7 +14,7 @@ from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, inte
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import CEILING, SHARE, Measure, score_run
-from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.metrics.measure import UNREGISTERED
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval

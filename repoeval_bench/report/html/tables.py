@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
-from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.metrics.measure import UNREGISTERED
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number
 from repoeval_bench.report.text import COUNTS, heading, interval, printable
 
