@@ -81,19 +81,11 @@ class DiagnosisEvidence:
         """The mean over queries."""
         return float(self.values[name].mean())
 
-    @property
-    def line_ceiling(self) -> float | None:
-        """The ceiling of line_rprec, mean over queries; None where it is not stored."""
-        return None if self.metrics.ceilings is None else self.metrics.ceilings.micro.get("line_rprec")
-
-    def recall_ceiling(self, k: int) -> float:
-        """The mean of min(k, R) / R: what recall@k can reach; 0 for a query without a relevant chunk."""
-        sizes = [len(gains) for gains in self.log.qrels.values()]
-        return float(np.mean([min(k, size) / size if size else 0.0 for size in sizes]))
-
     def recall_share(self, k: int) -> float:
         """Mean recall@k over its ceiling; 1 where nothing can be found."""
-        ceiling = self.recall_ceiling(k)
+        sizes = [len(gains) for gains in self.log.qrels.values()]
+        # A query with more relevant chunks than k cannot have all of them among the first k.
+        ceiling = float(np.mean([min(k, size) / size if size else 0.0 for size in sizes]))
         return self.mean(f"recall@{k}") / ceiling if ceiling else 1.0
 
     @cached_property
@@ -313,7 +305,8 @@ def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
     fine="a perfect ranker could read nearly all gold lines from these chunks",
 )
 def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
-    ceiling = evidence.line_ceiling
+    ceilings = evidence.metrics.ceilings
+    ceiling = None if ceilings is None else ceilings.micro.get("line_rprec")
     if ceiling is None:
         return "line ceilings are not stored for this run"
     return Found(ceiling < LIMITS["ceiling-low"], {"ceiling of lines R-prec": ceiling})
