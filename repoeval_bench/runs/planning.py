@@ -85,6 +85,7 @@ class Inputs:
     sources: bytes
 
     def __reduce__(self) -> tuple[object, ...]:
+        # Packed once: every job of a pool is sent the same inputs.
         return _remade, (self._packed,)
 
     @cached_property

@@ -117,6 +117,7 @@ def make_runs(
     begun = where.map([partial(_begin, job, results) for job in jobs if job])
     for runs, job in zip(reused, jobs, strict=True):
         waiting, failed = next(begun) if job else ({}, {})
+        # Embedded here and together: a text of several runs is computed once, and the model uses all cores.
         plans = [(run, waiting[run.request]) for run in job if run.request in waiting]
         if plans and (embedder := settings[0].embedder):
             for run, plan in embed(plans, embedder):
@@ -145,14 +146,12 @@ def _config(chunker: Chunker, setting: Setting, retriever: ResolvedRetriever) ->
 def suited(
     executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], retrievers: Iterable[ResolvedRetriever]
 ) -> Executor:
-    """Return the executor, or this process if others are not worth their start, or not possible.
-
-    A chunker may have a process or a state of its own, unless its row in the registry says that it has none. A
-    reranker's model uses all cores.
-    """
+    """Return the executor, or this process if others are not worth their start, or not possible."""
     pays = (
         ((isinstance(executor, ProcessPool) and executor.is_started) or is_large(benchmark, len(chunkers)))
+        # A chunker may have a process or a state of its own, unless its row says that it has none.
         and all(is_parallel(chunker.spec) for chunker in chunkers)
+        # A reranker's model uses all cores.
         and not any(retriever.scorer for retriever in retrievers)
     )
     return executor if pays else IN_PROCESS
@@ -161,8 +160,7 @@ def suited(
 def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[RunRequest, Plan], dict[RunRequest, ChunkError]]:
     """Cut each file, and each task's, once, and store the runs of a chunker.
 
-    Return, by setting, the plans of runs that lack vectors, and the errors of the chunker. One process embeds all
-    vectors, as the model uses all cores.
+    Return, by setting, the plans of runs that lack vectors, and the errors of the chunker.
     """
     plain: Corpus | None = None
     blanking = (run.inputs for run in job if run.inputs.protocol.blanks)
@@ -195,6 +193,7 @@ def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[RunRequest
 def _store(run: PlannedRun, plan: Plan, results: Results) -> None:
     """Judge, retrieve, score and store a planned run; its folder appears complete."""
     outcome = execute(run, plan)
+    # Written beside and renamed: a killed command leaves no half of a run, and the same command goes on.
     with staging(results.out, run.run_id) as beside:
         results.keep(store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds")))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -135,8 +135,7 @@ class TokenCounts:
     """The tokens of each query and chunk, None without a model, or if it does not report them.
 
     A role's limit is the number of a text's tokens that the model reads; infinite if it reads all. `n_chunks` counts
-    the chunks of the unchanged files, which come first; only these are counted. A query's own chunks, cut from its file
-    with the target blanked, would count a file once for each of its queries.
+    the chunks of the unchanged files, which come first; only these are counted.
     """
 
     tokens: Mapping[Role, Sequence[int] | None]
@@ -155,22 +154,22 @@ class TokenCounts:
         limits = {role: most if embedder.truncates(role) else inf for role in texts}
         return cls(tokens, limits, n_chunks, has_model=True)
 
-    def total(self, role: Role) -> int | None:
-        """Count the tokens of a role's texts; 0 without a model, None if it does not report them."""
-        return self._sum(role, lambda count, _: count)
+    def counted(self, role: Role) -> tuple[int | None, int | None, int | None]:
+        """Count a role's tokens, the texts that the model does not read to their end, and the tokens left unread.
 
-    def truncated(self, role: Role) -> int | None:
-        """Count the texts of a role that the model does not read to the end."""
-        return self._sum(role, lambda count, limit: count > limit)
-
-    def lost(self, role: Role) -> int | None:
-        """Count the tokens of a role that the model does not read."""
-        return self._sum(role, lambda count, limit: int(count - limit) if count > limit else 0)
+        0 without a model, None if it does not report them.
+        """
+        tokens, limit = self._of_files(role), self.limits[role]
+        if tokens is None:
+            unknown = None if self.has_model else 0
+            return unknown, unknown, unknown
+        lost = [int(count - limit) for count in tokens if count > limit]
+        return sum(tokens), len(lost), sum(lost)
 
     def sizes(self) -> Sizes | None:
         """Mean, median, p95 and maximum of the chunks' tokens; None if no tokens are known."""
         known = any(counts is not None for counts in self.tokens.values())
-        return Sizes.model_validate(summarize(self._counted("document") or [])) if known else None
+        return Sizes.model_validate(summarize(self._of_files("document") or [])) if known else None
 
     def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
         """Return the facts of each task, with its query's tokens and whether the model truncates it, if known."""
@@ -179,31 +178,28 @@ class TokenCounts:
             facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
         return facts
 
-    def _counted(self, role: Role) -> Sequence[int] | None:
+    def _of_files(self, role: Role) -> Sequence[int] | None:
+        # A query's own chunks, cut from its file with the target blanked, would count the file once for each query.
         tokens = self.tokens[role]
         return tokens[: self.n_chunks] if tokens is not None and role == "document" else tokens
-
-    def _sum(self, role: Role, function: Callable[[int, float], int]) -> int | None:
-        tokens = self._counted(role)
-        if tokens is None:
-            return None if self.has_model else 0
-        return sum(function(count, self.limits[role]) for count in tokens)
 
 
 def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Counts:
     """Collect all counts of a run."""
     corpus = planned.corpus
     pairs, pairs_truncated = run.pairs
+    queries_tokens, queries_truncated, queries_lost = tokens.counted("query")
+    chunks_tokens, chunks_truncated, chunks_lost = tokens.counted("document")
     return Counts(
         queries=len(planned.queries),
-        queries_truncated=tokens.truncated("query"),
-        queries_tokens=tokens.total("query"),
-        queries_tokens_lost=tokens.lost("query"),
+        queries_truncated=queries_truncated,
+        queries_tokens=queries_tokens,
+        queries_tokens_lost=queries_lost,
         queries_without_relevant=sum(not gains for gains in qrels.values()),
         chunks=corpus.n_chunks,
-        chunks_truncated=tokens.truncated("document"),
-        chunks_tokens=tokens.total("document"),
-        chunks_tokens_lost=tokens.lost("document"),
+        chunks_truncated=chunks_truncated,
+        chunks_tokens=chunks_tokens,
+        chunks_tokens_lost=chunks_lost,
         chunks_duplicate=sum(map(len, corpus.duplicates())),
         chunks_merged=len(corpus.merged),
         files=corpus.n_files,
