@@ -76,7 +76,10 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
     """Collect the mistakes in fields other than data and chunker; return the protocol, None if it is invalid."""
     protocol = _check_protocol(request, problems)
     _check_ranking(request, problems)
-    _check_match_size(request, protocol, problems)
+    with problems.about("match_size"):
+        if request.match_size is not None:
+            make_chunker(request.match_size)
+            _check_cut(protocol, "match_size", request.match_size)
     return protocol
 
 
@@ -198,13 +201,6 @@ def _check_headers(
         for chunker in chunkers:
             if contradicts(chunker, request.header):
                 raise UsageError(f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out")
-
-
-def _check_match_size(request: RunRequest, protocol: Protocol | None, problems: Problems) -> None:
-    with problems.about("match_size"):
-        if request.match_size is not None:
-            make_chunker(request.match_size)
-            _check_cut(protocol, "match_size", request.match_size)
 
 
 def _check_cut(protocol: Protocol | None, option: str, value: object) -> None:
