@@ -42,7 +42,7 @@ from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.diagnosis import diagnose
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.plugins.logs.import_log import import_run
-from repoeval_bench.plugins.logs.pipeline.stages import pipeline_report
+from repoeval_bench.plugins.logs.pipeline import pipeline_report
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.benchmark_file import read_benchmark
 from repoeval_bench.runs.parts import choose_retriever

@@ -29,13 +29,12 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, leaderboards, run_folders
-from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_csv
+from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, leaderboard_csv, leaderboards, run_folders
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import record_table
 from repoeval_bench.report.text import full_outcome_name, heading
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison

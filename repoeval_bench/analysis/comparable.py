@@ -6,7 +6,7 @@ from typing import Any
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import few
 from repoeval_bench.metrics import CEILING, Measure, lower_is_better
-from repoeval_bench.metrics.condensed import COVERAGE
+from repoeval_bench.metrics.measure import COVERAGE
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.runs.query_scores import QueryScores, disagreement
 from repoeval_bench.runs.view import RunView

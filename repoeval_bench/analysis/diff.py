@@ -6,7 +6,7 @@ from typing import Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.metrics import Measure
-from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.metrics.measure import UNREGISTERED
 from repoeval_bench.runs.query_scores import SAME
 from repoeval_bench.runs.view import RunView
 

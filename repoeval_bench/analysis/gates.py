@@ -19,7 +19,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Strict
 from repoeval_bench.core.words import count, few
 from repoeval_bench.metrics import Measure, lower_is_better
-from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.metrics.measure import UNREGISTERED
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline

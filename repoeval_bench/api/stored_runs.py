@@ -1,4 +1,4 @@
-"""Comparisons, choices, gates and plots of stored runs: objects, or named by folder, id or chunker."""
+"""Comparisons, choices, gates, plots and verification of stored runs: objects, or named by folder, id or chunker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import read_yaml
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
-from repoeval_bench.runs.replay import check_allowed, data_of, run_again, same_data, stored_config, tolerance_of
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.gates import GateConfig
     from repoeval_bench.analysis.records import Comparison, Comparisons
     from repoeval_bench.analysis.verdicts import Choice
+    from repoeval_bench.analysis.verification import Verification
 
 
 NamedRun = RunView | str | Path
@@ -106,7 +106,7 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
 
 
 def verify(
-    run: RunView | str | Path,
+    run: NamedRun,
     source: str = "auto",
     *,
     questions: str | None = None,
@@ -120,11 +120,13 @@ def verify(
     the run was imported or completed by a model, or the data is not the run's. ResultError: a file is missing or
     broken.
     """
+    from repoeval_bench.runs import replay
+
     run = opened(run)
     if done := run.manifest.completion:
         raise UsageError(f"{run.run_id} holds completions of a model, which are not made again; verify {done.base}")
-    check_allowed(run, allowed)
-    benchmark = same_data(run, data_of(run, source, questions=questions, home=home))
+    replay.check_allowed(run, allowed)
+    benchmark = replay.same_data(run, replay.data_of(run, source, questions=questions, home=home))
     with TemporaryDirectory() as folder:
-        again = run_again(run, benchmark, Path(folder), home=home)
-        return compare_runs(run, again, benchmark.label, tolerance_of(stored_config(run)))
+        again = replay.run_again(run, benchmark, Path(folder), home=home)
+        return compare_runs(run, again, benchmark.label, replay.tolerance_of(replay.stored_config(run)))

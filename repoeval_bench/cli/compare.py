@@ -69,9 +69,9 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.cli.evaluate import answer_to, print_answer
     from repoeval_bench.report.comparison import ComparedRow, answer_markdown
     from repoeval_bench.report.scores import unanswered_notes
-    from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember_compared
     from repoeval_bench.runs.results import results_at
+    from repoeval_bench.runs.runner import runner_on
 
     check_margin(equivalence)
     if not chunker:

@@ -41,13 +41,12 @@ from repoeval_bench.report.table import Table, figures, make_table, spec_column,
 from repoeval_bench.report.text import heading
 from repoeval_bench.report.verdict import WordedVerdict, choice_record, verdict
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
-from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember_compared
 from repoeval_bench.runs.parts import RESULTS, shown_place, shown_results
 from repoeval_bench.runs.problems import Problems, at_sizes
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line, shell_line
-from repoeval_bench.runs.runner import Runner
+from repoeval_bench.runs.runner import Runner, runner_on
 from repoeval_bench.runs.view import RunView
 
 

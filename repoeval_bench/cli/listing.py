@@ -52,9 +52,8 @@ def _protocols() -> Table:
 
 
 def _measures() -> Table:
-    from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.metrics.definition import MEASURES
-    from repoeval_bench.metrics.measure import pattern
+    from repoeval_bench.metrics.measure import UNREGISTERED, pattern
 
     lines = []
     for row in _available(MEASURES):
@@ -168,7 +167,7 @@ def list_command(*, kind: str, name: str | None, as_json: bool) -> None:
 
 def explanation(kind: str, name: str) -> str:
     """Say what a name of a list means; a SpecError or UsageError offers the nearest if the list has none."""
-    from repoeval_bench.metrics.condensed import UNREGISTERED
+    from repoeval_bench.metrics.measure import UNREGISTERED
 
     table = LISTS[kind]()
     names = [row[0] for row in table.texts()]

@@ -7,16 +7,21 @@
 from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings, with_ceiling
 from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.definition import MEASURES
-from repoeval_bench.metrics.explain import explain
-from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, inputs_of, is_measure, lower_is_better
-from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
-from repoeval_bench.metrics.registry import (
+from repoeval_bench.metrics.measure import (
+    CEILING,
     DEFAULT_MEASURES,
     DEFINITION_MEASURES,
     EVAL_MEASURES,
     LINE_MEASURES,
+    SHARE,
     TARGET_MEASURES,
+    Measure,
+    explain,
+    inputs_of,
+    is_measure,
+    lower_is_better,
 )
+from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,

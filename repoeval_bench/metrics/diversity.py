@@ -1,9 +1,11 @@
-"""Measures of how much the retrieved chunks repeat each other, by file, by words, by vectors."""
+"""Measures of how much the retrieved chunks repeat each other, by file, by words, by vectors, by sub-topics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
+from math import fsum, log2
 from typing import Annotated
 
 import numpy as np
@@ -22,12 +24,7 @@ Alpha = Annotated[float, Ge(0), Le(1), Doc("share of the gain that novelty canno
 NOVEL_BELOW = 0.5
 """A chunk is novel where its Jaccard with every higher one stays below this."""
 
-
-_among_first = partial(
-    measure,
-    cutoff="must",
-    ceiling=None,
-)
+_among_first = partial(measure, cutoff="must", ceiling=None)
 
 
 def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> FloatArray:
@@ -166,3 +163,59 @@ def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
 
 def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
     return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
+
+
+@measure(
+    name="alpha_ndcg",
+    meaning="nDCG over sub-topics: covering one again is worth (1 - alpha) times as much each time.",
+    formula="gain_i = sum over sub-topics s of J(d_i, s) (1 - alpha)^(earlier that cover s); greedy ideal",
+    range="0..1",
+    source="Clarke et al. 2008; ndeval",
+    avoid="there is one sub-topic per query: use ndcg",
+    needs=frozenset({"ranking", "subtopics"}),
+    ceiling=None,
+)
+def alpha_ndcg(
+    run: JudgedRun,
+    k: int | None,
+    *,
+    alpha: Annotated[float, Ge(0), Le(1), Doc("how much a repeated sub-topic loses")] = 0.5,
+) -> FloatArray:
+    """Return alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,).
+
+    The ideal is greedy, as finding the best one is NP-hard; among equals the larger id comes first.
+    """
+
+    def value(query_id: str) -> float:
+        subtopics = look_up("subtopics", run.context.subtopics, query_id, "query")
+        ideal = _dcg((subtopics[i] for i in greedy_ideal(subtopics, k or len(subtopics), alpha)), alpha)
+        return _dcg((subtopics.get(i, ()) for i in run.ranking(query_id)[:k]), alpha) / ideal if ideal else 0.0
+
+    return _per_query(run, value)
+
+
+def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alpha: float) -> list[str]:
+    """The ids in the order of largest gain given those before, at most `depth`."""
+    covered: Counter[Hashable] = Counter()
+    left = sorted((i for i, topics in subtopics.items() if topics), reverse=True)
+    order: list[str] = []
+    while left and len(order) < depth:
+        best = max(left, key=lambda i: _gain(subtopics[i], covered, alpha))
+        order.append(best)
+        left.remove(best)
+        covered.update(set(subtopics[best]))
+    return order
+
+
+def _gain(topics: Collection[Hashable], covered: Counter[Hashable], alpha: float) -> float:
+    # fsum is exact in any order. Sets have no order, and a last bit would decide between equals.
+    return fsum((1.0 - alpha) ** covered[topic] for topic in set(topics))
+
+
+def _dcg(ranking: Iterable[Collection[Hashable]], alpha: float) -> float:
+    covered: Counter[Hashable] = Counter()
+    total = 0.0
+    for rank, topics in enumerate(ranking, start=1):
+        total += _gain(topics, covered, alpha) / log2(rank + 1)
+        covered.update(set(topics))
+    return total

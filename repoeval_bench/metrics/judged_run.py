@@ -109,12 +109,6 @@ class JudgedRun:
         """Number of chunks whose gain reaches `rel`, per query: float64 (n_queries,)."""
         return self.total(self.relevant.at_least(rel))
 
-    def largest_gain(self) -> FloatArray:
-        """The largest gain of each query's whole qrels, 0 without a relevant chunk: float64 (n_queries,)."""
-        largest = np.zeros(self.n_queries)
-        np.maximum.at(largest, self.relevant.query, self.relevant.gain)
-        return largest
-
     def ranking(self, query_id: str) -> tuple[str, ...]:
         """The chunk ids retrieved for a query, best first; empty where the run lacks it."""
         return () if self.rankings is None else ranked_ids(self.rankings.get(query_id, ()))
@@ -174,7 +168,9 @@ def discounted(run: JudgedRun, entries: Entries, gains: FloatArray) -> FloatArra
 
 def exponential_gain(run: JudgedRun, entries: Entries) -> FloatArray:
     """Return (2^g - 1) / 2^g_max of each entry, g_max the largest gain in its query's qrels: float64 (n_entries,)."""
-    top = run.largest_gain()[entries.query]
+    largest = np.zeros(run.n_queries)
+    np.maximum.at(largest, run.relevant.query, run.relevant.gain)
+    top = largest[entries.query]
     return 2.0 ** (entries.gain - top) - 2.0**-top
 
 

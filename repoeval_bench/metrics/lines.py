@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics.definition import measure
-from repoeval_bench.metrics.reading import BUDGETS, LineReading, read_lines
+from repoeval_bench.metrics.reading import BUDGETS, LineReading, area_under, read_lines
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
@@ -70,7 +70,8 @@ def line_iou(run: JudgedRun, budget: int) -> FloatArray:
 )
 def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Return the line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
-    return _reading(run).recall_at_gold()
+    reading = _reading(run)
+    return reading.recall(reading.gold_nws)
 
 
 @_at_budget(
@@ -84,15 +85,15 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
 )
 def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under line_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
-    return _reading(run).recall_area()
+    return area_under(_reading(run).recall, run.n_queries)
 
 
 def _reading(run: JudgedRun, budget: int = 0) -> LineReading:
     limit = max(budget, BUDGETS[-1])
-    return run.once(("lines", limit), lambda: _read(run, limit))
 
+    def read() -> LineReading:
+        assert run.context.line_nws is not None
+        golds = map(run.gold, run.query_ids)
+        return read_lines(map(run.read, run.query_ids), golds, run.context.line_nws, limit)
 
-def _read(run: JudgedRun, limit: int) -> LineReading:
-    assert run.context.line_nws is not None
-    golds = map(run.gold, run.query_ids)
-    return read_lines(map(run.read, run.query_ids), golds, run.context.line_nws, limit)
+    return run.once(("lines", limit), read)

@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING, Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
-from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
+from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
+
+
+COVERAGE = {
+    "judged@5": "Share of the first 5 that was judged, relevant or not.",
+    "judged@10": "Share of the first 10 that was judged, relevant or not.",
+}
+"""name -> meaning of the measures that say how much was judged, and so not how well a run ranks."""
+
+UNREGISTERED = COVERAGE | {
+    "bpref": "Binary preference: how seldom a judged non-relevant chunk is ranked above a relevant one (trec_eval's).",
+}
+"""name -> meaning. Only imported runs have them: they need judgements of chunks that are not relevant."""
 
 CEILING, SHARE = "_ceiling", "_share"
 """Endings of the columns that `with_ceiling` adds to those of measures."""
@@ -41,20 +53,12 @@ class Measure:
     options: tuple[tuple[str, Value], ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, *, strict: bool = True) -> Self:
         """Read `name@k`, `name_at_k`, `name(option=value)@k`, in any case, under any alias; `py:module:NAME@k`.
 
-        Unknown names (the nearest is offered), k < 1 and impossible options are a UsageError.
+        Unknown names (the nearest is offered), k < 1 and impossible options are a UsageError. Unless `strict`, a
+        measure may lack its required cutoff, so that it can be explained.
         """
-        return cls._parse(text, strict=True)
-
-    @classmethod
-    def parse_name(cls, text: str) -> Self:
-        """Read as `parse` does, but accept a measure without its required cutoff, so that it can be explained."""
-        return cls._parse(text, strict=False)
-
-    @classmethod
-    def _parse(cls, text: str, *, strict: bool) -> Self:
         body, cutoff = _split(text.strip())
         match = _WORDS.match(body)
         if not match:
@@ -105,7 +109,7 @@ def lower_is_better(name: str) -> bool:
     elif name.endswith((CEILING, SHARE)) and is_measure(name.removesuffix(CEILING).removesuffix(SHARE)):
         return False
     try:
-        return Measure.parse_name(name).definition.lower_is_better
+        return Measure.parse(name, strict=False).definition.lower_is_better
     except UsageError:
         return False
 
@@ -173,3 +177,70 @@ def _options(name: str, definition: MeasureDefinition, given: str) -> tuple[tupl
 
 def _plain(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:.12g}"
+
+
+_CUTOFFS = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "precision@5", "precision@10", "hit@5", "hit@10")
+DEFAULT_MEASURES = (*_CUTOFFS, "mrr")
+"""The default measures when only a ranking and its judgements are available."""
+
+LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for budget in BUDGETS))
+"""The first measures of a comparison of chunkers: lines are the same documents for all of them."""
+
+TARGET_MEASURES = ("target_ndcg@10",)
+"""Measures that come first where the gold is whole files."""
+
+DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
+"""Measures that come first where the gold is definitions."""
+
+EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
+"""The default measures of an evaluation, which also has the files' lines."""
+
+
+_FIRST_BY = {
+    "lines": "target lines per character",
+    "definitions": "definitions per character",
+}
+
+
+def explain(name: str) -> str:
+    """Meaning, formula, range, ceiling, bands it is read by, when not to use it, options, inputs and source, as text.
+
+    An unknown measure is a UsageError that offers the nearest. A measure that must have a cutoff is explained
+    without one too.
+    """
+    measure = Measure.parse(name, strict=False)
+    definition = measure.definition
+    rows = [
+        ("formula", definition.formula),
+        ("range", definition.range),
+        ("ceiling", ceiling_of(definition.ceiling)),
+        ("better", "lower" if definition.lower_is_better else ""),
+        ("bands", _bands(definition.bands)),
+        ("avoid where", definition.avoid),
+        *(
+            (f"option {key}", f"{option.meaning}; default {option.default or 'none'}")
+            for key, option in definition.options.items()
+        ),
+        ("characters", "counted without whitespace" if definition.unit == "nws" else ""),
+        ("needs", ", ".join(sorted(definition.needs))),
+        ("also", ", ".join(definition.aliases)),
+        ("source", definition.source),
+    ]
+    width = max(len(label) for label, _ in rows)
+    lines = [f"{measure}: {definition.meaning}"]
+    lines.extend(f"  {label:<{width}}  {text}" for label, text in rows if text)
+    return "\n".join(lines)
+
+
+def ceiling_of(kind: str | None) -> str:
+    """Say which ranking gives a ceiling of this kind; see `Definition`."""
+    if kind is None:
+        return "none is computed"
+    if kind == "relevant":
+        return "the best possible score: all relevant chunks first, by gain"
+    most = f"the score of a near-optimal ranking of the same chunks, most {_FIRST_BY[kind]} first"
+    return f"{most}; the true best may be higher"
+
+
+def _bands(bands: tuple[tuple[float, str], ...]) -> str:
+    return ", ".join(f"from {low:g} {word}" if low else f"below {word}" for low, word in bands)

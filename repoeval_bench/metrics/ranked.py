@@ -1,9 +1,10 @@
-"""Measures of ranks: a relevant chunk counts for more, the higher it is ranked."""
+"""Measures of relevant chunks: by rank, among the first k as a set, and of a reader who is satisfied and stops."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import numpy as np
 from annotated_types import Gt, Lt
 
 from repoeval_bench.core.fields import Doc
@@ -98,3 +99,139 @@ def recall_auc(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
     hits = run.hits.at_least(rel).upto(k)
     # A hit at rank r counts in the recalls at r, r + 1, ..., k.
     return share(run.total(hits, (k + 1.0 - hits.rank) / k), run.n_relevant(rel))
+
+
+@measure(
+    name="precision",
+    aliases=("p", "prec"),
+    meaning="Share of the first k that is relevant.",
+    formula="hits in the first k / k",
+    range="0..1; at most min(k, relevant) / k",
+    source="Cleverdon 1967; trec_eval P",
+    avoid="k is above the number of relevant chunks, so that 1 cannot be reached; compare with its ceiling, or "
+    "use rprec",
+    cutoff="must",
+)
+def precision(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
+    """Relevant chunks among the first k, over k, also where fewer than k were retrieved: float64 (n_queries,)."""
+    return run.total(run.hits.at_least(rel).upto(k)) / k
+
+
+@measure(
+    name="recall",
+    aliases=("r",),
+    meaning="Share of all relevant chunks that is among the first k.",
+    formula="hits in the first k / relevant chunks",
+    range="0..1; at most min(k, relevant) / relevant",
+    source="Cleverdon 1967; trec_eval recall",
+    avoid="chunkers are compared: small chunks make many relevant ones, so use lines@B, or recall beside its ceiling",
+    bands=((0.8, "excellent"), (0.6, "good"), (0.4, "fair"), (0.0, "poor")),
+)
+def recall(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
+    """Relevant chunks among the first k, over all relevant ones; 0 where there are none: float64 (n_queries,)."""
+    return share(run.total(run.hits.at_least(rel).upto(k)), run.n_relevant(rel))
+
+
+@measure(
+    name="weighted_recall",
+    aliases=("wrecall", "gain_recall"),
+    meaning="Share of all gain that is among the first k.",
+    formula="gains in the first k / all gains",
+    range="0..1",
+    source="Kekaelaeinen and Jaervelin 2002, generalised recall",
+    avoid="gains are 0 or 1: it is recall then",
+)
+def weighted_recall(run: JudgedRun, k: int | None) -> FloatArray:
+    """Gains of the first k over all gains; 0 where there are none: float64 (n_queries,)."""
+    hits = run.hits.upto(k)
+    return share(run.total(hits, hits.gain), run.total(run.relevant, run.relevant.gain))
+
+
+@measure(
+    name="hit",
+    aliases=("success", "hit_rate", "hits"),
+    meaning="Whether at least one relevant chunk is among the first k.",
+    formula="1 if hits in the first k > 0 else 0",
+    range="0 or 1",
+    source="trec_eval success",
+    avoid="more than one chunk is needed for an answer: it stops counting at the first",
+)
+def hit(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
+    """Return 1 where a relevant chunk is among the first k, else 0: float64 (n_queries,)."""
+    return np.minimum(run.total(run.hits.at_least(rel).upto(k)), 1.0)
+
+
+@measure(
+    name="f1",
+    aliases=("f", "f_score"),
+    meaning="Harmonic mean of precision and recall at k.",
+    formula="2 P R / (P + R) with P = precision@k, R = recall@k",
+    range="0..1",
+    source="van Rijsbergen 1979",
+    avoid="k is far from the number of relevant chunks: one of the two halves then decides alone",
+    cutoff="must",
+)
+def f1(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
+    """Harmonic mean of precision@k and recall@k; 0 where both are: float64 (n_queries,)."""
+    p, r = precision(run, k, rel=rel), recall(run, k, rel=rel)
+    return share(2 * p * r, p + r)
+
+
+@measure(
+    name="rprec",
+    aliases=("r_precision", "rprecision"),
+    meaning="Precision at as many ranks as there are relevant chunks; there it equals recall.",
+    formula="hits in the first R / R with R = relevant chunks",
+    range="0..1",
+    source="trec_eval Rprec",
+    avoid="readers see a fixed number of results: use precision@k",
+    cutoff="none",
+)
+def r_precision(run: JudgedRun, k: None = None, *, rel: Rel = None) -> FloatArray:  # noqa: ARG001 - takes no k
+    """Precision at k = number of relevant chunks; 0 where there are none: float64 (n_queries,)."""
+    hits, n_relevant = run.hits.at_least(rel), run.n_relevant(rel)
+    return share(run.total(hits.where(hits.rank <= n_relevant[hits.query])), n_relevant)
+
+
+@measure(
+    name="err",
+    meaning="Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied.",
+    formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
+    range="0..1; below 1 even for the best ranking",
+    source="Chapelle, Metzler, Zhang and Grinspan 2009",
+    avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
+)
+def err(run: JudgedRun, k: int | None) -> FloatArray:
+    """Expected reciprocal rank at which the reader stops; 0 without a relevant chunk: float64 (n_queries,).
+
+    A chunk of gain g satisfies with probability (2^g - 1) / 2^g_max, g_max being the largest gain in the query's
+    whole qrels (Chapelle et al. 2009), not the largest grade of a scale, as gdeval has it.
+    """
+    return _stopping(run, run.hits.upto(k))
+
+
+@measure(
+    name="nerr",
+    meaning="ERR as a share of the best possible.",
+    formula="ERR@k / ERR@k of the ideal ranking",
+    range="0..1",
+    source="Chapelle, Metzler, Zhang and Grinspan 2009, normalised",
+    avoid="several chunks are needed for an answer: use ndcg",
+)
+def nerr(run: JudgedRun, k: int | None) -> FloatArray:
+    """ERR over the ERR of the best ranking of all relevant chunks; 0 without one: float64 (n_queries,)."""
+    return share(err(run, k), _stopping(run, run.relevant.upto(k)))
+
+
+def _stopping(run: JudgedRun, entries: Entries) -> FloatArray:
+    stops = exponential_gain(run, entries)
+    expected = np.zeros(run.n_queries)
+    still_reading = np.ones(run.n_queries)
+    # One step per hit of a query, all queries at once: the chance to get this far depends on the hits above.
+    ordinal = entries.ordinal()
+    order = np.argsort(ordinal, kind="stable")
+    for step in np.split(order, np.cumsum(np.bincount(ordinal)))[1:]:
+        query = entries.query[step]
+        expected[query] += still_reading[query] * stops[step] / entries.rank[step]
+        still_reading[query] *= 1.0 - stops[step]
+    return expected

@@ -84,14 +84,6 @@ class LineReading:
         collected, gold = self.within(budget)
         return share(gold, collected + self.n_gold - gold)
 
-    def recall_at_gold(self) -> FloatArray:
-        """Recall at a budget of the gold's own nws."""
-        return self.recall(self.gold_nws)
-
-    def recall_area(self) -> FloatArray:
-        """Area under recall from (0, 0) through `BUDGETS`, trapezoids, over the last budget: 0..1."""
-        return area_under(self.recall, len(self.limit))
-
 
 def area_under(recall: Callable[[float], FloatArray], n_queries: int) -> FloatArray:
     """Area under a recall from (0, 0) through `BUDGETS`, trapezoids, over the last budget: float64 (n_queries,)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
 from repoeval_bench.metrics.given import check_entries
-from repoeval_bench.metrics.registry import DEFAULT_MEASURES
+from repoeval_bench.metrics.measure import DEFAULT_MEASURES
 from repoeval_bench.metrics.scoring import RunScores, score_run
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, judge
-from repoeval_bench.metrics.measure import Measure, parse_measures
-from repoeval_bench.metrics.registry import DEFAULT_MEASURES
+from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure, parse_measures
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.context import Context

@@ -6,10 +6,9 @@ from typing import Any
 
 from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.shipped import edition_of
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import usual_measures
 from repoeval_bench.runs.records import DatasetRecord
-from repoeval_bench.runs.request import DataRequest, shell_line
+from repoeval_bench.runs.request import NO_EMBEDDER, DataRequest, shell_line
 from repoeval_bench.runs.view import RunView
 
 

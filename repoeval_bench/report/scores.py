@@ -8,7 +8,7 @@ from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.means import headline_means, mean_of_answered
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
-from repoeval_bench.metrics.explain import ceiling_of
+from repoeval_bench.metrics.measure import ceiling_of
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
 from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names

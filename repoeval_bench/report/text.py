@@ -7,9 +7,9 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.metrics import CEILING, SHARE, Measure
-from repoeval_bench.metrics.condensed import UNREGISTERED
-from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.metrics.measure import UNREGISTERED
 from repoeval_bench.runs.query_scores import GROUP
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 BETWEEN = " · "
 """Separates the parts of a run's name."""

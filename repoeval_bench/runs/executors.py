@@ -27,12 +27,6 @@ from repoeval_bench.core.spec import Spec
 
 T = TypeVar("T")
 
-LARGE = 16_000_000
-"""The fewest characters to cut for which a pool is worth its start: two chunkers on RepoEval.
-
-Fewer are cut in the second that the start takes, even if the server starts while the data is loaded.
-"""
-
 _PRELOADED = [
     "__main__",
     *(

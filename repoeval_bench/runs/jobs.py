@@ -10,20 +10,24 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import BenchError, GrammarError, LanguageError
+from repoeval_bench.core.errors import BenchError, ChunkError, GrammarError, LanguageError, UsageError
+from repoeval_bench.core.extension_points import entry_points, extension
 from repoeval_bench.core.notices import NOTICES, collected
-from repoeval_bench.runs.materials import Materials
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.runs.executors import Executor, ProcessPool
+from repoeval_bench.runs.parts import store_url
+from repoeval_bench.runs.planning import Materials
 from repoeval_bench.runs.provenance import code_digest, versions
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.request import DataRequest
+    from repoeval_bench.runs.request import DataRequest, ExecutionRequest
     from repoeval_bench.runs.results import Results
 
     Placed = Callable[[TextEncoder], TextEncoder]
@@ -66,21 +70,13 @@ class CodeStamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The id of the run that a job made; None if an `error` stopped it.
+    """The result of a job."""
 
-    `skipped`: the error is that its chunker does not know a language of the data, which is no failure. `notices` are
-    those of the job.
-    """
-
-    run_id: str | None
-    error: str | None = None
-    skipped: bool = False
+    run_id: str | None = None
+    """The id of its run; None if an error stopped it."""
+    error: ChunkError | None = None
+    """A LanguageError says that its chunker does not know a language of the data, which is no failure."""
     notices: tuple[str, ...] = ()
-
-
-def failed(reason: str) -> Finished:
-    """Return the result of a job that no worker finished."""
-    return Finished(run_id=None, error=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +119,7 @@ class Job:
         `placed`, which is hashable, decides where encoders compute, see `make_embedder`. New vectors are shared at the
         end.
         """
-        run_id, error, skipped = None, None, False
+        run_id, error = None, None
         with collected() as notices:
             try:
                 self.shared.code.check()
@@ -133,12 +129,12 @@ class Job:
                 finally:
                     materials.share()
             except BenchError as raised:
-                error = str(raised)
-                skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
+                # A grammar that is not installed is a failure, as another machine may have it.
+                is_unknown = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
+                error = (LanguageError if is_unknown else ChunkError)(str(raised))
             except Exception as raised:  # noqa: BLE001 - a bug, here or in a plug-in, ends this job alone
-                error = f"{type(raised).__name__}: {raised}"
-        run_id = None if error else run_id
-        return Finished(run_id=run_id, error=error, skipped=skipped, notices=tuple(notices))
+                error = ChunkError(f"{type(raised).__name__}: {raised}")
+        return Finished(run_id=None if error else run_id, error=error, notices=tuple(notices))
 
 
 @lru_cache(maxsize=1)
@@ -162,3 +158,45 @@ class Workers:
                     logged.add(notice)
                     NOTICES.info(notice)
             yield finished
+
+
+LOCAL = "local"
+
+EXECUTORS = "repoeval_bench.executors"
+"""The group of entry points that name executors of plug-ins."""
+
+
+@contextmanager
+def executor_of(execution: ExecutionRequest, *, out: Path, home: Path | None) -> Iterator[Executor | Workers]:
+    """Yield workers on the executor that `execution` names; the pool of this machine if it names none."""
+    if execution.executor is None:
+        with ProcessPool() as pool:
+            yield pool
+        return
+    with choose_executor(execution, home, store_url(out)) as executor:
+        yield Workers(executor)
+
+
+def check_execution(execution: ExecutionRequest) -> None:
+    """Raise a UsageError for an executor that is not possible; nothing is started."""
+    if execution.executor is not None:
+        choose_executor(execution)
+
+
+def choose_executor(
+    execution: ExecutionRequest, home: Path | None = None, store: str | None = None
+) -> AbstractContextManager[Executor]:
+    """Return the executor that `execution` names, not yet entered.
+
+    UsageError if it is unknown, or if a package that it needs is missing.
+    """
+    name, _, target = (execution.executor or "").partition(":")
+    if name == LOCAL:
+        if not target.isdecimal() or not 1 <= int(target) <= 10_000:
+            raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
+        return ProcessPool(int(target))
+    factory = extension(EXECUTORS, name)
+    if factory is None:
+        raise UsageError(nearest("executor", name, [LOCAL, *entry_points(EXECUTORS)]))
+    executor: AbstractContextManager[Executor] = factory(target or None, home=home, store=store)
+    return executor

@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 class JudgedCorpus:
     """The judgements of a corpus: `qrels` without excluded chunks, and the `context` of measures.
 
-    `excluded` is query_id -> the chunks that it may not see, `gold` query_id -> its gold, `line_nws` is `repo/path` ->
-    non-whitespace characters of each line.
+    `excluded` is query_id -> the chunks that it may not see, `gold` query_id -> its gold.
     """
 
     qrels: Qrels
     excluded: Mapping[str, frozenset[str]]
     gold: Mapping[str, Gold]
-    line_nws: Mapping[str, Sequence[int]]
     context: Context
 
 
@@ -65,7 +63,7 @@ def judge_corpus(
     if rule := Expansion.parse(around):
         hidden = hidden_lines(benchmark.tasks, benchmark.by_name, protocol.exclusion)
         context = replace(context, brought=rule.of(corpus, benchmark.by_name), hidden=hidden)
-    return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, line_nws=line_nws, context=context)
+    return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, context=context)
 
 
 def count_lines(benchmark: Benchmark, protocol: Protocol) -> Lines:

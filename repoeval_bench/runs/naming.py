@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
@@ -44,25 +44,6 @@ def stored_runs(results: Path) -> list[RunView]:
             continue
         runs.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
     return [run for _, run in sorted(runs, key=lambda aged: aged[0], reverse=True)]
-
-
-def runs_beside(run: RunView) -> Iterator[RunView]:
-    """Yield the runs in the same folder with the same data, chunker and protocol, by name, `run` included.
-
-    Runs that are broken or of another version are left out, and so are completions of other runs.
-    """
-    ours = run.metrics
-    for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")):
-        try:
-            other = RunView.open(path.parent)
-            theirs = other.metrics
-        except ResultError:
-            continue
-        if theirs.completion and other.run_id != run.run_id:
-            continue  # it has the ranking of the run that it completes
-        same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
-        if same and theirs.dataset.fingerprint == ours.dataset.fingerprint:
-            yield other
 
 
 def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:

@@ -22,9 +22,8 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, c
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.choice import choose_retriever
-from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
-from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import DEPTH, DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
@@ -77,7 +76,10 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
     """Collect the mistakes in fields other than data and chunker; return the protocol, None if it is invalid."""
     protocol = _check_protocol(request, problems)
     _check_ranking(request, problems)
-    _check_match_size(request, protocol, problems)
+    with problems.about("match_size"):
+        if request.match_size is not None:
+            make_chunker(request.match_size)
+            _check_cut(protocol, "match_size", request.match_size)
     return protocol
 
 
@@ -199,13 +201,6 @@ def _check_headers(
         for chunker in chunkers:
             if contradicts(chunker, request.header):
                 raise UsageError(f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out")
-
-
-def _check_match_size(request: RunRequest, protocol: Protocol | None, problems: Problems) -> None:
-    with problems.about("match_size"):
-        if request.match_size is not None:
-            make_chunker(request.match_size)
-            _check_cut(protocol, "match_size", request.match_size)
 
 
 def _check_cut(protocol: Protocol | None, option: str, value: object) -> None:

@@ -27,8 +27,7 @@ from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.validation import STRICT, Count, Plain
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
-from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.request import DataRequest, RunRequest
+from repoeval_bench.runs.request import NO_EMBEDDER, DataRequest, RunRequest
 
 SCHEMA: Final = 7
 """Version of the layout; a folder of another version is refused."""

@@ -20,11 +20,10 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.dense import NAME as DENSE
 from repoeval_bench.retrieval.ranking import DIGITS
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig
-from repoeval_bench.runs.request import DataRequest
+from repoeval_bench.runs.request import NO_EMBEDDER, DataRequest
 from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:

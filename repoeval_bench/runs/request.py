@@ -26,8 +26,19 @@ from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.choice import choose_retriever
-from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
+
+DEPTH = 100
+"""Depth to which a ranking is stored by default."""
+
+NO_EMBEDDER = "none"
+"""Stands for the embedder's spec if nothing was embedded."""
+
+PACK = "repoeval@chunking-v1"
+"""The definition of the benchmark: its tasks, queries, gold spans and relevance.
+
+The version after the @ changes with the definition, so that runs of two definitions are never compared.
+"""
 
 
 @dataclass(frozen=True, slots=True)

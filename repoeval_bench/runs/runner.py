@@ -7,14 +7,14 @@ chunks of a chunker. An executor decides only where a job runs: the stored bytes
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, tee
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.chunkers.registry import is_parallel
 from repoeval_bench.core.errors import (
@@ -31,10 +31,8 @@ from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
-from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers
-from repoeval_bench.runs.materials import Materials, Setting, log_unread, make_chunkers, unscored_repositories, unsized
+from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, executor_of
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
@@ -45,10 +43,22 @@ from repoeval_bench.runs.parts import (
     skipped_for_language,
     skipped_line,
 )
-from repoeval_bench.runs.planning import Plan, PlannedRun, is_large, make_plan, select
+from repoeval_bench.runs.planning import (
+    Materials,
+    Plan,
+    PlannedRun,
+    Setting,
+    is_large,
+    log_unread,
+    make_chunkers,
+    make_plan,
+    select,
+    unscored_repositories,
+    unsized,
+)
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.records import EMBED_STEP, RunConfig
-from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import EMBEDDER, NO_EMBEDDER, DataRequest, RunRequest, by_setting
 from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute
 
@@ -59,7 +69,15 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
+
+
+class ChunkerRuns(NamedTuple):
+    """The runs of a chunker that were made or reused, and its errors, both by setting."""
+
+    runs: dict[RunRequest, RunView]
+    failed: dict[RunRequest, ChunkError]
 
 
 def make_runs(
@@ -70,36 +88,42 @@ def make_runs(
     reuse: bool,
     home: Path | None = None,
     executor: Executor = IN_PROCESS,
-) -> Iterator[list[RunView | ChunkError]]:
-    """Yield for each chunker its run under each setting, or the chunker's error there; each run is stored when done.
+) -> Iterator[ChunkerRuns]:
+    """Yield for each chunker its runs under the settings; each is stored when it is done.
 
     With `reuse`, stored runs that exactly this code made are used unchanged. The settings have the same chunks and the
     same embedder. A chunker's runs are one job, and its chunks stay in its process.
     """
     retrievers = [make_retriever(setting.request.retriever, home=home) for setting in settings]
     cutters = [chunker_under(settings[0].protocol, chunker) for chunker in chunkers]
-    rows = [[*map(partial(_config, cutter), settings, retrievers)] for cutter in cutters]
-    done: dict[str, RunView | ChunkError] = {}
-    if reuse:
-        done |= {config.run_id: run for config in chain(*rows) if (run := results.find(config.run_id))}
-    jobs = [
-        [
-            PlannedRun(
-                config=config,
-                chunker=cutter,
-                parts=Parts(setting.embedder, retriever, home),
-                inputs=setting.inputs,
-                allow_sparse_qrels=setting.request.allow_sparse_qrels,
-            )
-            for config, setting, retriever in zip(row, settings, retrievers, strict=True)
-            if config.run_id not in done
-        ]
-        for cutter, row in zip(cutters, rows, strict=True)
-    ]
-    new = _made([job for job in jobs if job], results, suited(executor, settings[0].selected, cutters, retrievers))
-    for row, job in zip(rows, jobs, strict=True):
-        done |= next(new) if job else {}
-        yield [done[config.run_id] for config in row]
+    reused: list[dict[RunRequest, RunView]] = []
+    jobs: list[list[PlannedRun]] = []
+    for cutter in cutters:
+        reused.append({})
+        jobs.append([])
+        for setting, retriever in zip(settings, retrievers, strict=True):
+            config = _config(cutter, setting, retriever)
+            if reuse and (stored := results.find(config.run_id)):
+                reused[-1][setting.request] = stored
+            else:
+                parts = Parts(setting.embedder, retriever, home)
+                planned = PlannedRun(
+                    request=setting.request, config=config, chunker=cutter, parts=parts, inputs=setting.inputs
+                )
+                jobs[-1].append(planned)
+    if any(jobs):
+        store.check_writable(results.out)
+    where = suited(executor, settings[0].selected, cutters, retrievers)
+    begun = where.map([partial(_begin, job, results) for job in jobs if job])
+    for runs, job in zip(reused, jobs, strict=True):
+        waiting, failed = next(begun) if job else ({}, {})
+        # Embedded here and together: a text of several runs is computed once, and the model uses all cores.
+        plans = [(run, waiting[run.request]) for run in job if run.request in waiting]
+        if plans and (embedder := settings[0].embedder):
+            for run, plan in embed(plans, embedder):
+                _store(run, plan, results)
+        new = {run.request: results.open(run.run_id) for run in job if run.request not in failed}
+        yield ChunkerRuns(runs | new, failed)
 
 
 def _config(chunker: Chunker, setting: Setting, retriever: ResolvedRetriever) -> RunConfig:
@@ -122,42 +146,26 @@ def _config(chunker: Chunker, setting: Setting, retriever: ResolvedRetriever) ->
 def suited(
     executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], retrievers: Iterable[ResolvedRetriever]
 ) -> Executor:
-    """Return the executor, or this process if others are not worth their start, or not possible.
-
-    A chunker may have a process or a state of its own, unless its row in the registry says that it has none. A
-    reranker's model uses all cores.
-    """
+    """Return the executor, or this process if others are not worth their start, or not possible."""
     pays = (
         ((isinstance(executor, ProcessPool) and executor.is_started) or is_large(benchmark, len(chunkers)))
+        # A chunker may have a process or a state of its own, unless its row says that it has none.
         and all(is_parallel(chunker.spec) for chunker in chunkers)
+        # A reranker's model uses all cores.
         and not any(retriever.scorer for retriever in retrievers)
     )
     return executor if pays else IN_PROCESS
 
 
-def _made(
-    jobs: Sequence[Sequence[PlannedRun]], results: Results, executor: Executor
-) -> Iterator[dict[str, RunView | ChunkError]]:
-    """Yield for each job, the runs of a chunker, the id of each run and the run, or the chunker's error."""
-    store.check_writable(results.out)
-    begun = executor.map([partial(_begin, job, results) for job in jobs])
-    for job, (waiting, failed) in zip(jobs, begun, strict=True):
-        if waiting and (embedder := job[0].parts.embedder):
-            for run, plan in embed([(run, waiting[run.run_id]) for run in job if run.run_id in waiting], embedder):
-                _store(run, plan, results)
-        yield {run.run_id: failed.get(run.run_id) or results.open(run.run_id) for run in job}
-
-
-def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[str, Plan], dict[str, ChunkError]]:
+def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[RunRequest, Plan], dict[RunRequest, ChunkError]]:
     """Cut each file, and each task's, once, and store the runs of a chunker.
 
-    Returns the plans of runs that lack vectors, which this process does not embed, and the errors of the chunker; both
-    by id.
+    Return, by setting, the plans of runs that lack vectors, and the errors of the chunker.
     """
     plain: Corpus | None = None
     blanking = (run.inputs for run in job if run.inputs.protocol.blanks)
     blanked = {task.task_id: task for inputs in blanking for task in inputs.benchmark.tasks}.values()
-    waiting, failed = dict[str, Plan](), dict[str, ChunkError]()
+    waiting, failed = dict[RunRequest, Plan](), dict[RunRequest, ChunkError]()
     for run in job:
         inputs, embedder = run.inputs, run.parts.embedder
         try:
@@ -171,11 +179,11 @@ def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[str, Plan]
                 tasks=blanked,
             )
         except ChunkError as error:
-            failed[run.run_id] = without_traceback(error)
+            failed[run.request] = without_traceback(error)
             continue
         started = perf_counter()
         if embedder and any(embedder.pending(run.texts(plan)).values()):
-            waiting[run.run_id] = plan
+            waiting[run.request] = plan
             continue
         looked_up = {EMBED_STEP: perf_counter() - started} if embedder else {}
         _store(run, replace(plan, seconds=plan.seconds | looked_up), results)
@@ -185,6 +193,7 @@ def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[str, Plan]
 def _store(run: PlannedRun, plan: Plan, results: Results) -> None:
     """Judge, retrieve, score and store a planned run; its folder appears complete."""
     outcome = execute(run, plan)
+    # Written beside and renamed: a killed command leaves no half of a run, and the same command goes on.
     with staging(results.out, run.run_id) as beside:
         results.keep(store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds")))
 
@@ -231,7 +240,7 @@ class Runner:
         self.skipped: dict[str, str] = {}
         self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
         self._chunkers: list[tuple[object, list[Chunker]]] = []
-        self._columns: dict[RunRequest, Iterator[RunView | ChunkError]] = {}
+        self._coming: dict[RunRequest, tuple[Iterator[ChunkerRuns], list[ChunkerRuns]]] = {}
         self._finished: Iterator[Finished] | None = None
         self._bar: tqdm[Any] | None = None
         if isinstance(executor, Workers):
@@ -283,7 +292,7 @@ class Runner:
         Runs of other settings that have the same chunks are made with them.
         """
         is_worker = isinstance(self._executor, Workers)
-        runs = self._finished_runs(reuse=reuse) if is_worker else self._runs(setting, reuse=reuse)
+        coming = self._by_workers(reuse=reuse) if is_worker else self._here(setting, reuse=reuse)
         total = sum(is_worker or name not in self.skipped for one in self.settings for name in self._named(one))
         # No lines: a run by a model takes as long as many others, and the steps of a run have lines.
         bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=total, lines=False)
@@ -291,16 +300,16 @@ class Runner:
             if name in self.skipped and not is_worker:
                 yield None
                 continue
-            run = next(runs)
+            run, error = next(coming)
             bar.update()
             bar.clear()  # a line is printed now
             if bar.n == bar.total:
                 bar.close()
-            if is_worker and isinstance(run, LanguageError):
-                self._skip(name, str(run))
-            elif isinstance(run, ChunkError):
-                self.failed.setdefault(setting, {})[name] = run
-            yield None if isinstance(run, ChunkError) else run
+            if is_worker and isinstance(error, LanguageError):
+                self._skip(name, str(error))
+            elif error:
+                self.failed.setdefault(setting, {})[name] = error
+            yield run
             bar.refresh()
         self._materials.share()
 
@@ -331,15 +340,14 @@ class Runner:
             self.skipped[chunker] = reason
             NOTICES.info(skipped_line(chunker, reason))
 
-    def _runs(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
-        """Return the runs of a setting, made with those of the settings that have the same chunks and embedder."""
-        if setting not in self._columns:
+    def _here(self, setting: RunRequest, *, reuse: bool) -> Iterator[tuple[RunView | None, ChunkError | None]]:
+        """Yield the run of each chunker, or its error; the settings with the same chunks and embedder are made too."""
+        if setting not in self._coming:
             first = self._materials.setting(setting, self._sample)
+            others = [one for one in self.settings if self._named(one) == self._named(setting)]
             together = [
                 other
-                for request in self.settings
-                if self._named(request) == self._named(setting)
-                for other in [self._materials.setting(request, self._sample)]
+                for other in (self._materials.setting(one, self._sample) for one in others)
                 if other.embedder is first.embedder and other.cut == first.cut
             ]
             rows = make_runs(
@@ -350,9 +358,13 @@ class Runner:
                 home=self._materials.home,
                 executor=IN_PROCESS if isinstance(self._executor, Workers) else self._executor,
             )
-            for i, (one, column) in enumerate(zip(together, tee(rows, len(together)), strict=True)):
-                self._columns[one.request] = map(itemgetter(i), column)
-        return self._columns.pop(setting)
+            self._coming |= dict.fromkeys([one.request for one in together], (rows, []))
+        coming, done = self._coming.pop(setting)
+        for position in range(len(set(self._named(setting)) - self.skipped.keys())):
+            if position == len(done):
+                done.append(next(coming))
+            # Taken out: a run that was read holds the scores of its queries.
+            yield done[position].runs.pop(setting, None), done[position].failed.get(setting)
 
     def _cutters(self, setting: Setting) -> list[Chunker]:
         """Return the chunkers of a setting at their final size; sizes are matched once for the same files."""
@@ -365,8 +377,8 @@ class Runner:
         self._chunkers.append((key, cutters))
         return cutters
 
-    def _finished_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError]:
-        """Yield the runs of workers, from one setting to the next; the first call submits the jobs of all settings."""
+    def _by_workers(self, *, reuse: bool) -> Iterator[tuple[RunView | None, ChunkError | None]]:
+        """Yield each worker's run or error, from one setting to the next; the first call submits all jobs."""
         if self._finished is None:
             assert isinstance(self._executor, Workers)
             requests = [*chain.from_iterable(self._members.values())]
@@ -381,11 +393,22 @@ class Runner:
                     for request in requests
                 ]
             )
-        for finished in self._finished:
-            if finished.run_id is not None:
-                yield self._materials.results.open(finished.run_id)
-            else:
-                yield (LanguageError if finished.skipped else ChunkError)(str(finished.error))
+        for done in self._finished:
+            yield self._materials.results.open(done.run_id) if done.run_id else None, done.error
+
+
+@contextmanager
+def runner_on(
+    execution: ExecutionRequest, requests: Sequence[RunRequest], *, problems: Problems | None = None, **folders: Any
+) -> Iterator[Runner]:
+    """Yield the runner of these requests on the executor that `execution` names; `folders` are `out` and `home`.
+
+    At the end of the context, one ResultError lists the runs that failed.
+    """
+    with executor_of(execution, **folders) as executor:
+        runner = Runner(requests, **folders, problems=problems, executor=executor)
+        yield runner
+    runner.check()
 
 
 def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample: int | None) -> str:
@@ -403,10 +426,10 @@ def _only_run(
 ) -> RunView:
     cutters = make_chunkers(materials.benchmark, chunkers, request)
     setting = materials.setting(request.setting, sample)
-    ((run,),) = make_runs([setting], cutters, materials.results, reuse=reuse, home=materials.home)
-    if isinstance(run, ChunkError):
-        raise without_traceback(run)
-    return run
+    ((runs, failed),) = make_runs([setting], cutters, materials.results, reuse=reuse, home=materials.home)
+    for error in failed.values():
+        raise without_traceback(error)
+    return runs[setting.request]
 
 
 def plan_run(

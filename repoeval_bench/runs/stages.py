@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
+from repoeval_bench.retrieval.corpus import summarize
 from repoeval_bench.retrieval.scope import pooled
-from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
-from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
+from repoeval_bench.runs.records import EMBED_STEP, Counts, FirstStage, IndexCost, RunConfig, Sizes
 from repoeval_bench.runs.store import RunOutcome
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder, Retriever, Role
+    from repoeval_bench.core.run import Fact, Qrels, Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.runs.planning import Plan, PlannedRun
@@ -32,7 +35,7 @@ def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[tu
     """
     for run, plan in job:
         judgements = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, ())
-        check_gold(judgements, plan.protocol, plan.chunker, allow_sparse_qrels=run.allow_sparse_qrels)
+        check_gold(judgements, plan.protocol, plan.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
     started = perf_counter()
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for run, plan in job:
@@ -49,7 +52,7 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
     tokens = TokenCounts.of(planned, embedder)
     judge = partial(judge_corpus, planned.benchmark, planned.corpus, planned.protocol, config.measures)
     judgements = judge(embedder=embedder, line_nws=inputs.lines, around=retriever.around)
-    check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=run.allow_sparse_qrels)
+    check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
     searcher, queries = _index(planned, retriever, embedder, judgements)
     ranked = searcher.search(queries, config.k, judgements.excluded)
     scores = score_run(ranked.rankings, judgements.qrels, config.measures, judgements.context)
@@ -125,3 +128,112 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, al
         f"only {with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}; "
         f"{way_out}, or allow it with --set allow_sparse_qrels"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """The tokens of each query and chunk, None without a model, or if it does not report them.
+
+    A role's limit is the number of a text's tokens that the model reads; infinite if it reads all. `n_chunks` counts
+    the chunks of the unchanged files, which come first; only these are counted.
+    """
+
+    tokens: Mapping[Role, Sequence[int] | None]
+    limits: Mapping[Role, float]
+    n_chunks: int
+    has_model: bool
+
+    @classmethod
+    def of(cls, planned: Plan, embedder: Embedder | None) -> Self:
+        """Return the tokens of a plan's texts."""
+        texts, n_chunks = planned.texts(), planned.corpus.n_chunks
+        if embedder is None:
+            return cls(dict.fromkeys(texts), dict.fromkeys(texts, inf), n_chunks, has_model=False)
+        tokens = {role: embedder.count_tokens(texts[role], role) for role in texts}
+        most = inf if embedder.max_tokens is None else embedder.max_tokens
+        limits = {role: most if embedder.truncates(role) else inf for role in texts}
+        return cls(tokens, limits, n_chunks, has_model=True)
+
+    def counted(self, role: Role) -> tuple[int | None, int | None, int | None]:
+        """Count a role's tokens, the texts that the model does not read to their end, and the tokens left unread.
+
+        0 without a model, None if it does not report them.
+        """
+        tokens, limit = self._of_files(role), self.limits[role]
+        if tokens is None:
+            unknown = None if self.has_model else 0
+            return unknown, unknown, unknown
+        lost = [int(count - limit) for count in tokens if count > limit]
+        return sum(tokens), len(lost), sum(lost)
+
+    def sizes(self) -> Sizes | None:
+        """Mean, median, p95 and maximum of the chunks' tokens; None if no tokens are known."""
+        known = any(counts is not None for counts in self.tokens.values())
+        return Sizes.model_validate(summarize(self._of_files("document") or [])) if known else None
+
+    def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
+        """Return the facts of each task, with its query's tokens and whether the model truncates it, if known."""
+        facts = {task_id: dict(task_facts) for task_id, task_facts in known.items()}
+        for query, count in zip(planned.queries, self.tokens["query"] or (), strict=False):
+            facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
+        return facts
+
+    def _of_files(self, role: Role) -> Sequence[int] | None:
+        # A query's own chunks, cut from its file with the target blanked, would count the file once for each query.
+        tokens = self.tokens[role]
+        return tokens[: self.n_chunks] if tokens is not None and role == "document" else tokens
+
+
+def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Counts:
+    """Collect all counts of a run."""
+    corpus = planned.corpus
+    pairs, pairs_truncated = run.pairs
+    queries_tokens, queries_truncated, queries_lost = tokens.counted("query")
+    chunks_tokens, chunks_truncated, chunks_lost = tokens.counted("document")
+    return Counts(
+        queries=len(planned.queries),
+        queries_truncated=queries_truncated,
+        queries_tokens=queries_tokens,
+        queries_tokens_lost=queries_lost,
+        queries_without_relevant=sum(not gains for gains in qrels.values()),
+        chunks=corpus.n_chunks,
+        chunks_truncated=chunks_truncated,
+        chunks_tokens=chunks_tokens,
+        chunks_tokens_lost=chunks_lost,
+        chunks_duplicate=sum(map(len, corpus.duplicates())),
+        chunks_merged=len(corpus.merged),
+        files=corpus.n_files,
+        files_skipped=len(corpus.skipped),
+        files_undecodable=len(planned.benchmark.undecodable),
+        lines_uncovered=corpus.uncovered_lines,
+        **({"tasks_unscored": planned.benchmark.unscored} if planned.protocol.counts_unscored else {}),
+        **({"pairs": pairs, "pairs_truncated": pairs_truncated} if pairs else {}),
+        **({"queries_no_answer": len(unanswerable)} if (unanswerable := planned.benchmark.unanswerable) else {}),
+    )
+
+
+def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexCost | None:
+    """Count vectors, tokens that the model reads (each distinct text once) and float32 bytes; None without any.
+
+    Only the parts of long texts that the model reads count. Tokens are None if the model does not report them.
+    """
+    texts = planned.texts()["document"]
+    if not texts:
+        return None
+    (row,) = embedder.encode(texts[:1], "document")
+    n_read = None
+    counted = tokens.tokens["document"]
+    if counted is not None:
+        whole = dict(zip(texts, counted, strict=True))
+        parts = list({part: None for pieces in embedder.parts(texts, "document") for part in pieces})
+        cut = [part for part in parts if part not in whole]
+        counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document") or (), strict=True))
+        n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
+    return IndexCost(vectors=len(texts), tokens=n_read, bytes=len(texts) * row.nbytes)
+
+
+def read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:
+    """Return query_id -> the characters of its text that the model reads; all of them without a model."""
+    texts = [query.text for query in planned.queries]
+    spans = embedder.read_chars(texts, "query") if embedder else [CharSpan(0, len(text)) for text in texts]
+    return {query.query_id: span for query, span in zip(planned.queries, spans, strict=True)}

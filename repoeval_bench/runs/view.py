@@ -23,7 +23,6 @@ from repoeval_bench.core.json_reader import (
     read_rows,
     read_text,
 )
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
 from repoeval_bench.runs.parts import kinds
@@ -43,6 +42,7 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
+from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.trec import as_field, of_field, read_qrels, run_lines
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def test_an_embedder_that_is_given_is_the_only_one_made(benchmark, tmp_path, mon
     def no_model(*_, **__):
         raise AssertionError("the default model was made")
 
-    monkeypatch.setattr("repoeval_bench.runs.materials.make_embedder", no_model)
+    monkeypatch.setattr("repoeval_bench.runs.planning.make_embedder", no_model)
     _, model = embedder(tmp_path, {"query": "head", "document": "head"})
     assert evaluate(benchmark, CHUNKERS[0], embedder=model, out=tmp_path / "out").manifest.index.vectors > 0
 

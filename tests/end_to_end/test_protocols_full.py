@@ -9,7 +9,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
-from repoeval_bench.runs.config import PACK
+from repoeval_bench.runs.request import PACK
 from support.command import bench_process
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]

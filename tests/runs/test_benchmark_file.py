@@ -9,8 +9,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
-from repoeval_bench.runs.config import PACK
-from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.request import PACK, RunRequest
 
 BROKEN = """\
 pack: repoeval

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
-from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import CodeStamp, Workers
+from repoeval_bench.runs.jobs import CodeStamp, Workers, choose_executor
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
 from support.folders import content

@@ -11,8 +11,7 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.retrieval import corpus
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.materials import Setting
-from repoeval_bench.runs.planning import make_plan
+from repoeval_bench.runs.planning import Setting, make_plan
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import Results
 from repoeval_bench.runs.runner import Runner, make_runs
@@ -88,9 +87,9 @@ def test_a_chunker_that_fails_on_blanked_files_has_the_other_runs(benchmark, tmp
         Setting(request=RunRequest(protocol=name, retriever="bm25"), selected=benchmark, embedder=None)
         for name in ("context", "context+exclusion=body")
     ]
-    ((context, blanked),) = make_runs(settings, [chunker], Results(tmp_path), reuse=False)
-    assert context.metrics.protocol == "context"
-    assert isinstance(blanked, ChunkError)
+    ((runs, failed),) = make_runs(settings, [chunker], Results(tmp_path), reuse=False)
+    assert [run.metrics.protocol for run in runs.values()] == ["context"]
+    assert [type(error) for error in failed.values()] == [ChunkError]
 
 
 def test_a_task_whose_own_text_fails_is_counted_beside_one_whose_text_does_not():

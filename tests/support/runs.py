@@ -11,8 +11,7 @@ from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import opened
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.log import in_full, read_log
-from repoeval_bench.runs.materials import Setting, make_chunkers
-from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.planning import Setting, make_chunkers, select
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, RETRIEVED, SCHEMA, Manifest, Means, Metrics, QueryRow, TimeRow
 from repoeval_bench.runs.request import RunRequest
@@ -215,4 +214,4 @@ def make_together(benchmark, chunkers, out, *, embedder=None, executor=IN_PROCES
     setting = Setting(request=request, selected=select(benchmark, request.resolved_protocol()), embedder=embedder)
     cutters = make_chunkers(benchmark, chunkers, request)
     rows = make_runs([setting], cutters, results_at(out), reuse=False, home=home, executor=executor)
-    return (run for (run,) in rows)
+    return ((row.runs | row.failed)[request.setting] for row in rows)

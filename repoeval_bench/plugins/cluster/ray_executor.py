@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError, EmbeddingError, in_one_line
+from repoeval_bench.core.errors import BenchError, ChunkError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
-from repoeval_bench.runs.jobs import Finished, Job, failed
+from repoeval_bench.runs.jobs import Finished, Job
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:
@@ -193,11 +193,13 @@ def _result(reference: Any) -> Finished:
     try:
         finished: Finished = ray.get(reference)
     except ray.exceptions.RayTaskError as error:  # it was not begun: a job's own errors are part of its result
-        return failed(f"its machine cannot begin it ({in_one_line(error.cause)}); install the same there")
+        wrong = f"its machine cannot begin it ({in_one_line(error.cause)}); install the same there"
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
-        return failed(f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory")
-    return finished
+        wrong = f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory"
+    else:
+        return finished
+    return Finished(error=ChunkError(wrong))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,36 @@ Nothing is tuned towards a published number: every setting below was chosen from
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.cli.console import echo, print_json
+from repoeval_bench.cli.options import OUTPUT_FOLDER, home_option, json_option, request_options
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.files import write_named
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.choice import choose_embedder
-from repoeval_bench.runs.request import RunRequest, shell_line
+from repoeval_bench.report.text import heading
+from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.request import DataRequest, RunRequest, shell_line
 from repoeval_bench.runs.runner import evaluate
+from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
+
 
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
 
@@ -208,3 +221,129 @@ def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> Pu
     if why_not:
         return replace(measured, status=Status.NOT_JUDGED, reason=why_not)
     return replace(measured, status=judge(mean, row.published, tolerance))
+
+
+# Longer than 60 lines: it is the page's text.
+def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> str:
+    """Return the Markdown page: tables, verdicts and the commands that print the figures.
+
+    `repositories` is the number of repositories that CodeRAG-Bench's rows are averaged over.
+    """
+    expected = [row for row in rows if row.table == "expected"]
+    reproduced = sum(row.status is Status.REPRODUCED for row in expected)
+    tally = next((_verdict(row) for row in expected if row.status is Status.NOT_JUDGED), "")
+    tally = tally or f"{reproduced} of {len(expected)} cells are"
+    lines = [
+        "# Published numbers, measured again",
+        "",
+        f"{label}. Means are each protocol's headline (micro under `context`, macro over repositories otherwise); "
+        "intervals are 95 %, clustered by file. The commands below each table print its figures.",
+        "",
+        "## The expected results",
+        "",
+        "The source gives approximate values and does not name the embedding model. "
+        f"A cell counts as reproduced within {TOLERANCE}: {tally}.",
+        "",
+        "| protocol | chunker | measure | expected | measured | 95 % interval | verdict |",
+        "|---|---|---|---:|---:|---|---|",
+        *(
+            f"| {row.setting} | {row.system} | {heading(row.measure)} | ~{row.published:.2f} | {_figures(row)} | "
+            f"{_verdict(row)} |"
+            for row in expected
+        ),
+        "",
+        *_commands(expected),
+        "## Causes, each switched on alone",
+        "",
+        "The base is protocol `code-chunk` with MiniLM, which reads 256 tokens of a text, and no context headers.",
+        "",
+        *_causes_table([row for row in rows if row.table == "causes"]),
+        "## CodeRAG-Bench, RepoEval function level",
+        "",
+        f"nDCG@10, macro over {count(repositories, 'repository')}; a row counts as reproduced "
+        f"within {CODERAG_TOLERANCE} points.",
+        "",
+        "| system | published | measured | 95 % interval | verdict |",
+        "|---|---:|---:|---|---|",
+        *(
+            f"| {row.system} | {'' if row.published is None else f'{row.published:.3f}'} | {_figures(row)} | "
+            f"{_verdict(row)} |"
+            for row in rows
+            if row.table == "coderag"
+        ),
+        "",
+        *_commands([row for row in rows if row.table == "coderag"]),
+        "Rows of dense models are measured where a model is named: "
+        "`repoeval-bench lab reproduce --embedder st:BAAI/bge-base-en-v1.5`; a model that is not available is a row "
+        "that says so.",
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdict(row: PublishedRow) -> str:
+    """Return the status in words, with the distance or the reason; empty if nothing was published."""
+    if row.status is Status.NOT_PUBLISHED:
+        return ""
+    words = row.status.replace("_", " ")
+    if row.reason or row.measured is None or row.published is None:
+        return f"{words}: {row.reason}"
+    return f"{words} ({row.measured - row.published:+.3f})"
+
+
+def _figures(row: PublishedRow) -> str:
+    if row.measured is None:
+        return "| "
+    # Fewer than six files have no interval.
+    return f"{row.measured:.4f} | " + ("" if row.low is None else f"[{row.low:.4f}, {row.high:.4f}]")
+
+
+def _causes_table(rows: Sequence[PublishedRow]) -> list[str]:
+    cells = {(row.setting, row.system, row.measure): row.measured for row in rows}
+    lines = [f"| what is changed | chunker | {' | '.join(map(heading, MEASURES))} |", "|---|---|---:|---:|---:|---:|"]
+    for setting, system in dict.fromkeys((row.setting, row.system) for row in rows):
+        figures = (f"{cells[setting, system, measure]:.4f}" for measure in MEASURES)
+        lines.append(f"| {setting} | {system} | {' | '.join(figures)} |")
+    return [*lines, "", *_commands(rows)]
+
+
+def _commands(rows: Sequence[PublishedRow]) -> list[str]:
+    return ["```", *dict.fromkeys(row.command for row in rows if row.command), "```", ""]
+
+
+@click.command("reproduce")
+@click.option(
+    "--embedder",
+    "embedders",
+    multiple=True,
+    metavar="SPEC",
+    help="A model to add to the CodeRAG-Bench table, such as st:BAAI/bge-base-en-v1.5; repeat it.",
+)
+@request_options(DataRequest, only=["source"])
+@click.option(
+    "--out",
+    type=OUTPUT_FOLDER,
+    default=RESULTS / "reproduce",
+    show_default=True,
+    help="Where the runs and the page are written.",
+)
+@home_option
+@json_option
+def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, home: Path | None, as_json: bool) -> None:
+    """Measure every published number again, and print a page of tables, verdicts, causes and commands.
+
+    The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept, so a
+    repeated command resumes. For a model that is not available, the row says so.
+    """
+    check_writable(out)
+    # The commands of the page need no --source that `eval` finds by itself.
+    named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source
+    benchmark = load_benchmark(source, home=home)
+    measured, repositories = reproduce(benchmark, out, embedders=embedders, source=named, home=home)
+    page = format_page(benchmark.label, measured, repositories)
+    rows = [asdict(row) for row in measured]
+    for name, content in (("json", json.dumps(rows, indent=2) + "\n"), ("md", page)):
+        write_named(out / f"reproduction.{name}", content, "another folder with --out")
+    if as_json:
+        print_json(rows)
+    else:
+        echo(page, nl=False)

@@ -9,17 +9,27 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.cli.console import print_json, print_table
+from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import full_outcome_name, heading
+from repoeval_bench.runs.benchmark_file import find_benchmark, read_benchmark
 from repoeval_bench.runs.request import by_setting
+from repoeval_bench.runs.runner import runner_on
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
     from repoeval_bench.runs.runner import Runner
+
 
 _OF_LINES = ("line_", "definition_")
 """Prefixes of the measures that no relevance rule changes."""
@@ -90,3 +100,41 @@ def tallies(counted: Sequence[Cell]) -> dict[tuple[str, str, str, str], Counter[
         verdict = "wins" if comparison.favours_treatment else "loses"
         results.setdefault(key, Counter())[verdict if comparison.is_significant else "undecided"] += 1
     return results
+
+
+@click.command("sensitivity")
+@click.argument("file", default="sensitivity")
+@click.option("--source", metavar="SOURCE", help="Where the data comes from, instead of the file's source.")
+@out_option
+@home_option
+@execution_options
+@json_option
+def sensitivity_command(
+    *, file: str, source: str | None, out: Path, home: Path | None, execution: ExecutionRequest, as_json: bool
+) -> None:
+    """Run every setting in FILE, a YAML file as `run` reads it, and count those in which one chunker beats another.
+
+    Without FILE it is the one that ships. Stored runs are reused.
+    """
+    benchmarking = read_benchmark(find_benchmark(file), {"source": source} if source else {}, home)
+    if len({request.chunker for request in benchmarking.requests}) < 2:
+        raise UsageError(f"{file} has one chunker; name two or more to compare")
+    with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
+        counted = list(cells(runner, benchmarking.requests))
+        if as_json:
+            print_json([cell.as_dict() for cell in counted])
+        else:
+            print_table(sensitivity_table(counted))
+
+
+def sensitivity_table(counted: Sequence[Cell]) -> Table:
+    """Tabulate the number of cells by pair of chunkers, sizes and measure."""
+    verdicts = ("wins", "loses", "undecided")
+    rows = [(*key, tally.total(), *(tally[verdict] for verdict in verdicts)) for key, tally in tallies(counted).items()]
+    names = [spec_column(name, 34) for name in ("chunker", "against", "sizes", "measure")]
+    return make_table(
+        [*names, *figures("settings", *verdicts, number="d")],
+        rows,
+        title="settings in which the chunker wins, loses, or is undecided",
+        notes=["a win is significant (Holm) within its setting, as in `compare`"],
+    )

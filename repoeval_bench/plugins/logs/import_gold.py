@@ -1,7 +1,8 @@
 """The gold of an imported log: chunk ids, files or line ranges, matched with the chunks of the corpus or the log.
 
 Gold and log also name the repositories and clusters of queries. These belong to the benchmark's queries, so a run whose
-log lacks a query has them too.
+log lacks a query has them too. Line measures need sources: the size of a line is not in a log, and every system has to
+read the same lines at the same cost.
 """
 
 from __future__ import annotations
@@ -9,20 +10,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, os_errors_as
 from repoeval_bench.core.places import Gold as Places
 from repoeval_bench.core.places import Place
-from repoeval_bench.metrics.condensed import bpref, judged_at
-from repoeval_bench.plugins.logs.import_formats import gold_rows, log_rows
-from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.trees import decode
+from repoeval_bench.metrics import ChunkPlace, Context
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows
+from repoeval_bench.runs.inspection import read_sources
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
     from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
+
 
 ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 """File -> chunk_id -> its lines, where they are known."""
@@ -140,6 +146,35 @@ class Judgements:
                 f"{place.file!r}; count the lines of both from 0, in the same files"
             )
         return len(self.judged & known)
+
+
+def judged_at(ranking: Sequence[str], judgements: Mapping[str, float], k: int) -> float:
+    """Share of the top k that has a judgement of any grade; over what was retrieved if that is fewer, 0 without any."""
+    top = ranking[:k]
+    return sum(chunk_id in judgements for chunk_id in top) / len(top) if top else 0.0
+
+
+def bpref(ranking: Sequence[str], judgements: Mapping[str, float]) -> float:
+    """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks are skipped.
+
+    (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N); n are the judged non-relevant ranked higher, R
+    and N the judged relevant and non-relevant. 0 without a relevant chunk. A grade below 0 is that of a chunk which was
+    in the pool and which nobody judged, so only grade 0 is non-relevant.
+    """
+    relevant = sum(gain > 0 for gain in judgements.values())
+    if not relevant:
+        return 0.0
+    bound = min(relevant, sum(gain == 0 for gain in judgements.values()))
+    above, total = 0, 0.0
+    for chunk_id in ranking:
+        gain = judgements.get(chunk_id)
+        if gain is None or gain < 0:
+            continue
+        if gain > 0:
+            total += 1 - min(above, bound) / bound if above else 1.0
+        else:
+            above += 1
+    return total / relevant
 
 
 def _check_shared(
@@ -265,4 +300,81 @@ def _named(field: str, queries: Collection[str], gold: Named, log: Named) -> dic
         for names in (gold.get(query_id, {}), log.get(query_id, {})):
             if name := names.get(field):
                 _same(query_id, field, results.setdefault(query_id, name), name)
+    return results
+
+
+INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
+"""Inputs of line measures."""
+
+
+def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> None:
+    """Add a chunk's lines and the size of its header, if it names lines; a second place of an id is a LogError."""
+    if chunk.file is None or chunk.lines is None:
+        return
+    location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+    if (known := places.setdefault(chunk.chunk_id, location)) != location:
+        both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
+        raise LogError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineInputs:
+    """The inputs of line measures."""
+
+    context: Context
+    rankings: Mapping[str, Sequence[tuple[str, float]]]
+    """The rankings as far as they can be read: up to a chunk whose file or lines, and so whose size, are not known."""
+    files: Mapping[str, SourceFile]
+    unread: int
+    """The queries that are not read to the end. Their line measures are lower bounds."""
+
+    @classmethod
+    def of(
+        cls,
+        rankings: Mapping[str, Sequence[tuple[str, float]]],
+        places: Mapping[str, ChunkPlace],
+        gold: Mapping[str, Places],
+        sources: Path,
+    ) -> LineInputs:
+        """Look up the files of gold and chunks; a LogError if one of the gold's files is missing."""
+        gold_files = {location.file for gold_lines in gold.values() for location in gold_lines}
+        files = find_sources(sources, gold_files | {location.file for location in places.values()})
+        if missing := sorted(gold_files - files.keys()):
+            raise LogError(
+                f"{len(missing)} of the gold's {len(gold_files)} files are not in {sources} (such as {missing[0]}); "
+                "name the folder that holds them as the gold does with --files"
+            )
+        known = {chunk_id for chunk_id, location in places.items() if location.file in files}
+        readable = {
+            query_id: [*takewhile(lambda hit: hit[0] in known, ranking)]
+            for query_id, ranking in rankings.items()
+            if query_id in gold
+        }
+        return cls(
+            context=Context(places=places, gold=gold, line_nws={name: file.line_nws() for name, file in files.items()}),
+            rankings=readable,
+            files=files,
+            unread=sum(len(ranking) < len(rankings[query_id]) for query_id, ranking in readable.items()),
+        )
+
+
+def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]:
+    """Return name -> file, for those names that a folder, or a run's sources.jsonl.gz, has as text.
+
+    A name that leads out of the folder, or that no file can have, is not looked up. A folder or file that cannot be
+    read is a LogError.
+    """
+    if not sources.is_dir():
+        return {name: file for name, file in read_sources(sources).items() if name in names}
+    root = sources.resolve()
+    results: dict[str, SourceFile] = {}
+    for name in sorted(names):
+        if "\0" in name or not (path := (root / name).resolve()).is_relative_to(root) or not path.is_file():
+            continue
+        repository, _, rest = name.partition("/")
+        with (
+            os_errors_as(LogError, f"{path} cannot be read", "name another folder with --files"),
+            suppress(UnicodeDecodeError),
+        ):
+            results[name] = SourceFile(repository, rest, decode(path.read_bytes()))
     return results

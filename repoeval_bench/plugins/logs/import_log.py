@@ -5,23 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import click
+
+from repoeval_bench.cli.console import echo, print_json
+from repoeval_bench.cli.options import INPUT, json_option, measures_option, note, out_option
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs.import_gold import (
     CONVERSATION,
+    INPUTS,
     Groups,
     Judgements,
+    LineInputs,
+    add_place,
     by_file,
     group,
     judge_log,
@@ -29,9 +38,10 @@ from repoeval_bench.plugins.logs.import_gold import (
     places_of,
     read_log,
 )
-from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
 from repoeval_bench.plugins.logs.records import read_rows
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
+from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,
@@ -44,7 +54,7 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
-from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
+from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
 from repoeval_bench.runs.trec import format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
 
@@ -63,7 +73,7 @@ def import_run(
     files: Path | None = None,
     depth: int | None = None,
 ) -> RunView:
-    """Judge a log, or a TREC run (`import_formats`), and store it as a run.
+    """Judge a log, or a TREC run (see `records`), and store it as a run.
 
     Every query of the gold is scored, with 0 if the log lacks it. Queries of the log without gold are skipped and
     counted. `no_answer` queries stay in the log and are not scored, because there is nothing to find. `files` is a
@@ -304,3 +314,102 @@ class _Import:
         """The rows of timings.jsonl."""
         times = {q: row.latency_ms.model_dump(exclude_none=True) for q, row in self.stored.items() if row.latency_ms}
         return [TimeRow(query_id=query_id, latency_ms=steps) for query_id, steps in times.items() if steps]
+
+
+@click.command("import")
+@click.argument("log", metavar="LOG", type=INPUT)
+@click.option(
+    "--gold",
+    required=True,
+    type=INPUT,
+    metavar="FILE",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or BEIR.",
+)
+@click.option(
+    "--corpus",
+    type=INPUT,
+    metavar="FILE",
+    help="JSONL: every chunk_id with its file and lines; without it, the log's chunks count as all.",
+)
+@click.option(
+    "--files",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FOLDER",
+    help="The sources, named as in gold and log, or a run's sources.jsonl.gz, for line measures.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(1, EXACT),
+    metavar="K",
+    help="The depth of a TREC run; by default the length of its longest ranking.",
+)
+@measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
+@out_option
+@json_option
+def import_command(
+    *,
+    log: Path,
+    gold: Path,
+    corpus: Path | None,
+    files: Path | None,
+    depth: int | None,
+    measures: tuple[str, ...],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Judge LOG (JSONL, see docs/logs.md) against a gold file, and store it as a run.
+
+    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
+    (.trec, .txt, .run, .qrels, also .gz).
+    """
+    check_writable(out)
+    run = import_run(
+        log,
+        gold,
+        out,
+        measures=[str(Measure.parse(name)) for name in measures],
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        corpus=corpus,
+        files=files,
+        depth=depth,
+    )
+    note(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
+    notes = [*_notes(run)]
+    if as_json:
+        print_json(run.metrics.as_json() | {"notes": notes})
+        return
+    echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
+    for name, value in run.metrics.micro.items():
+        echo(f"{heading(name):<14} {value:.4f}")
+    for sentence in notes:
+        echo(f"note: {sentence}")
+
+
+def _notes(run: RunView) -> Iterator[str]:
+    """Yield what limits the numbers of an imported run."""
+    counts, imported = run.counts, run.manifest.imported
+    queries = {
+        "of the gold without a row in the log, with the score 0": counts.queries_not_in_log,
+        "without a relevant chunk, with the score 0": counts.queries_without_relevant,
+        "of the log without gold, not scored": counts.queries_without_gold,
+        "that name no cluster, each counted as a cluster of its own": counts.queries_without_cluster,
+        "with a chunk of which file or lines are not known: it is read up to there, so line measures are lower "
+        "bounds": counts.queries_not_read,
+        "without an answer, not scored; `logs pipeline` says what they were given": counts.queries_no_answer,
+    }
+    yield from (f"{count(number, 'query')} {what}" for what, number in queries.items() if number)
+    if counts.gold_names and imported:
+        names = "chunk ids" if imported.gold_kind == "chunks" else "files"
+        yield (
+            f"only {counts.gold_names_known} of the gold's {counts.gold_names} {names} are in the log or the corpus, "
+            "so the others are not found; check that they are named alike"
+        )
+    if counts.queries_not_read is None:
+        why = "the sizes of lines are not known; name the folder of the sources with --files"
+        if imported and imported.gold_kind != "lines":
+            why = f"the gold names {imported.gold_kind}, not lines"
+        yield f"no line measures for {count(counts.queries, 'query')}: {why}"
+    if imported and imported.gold_kind == "files":
+        yield "gold of whole files is blind to chunking: each chunk of them is relevant, wherever it is cut"
+    if imported and imported.pooled:
+        yield "relevant chunks the log does not show are not counted: recall is too high without --corpus"

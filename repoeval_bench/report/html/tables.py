@@ -16,14 +16,14 @@ from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.verdicts import READ, Verdict, costs
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
-from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.metrics.measure import UNREGISTERED
 from repoeval_bench.report.recommendation import candidate_columns, evidence_name
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
 from repoeval_bench.report.text import COUNTS, explained, full_outcome_name, heading, interval, printable, short_names
-from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.view import RunView
 
 

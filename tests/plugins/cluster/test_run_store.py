@@ -12,7 +12,7 @@ pytest.importorskip("fsspec")
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
 from repoeval_bench.plugins.cluster.run_store import StoredResults, fetch_run, put_run, results_of_store, run_states
-from repoeval_bench.plugins.cluster.vector_blocks import block_names
+from repoeval_bench.plugins.cluster.shared_cache import block_names
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.request import RunRequest

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench import LineSpan, load_benchmark
-from repoeval_bench.plugins.completion.ending import cut, stops
+from repoeval_bench.plugins.completion.layout import cut, stops
 from support import written
 
 LINES = st.lists(st.sampled_from(["", "    a = 1", "        b", "  c", "d()", "def x():", "if y:", "}", "\tt", "    "]))

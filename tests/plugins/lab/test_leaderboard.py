@@ -8,13 +8,14 @@ import pytest
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
-from repoeval_bench.plugins.lab.report import leaderboard as report
-from repoeval_bench.plugins.lab.report.leaderboard import (
+from repoeval_bench.plugins.lab import leaderboard as report
+from repoeval_bench.plugins.lab.leaderboard import (
     leaderboard_columns,
     leaderboard_csv,
     leaderboard_records,
     leaderboard_tables,
+    leaderboards,
+    run_folders,
     summary,
 )
 from repoeval_bench.report.formats import markdown

@@ -3,8 +3,15 @@
 import pytest
 
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.plugins.lab.report.reproduction import format_page
-from repoeval_bench.plugins.lab.reproduction import EXPECTED, MEASURES, PublishedRow, Status, judge, reproduce
+from repoeval_bench.plugins.lab.reproduction import (
+    EXPECTED,
+    MEASURES,
+    PublishedRow,
+    Status,
+    format_page,
+    judge,
+    reproduce,
+)
 
 
 def row(table, setting, system, measure, published=None, status=Status.NOT_PUBLISHED, reason=""):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from repoeval_bench.plugins.lab.commands.sensitivity import sensitivity_table
-from repoeval_bench.plugins.lab.sensitivity import cells
+from repoeval_bench.plugins.lab.sensitivity import cells, sensitivity_table
 from repoeval_bench.runs.benchmark_file import read_benchmark, shipped
 from repoeval_bench.runs.runner import Runner
 from support.command import bench, json_of, one_sentence

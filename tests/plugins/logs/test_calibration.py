@@ -6,7 +6,7 @@ import pytest
 
 from plugins.logs.made_logs import judged, row
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.judgements.bounds import (
+from repoeval_bench.plugins.logs.judgements import (
     Calibration,
     corrected_precision,
     read_calibration,

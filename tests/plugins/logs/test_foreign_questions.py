@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import LINES
-from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, QUESTIONS
+from repoeval_bench.plugins.logs.questions import FILE_GOLD, GOLD, QUESTIONS
 from support.codebase import write_files
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import read_rows, write_rows

@@ -5,7 +5,7 @@ import pytest
 import scipy
 
 from repoeval_bench.analysis.statistics import Sample
-from repoeval_bench.plugins.logs.figures import effective_size, share_interval
+from repoeval_bench.plugins.logs.judged_log import effective_size, share_interval
 
 
 @pytest.mark.parametrize(("ones", "n"), [(0, 9), (1, 9), (13, 40), (39, 40), (40, 40)])

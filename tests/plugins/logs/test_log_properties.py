@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.logs.made_logs import MEASURES, by_name, chunks, judged, row
-from repoeval_bench.plugins.logs.figures import share_interval
-from repoeval_bench.plugins.logs.judgements.bounds import Calibration, judged_bounds, rogan_gladen
-from repoeval_bench.plugins.logs.judgements.pooling import pool_rows
-from repoeval_bench.plugins.logs.pipeline.hard_negatives import negatives_section
-from repoeval_bench.plugins.logs.pipeline.stages import freshness
+from repoeval_bench.plugins.logs.judged_log import share_interval
+from repoeval_bench.plugins.logs.judgements import Calibration, judged_bounds, pool_rows, rogan_gladen
+from repoeval_bench.plugins.logs.pipeline import freshness, negatives_section
 
 IDS = "abcdefgh"
 rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=8)

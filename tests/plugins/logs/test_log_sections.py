@@ -5,14 +5,14 @@ import pytest
 
 from plugins.logs.made_logs import by_name, chunks, judged, row
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_judge, judged_bounds
-from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
-from repoeval_bench.plugins.logs.pipeline.hard_negatives import negatives_section, read_negatives
-from repoeval_bench.plugins.logs.pipeline.stages import (
+from repoeval_bench.plugins.logs.judgements import agreement, gold_plus_judge, judged_bounds, pool_rows, read_judgements
+from repoeval_bench.plugins.logs.pipeline import (
     auroc,
     false_evidence,
     freshness,
     latency,
+    negatives_section,
+    read_negatives,
     reranker,
     router,
 )

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from plugins.logs.made_logs import log_row, schema
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.metrics.condensed import bpref, judged_at
-from repoeval_bench.plugins.logs.import_gold import by_file, judge_log, places_of, read_log
+from repoeval_bench.plugins.logs.import_gold import bpref, by_file, judge_log, judged_at, places_of, read_log
 from repoeval_bench.plugins.logs.records import Gold, Judgement, read_rows
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 from support.runs import write_rows

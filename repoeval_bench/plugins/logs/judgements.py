@@ -1,34 +1,124 @@
-"""Scores between two judgements: the gold, which misses relevant chunks, and a judge, who may be too kind.
+"""Chunks for a judge, and scores between two judgements: the gold, and the gold with the judge's grades.
 
-The true set of relevant chunks is somewhere between the gold and gold plus judge, so every measure lies between the
-bounds given here. For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG
-are divided by what is relevant, so a chunk that the judge found and the run did not pulls them below the score by gold
-alone. A relevant chunk that the run ranks low can also pull nDCG down. For these measures the bounds are wider than the
-two scores.
+The gold misses relevant chunks, and the judge may be too kind. The true set is somewhere between the gold and gold plus
+judge, so every measure lies between the bounds given here. For precision, hit and MRR they are the scores by gold alone
+and by gold plus judge. Recall and nDCG are divided by what is relevant, so a chunk that the judge found and the run did
+not pulls them below the score by gold alone. A relevant chunk that the run ranks low can also pull nDCG down. For these
+measures the bounds are wider than the two scores.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 
 from repoeval_bench.analysis.statistics import LEVEL, Sample
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
+from repoeval_bench.cli.options import (
+    INPUT,
+    OUTPUT,
+    depth_option,
+    json_option,
+    measures_option,
+    plain,
+    runs_folder,
+    title_of,
+    write_rows,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
+from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
-from repoeval_bench.plugins.logs.figures import Statistic, effective_size, mean_of
-from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
-from repoeval_bench.plugins.logs.judgements.pooling import Grades, read_judgements
-from repoeval_bench.plugins.logs.records import Calibrated, LogError, read_rows
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, Statistic, effective_size, mean_of, resolve_depth
+from repoeval_bench.plugins.logs.records import Calibrated, Judgement, LogError, read_rows
+from repoeval_bench.report.table import Estimate, Table, figures, make_table
+from repoeval_bench.report.text import heading, with_interval
+from repoeval_bench.runs.naming import find_run, find_runs
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.runs.log import LogRow
     from repoeval_bench.runs.view import RunView
+
+
+Grades = dict[str, dict[str, int]]
+"""query_id -> chunk_id -> 2, 1 or 0."""
+
+
+def pool(runs: Sequence[RunView], k: int | None = None) -> tuple[int, list[dict[str, Any]]]:
+    """Pool the first k chunks of the runs, each chunk once a query, with its text if a run keeps its sources.
+
+    Return k and the rows to be judged, see `records.Judgement`. k is 10 unless given. Queries are in the order of the
+    first run, chunks in the order of their ids: a judge who knew which run found a chunk, and how high, could be
+    biased. Runs of different data, and a depth that a run does not have, are a UsageError.
+    """
+    depth = resolve_depth(runs, k)
+    first = runs[0].metrics.dataset
+    for run in runs:
+        if (other := run.metrics.dataset).fingerprint != first.fingerprint:
+            raise UsageError(
+                f"{runs[0].run_id} and {run.run_id} have different data: {first.label} against {other.label}"
+            )
+    logs = [{row.query_id: row for row in run.log_rows()} for run in runs]
+    return depth, list(pool_rows(logs, depth, runs[0].scores.query_ids, texts=_texts(runs)))
+
+
+def pool_rows(
+    logs: Sequence[Mapping[str, LogRow]],
+    depth: int,
+    query_ids: Sequence[str],
+    *,
+    texts: Mapping[str, str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """`pool` of bare logs (query_id -> row); `texts` are chunks' texts. A row has what is known, and an empty grade."""
+    for query_id in query_ids:
+        rows = [row for log in logs if (row := log.get(query_id)) is not None]
+        results = {entry.chunk_id: entry for row in reversed(rows) for entry in row.topk[:depth]}
+        query = next((row.query for row in rows if row.query is not None), None)
+        for chunk_id, entry in sorted(results.items()):
+            about = {
+                "file": entry.file,
+                "start_line": entry.start_line,
+                "end_line": entry.end_line,
+                "query": query,
+                "text": (texts or {}).get(chunk_id),
+            }
+            known = {name: value for name, value in about.items() if value is not None}
+            yield {"query_id": query_id, "chunk_id": chunk_id, "grade": None, **known}
+
+
+def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
+    """Return chunk_id -> text, from the runs that keep their sources."""
+    results: dict[str, str] = {}
+    for run in runs:
+        if (inspection := run.inspection) is not None:
+            for chunks in (*inspection.chunks.values(), *inspection.own.values()):
+                results.update({chunk.chunk_id: inspection.sources[chunk.file].slice(chunk.chars) for chunk in chunks})
+    return results
+
+
+def read_judgements(path: Path) -> tuple[Grades, int]:
+    """Read a judged pool; return its grades, and how many rows still have none.
+
+    A broken row and a chunk that is judged twice are a LogError with file:line; so is a file without a grade.
+    """
+    grades: Grades = {}
+    seen: set[tuple[str, str]] = set()
+    for number, row in read_rows(path, Judgement):
+        if (row.query_id, row.chunk_id) in seen:
+            raise LogError(f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
+        seen.add((row.query_id, row.chunk_id))
+        if row.grade is not None:
+            grades.setdefault(row.query_id, {})[row.chunk_id] = row.grade
+    if not grades:
+        raise LogError(f"{path} has no grade; write 2, 1 or 0 as the grade of each row")
+    return grades, len(seen) - sum(map(len, grades.values()))
 
 
 RELEVANT = 1
@@ -291,3 +381,126 @@ def _chain(log: JudgedLog, query_id: str, grades: Mapping[str, int]) -> list[str
 
 def _with(qrels: Qrels, added: Mapping[str, Sequence[str]]) -> Qrels:
     return {q: {**gains, **dict.fromkeys(added[q], JUDGED_GAIN)} for q, gains in qrels.items()}
+
+
+_JUDGEMENTS = "JSONL: query_id, chunk_id, grade 2, 1 or 0, as repoeval-bench logs pool writes it."
+_CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too."
+_GOLD = "Write gold plus judge as gold for `logs import`; chunks that are not relevant get gain 0."
+
+
+@click.command("bounds")
+@click.argument("run")
+@click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
+@click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
+@depth_option("The depth of the precision that is corrected.")
+@measures_option("Only this measure; repeat it. All measures of ranks if not given.")
+@click.option("--write-gold", type=OUTPUT, metavar="FILE", help=_GOLD)
+@runs_folder
+@json_option
+def bounds_command(
+    *,
+    run: str,
+    judgements: Path,
+    calibration: Path | None,
+    k: int | None,
+    measures: tuple[str, ...],
+    write_gold: Path | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Print RUN's scores by the gold alone, by gold plus judge, and the bounds between which the truth lies.
+
+    With --calibration the judge's precision is corrected by its sensitivity and specificity (Rogan-Gladen).
+    """
+    stored = find_run(run, out)
+    result = bounds(stored, judgements, measures=measures, k=k, calibration=calibration)
+    if write_gold:
+        rows = [
+            {"query_id": query_id, "chunk_id": chunk_id, "gain": gain}
+            for query_id, gains in result.qrels.items()
+            for chunk_id, gain in gains.items()
+        ]
+        write_rows(write_gold, rows)
+    if as_json:
+        print_json(plain(result, "k", "qrels"))
+        return
+    print_table(_bounds_table(result.bounds, title_of(stored)))
+    print_lines(_agreement_lines(result.agreement, result.k, result.without_grade))
+    if result.corrected:
+        print_lines(_corrected_lines(result.corrected))
+    elif calibration:
+        echo(f"note: no chunk of the top {result.k} has a grade, so no precision can be corrected")
+
+
+def _bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
+    """One row per measure: by gold alone, the ends of the truth, by gold plus judge."""
+    names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")
+    rows = [
+        (
+            heading(of_measure.measure),
+            of_measure.gold.value,
+            *(Estimate(bound.value, bound.ci) for bound in (of_measure.lower, of_measure.upper)),
+            of_measure.both.value,
+        )
+        for of_measure in all_bounds
+    ]
+    return make_table(["measure", *figures(*names)], rows, title=title)
+
+
+def _agreement_lines(agreement: JudgeAgreement, k: int, without_grade: int) -> list[str]:
+    """Return what the judgements cover, in sentences."""
+    lines = [
+        f"{count(agreement.judged, 'judgement')} of the run's queries: the judge adds {agreement.added} relevant "
+        f"chunks; {agreement.gold_refused} of the {agreement.gold_judged} gold chunks it saw it calls not relevant "
+        "(they stay gold)"
+    ]
+    if agreement.unjudged_top:
+        lines.append(
+            f"note: {agreement.unjudged_top} of the {agreement.top} chunks in the top {k} are in neither: they count "
+            "as not relevant, so the upper bounds are too low"
+        )
+    if without_grade:
+        verb = "has" if without_grade == 1 else "have"
+        lines.append(f"note: {count(without_grade, 'row')} of the file {verb} no grade yet")
+    return lines
+
+
+def _corrected_lines(corrected: Corrected) -> list[str]:
+    """Return the correction and its inputs, in sentences."""
+    used = corrected.calibration
+    lines = [
+        f"precision@{corrected.k} as the judge sees it: {corrected.apparent:.4f} over {count(corrected.n, 'chunk')}",
+        f"the judge: sensitivity {used.sensitivity:.3f} over {used.n_relevant}, specificity {used.specificity:.3f} "
+        f"over {used.n_other} calibrated chunks",
+        f"corrected (Rogan-Gladen): {with_interval(corrected.value, corrected.ci)}",
+    ]
+    if corrected.n_unjudged:
+        lines.append(f"note: {count(corrected.n_unjudged, 'chunk')} of the top {corrected.k} without a grade left out")
+    return lines
+
+
+@click.command("pool")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@depth_option("Number of chunks of each ranking.")
+@click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="Where to write the pool (JSONL).")
+@runs_folder
+@json_option
+def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path, as_json: bool) -> None:
+    """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
+
+    The file hides the systems and the gold from the judge. `logs bounds RUN --judgements FILE` reads it.
+    """
+    stored = list({run.folder: run for run in find_runs(runs, out)}.values())
+    if output.exists():
+        raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
+    depth, rows = pool(stored, k)
+    write_rows(output, rows)
+    queries = len({row["query_id"] for row in rows})
+    if as_json:
+        run_ids = [run.run_id for run in stored]
+        print_json({"written": str(output), "runs": run_ids, "k": depth, "chunks": len(rows), "queries": queries})
+        return
+    echo(
+        f"{count(len(rows), 'chunk')} of {count(queries, 'query')} to be judged, "
+        f"from the top {depth} of {count(len(stored), 'run')}"
+    )

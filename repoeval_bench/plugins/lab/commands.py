@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from repoeval_bench.cli.group import CommandGroup
 
-_HERE = "repoeval_bench.plugins.lab.commands"
-
 group = CommandGroup(
     name="lab",
     help="Compare in many settings, reproduce published tables, and rank all runs of a folder.",
     table={
         "sensitivity": (
-            f"{_HERE}.sensitivity:sensitivity_command",
+            "repoeval_bench.plugins.lab.sensitivity:sensitivity_command",
             "Count the settings of a file in which one chunker beats another.",
         ),
         "reproduce": (
-            f"{_HERE}.reproduce:reproduce_command",
+            "repoeval_bench.plugins.lab.reproduction:reproduce_command",
             "Measure published numbers again, and say which are reproduced.",
         ),
-        "leaderboard": (f"{_HERE}.leaderboard:leaderboard_command", "Rank all runs of a folder."),
+        "leaderboard": ("repoeval_bench.plugins.lab.leaderboard:leaderboard_command", "Rank all runs of a folder."),
     },
     examples="""\
 sensitivity

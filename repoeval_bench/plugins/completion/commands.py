@@ -9,7 +9,7 @@ group = CommandGroup(
     help="Let a language model write the tasks of stored runs, and score what it writes.",
     table={
         "run": (
-            "repoeval_bench.plugins.completion.commands.complete:run_command",
+            "repoeval_bench.plugins.completion.complete:run_command",
             "Complete the tasks of stored runs and score what is written.",
         ),
     },

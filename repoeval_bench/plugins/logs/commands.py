@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from repoeval_bench.cli.group import CommandGroup
 
-_HERE = "repoeval_bench.plugins.logs.commands"
+_LEAF = "repoeval_bench.plugins.logs"
 
 group = CommandGroup(
     name="logs",
     help="Judge logs of other systems, and find what is wrong with a run.",
     table={
-        "import": (f"{_HERE}.import_log:import_command", "Score a run log of another system, or a TREC run."),
+        "import": (f"{_LEAF}.import_log:import_command", "Score a run log of another system, or a TREC run."),
         "questions": (
-            f"{_HERE}.questions:questions_command",
+            f"{_LEAF}.questions:questions_command",
             "Write another benchmark's questions as gold and queries.",
         ),
         "diagnose": (
-            f"{_HERE}.diagnose:diagnose_command",
+            f"{_LEAF}.diagnosis:diagnose_command",
             "Find what is wrong with a run, and its worst queries.",
         ),
-        "pipeline": (f"{_HERE}.pipeline:pipeline_command", "Measure a log's reranker, router, freshness, …"),
+        "pipeline": (f"{_LEAF}.pipeline:pipeline_command", "Measure a log's reranker, router, freshness, …"),
         "hard-negatives": (
-            f"{_HERE}.pipeline:hard_negatives_command",
+            f"{_LEAF}.pipeline:hard_negatives_command",
             "Put hard negatives at a run's top and report the loss.",
         ),
-        "pool": (f"{_HERE}.judgements:pool_command", "Write the top of several runs into one file to judge."),
-        "bounds": (f"{_HERE}.judgements:bounds_command", "Bound a run's scores with a second set of judgements."),
+        "pool": (f"{_LEAF}.judgements:pool_command", "Write the top of several runs into one file to judge."),
+        "bounds": (f"{_LEAF}.judgements:bounds_command", "Bound a run's scores with a second set of judgements."),
     },
     examples="""\
 import log.jsonl --gold gold.jsonl --files src/

@@ -9,18 +9,38 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import numpy as np
 
-from repoeval_bench.plugins.logs.figures import Section, Statistic, changes_of, mean_of, quantile_of, share_of
-from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
-from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_tables
+from repoeval_bench.cli.options import INPUT, depth_option, json_option, plain, runs_folder, title_of
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.judged_log import (
+    JudgedLog,
+    Section,
+    Statistic,
+    changes_of,
+    mean_of,
+    quantile_of,
+    resolve_depth,
+    share_of,
+)
+from repoeval_bench.plugins.logs.records import LogError, Negative, read_rows
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
+from repoeval_bench.report.text import heading, interval
 from repoeval_bench.runs.log import Moment, Retrieved, moment
+from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.request import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.view import RunView
+
 
 RAW_DEPTH = 50
 
@@ -239,3 +259,187 @@ def pipeline_report(run: RunView, *, k: int | None = None, sections: Sequence[st
 
     result = tuple(map(section, dict.fromkeys(sections)))
     return PipelineReport(run.run_id, depth, result, log.clustered_by)
+
+
+@dataclass(frozen=True, slots=True)
+class HardNegatives:
+    """A section for each number of negatives."""
+
+    run: str
+    sections: tuple[Section, ...]
+
+
+NUMBERS = (1, 3, 5)
+"""The usual numbers of negatives."""
+
+
+def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Path | None = None) -> HardNegatives:
+    """Measure the loss by n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
+
+    `negatives` is a JSONL file with query_id and chunk_id, hardest first; see `negatives_section` for the default. A
+    run without a measure of ranks is a UsageError, a broken file a LogError.
+    """
+    log = JudgedLog.read(run)
+    if not log.measures:
+        raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
+    named = read_negatives(negatives, log.qrels) if negatives else None
+    return HardNegatives(run.run_id, tuple(negatives_section(log, n, named) for n in dict.fromkeys(numbers)))
+
+
+def read_negatives(path: Path, qrels: Qrels) -> dict[str, list[str]]:
+    """Return query_id -> its negatives in the file's order, for the queries of the run.
+
+    A broken row and a chunk that is relevant are a LogError with file:line.
+    """
+    results: dict[str, list[str]] = {}
+    for number, row in read_rows(path, Negative):
+        if row.chunk_id in qrels.get(row.query_id, ()):
+            raise LogError(
+                f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
+            )
+        if row.query_id in qrels:
+            results.setdefault(row.query_id, []).append(row.chunk_id)
+    if not results:
+        raise LogError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
+    return results
+
+
+def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, list[str]] | None = None) -> Section:
+    """Score every measure as it is and with n negatives at ranks 1..n, with the paired change.
+
+    A negative that was retrieved moves there, and the other chunks keep their order.
+    Without `negatives`, n placeholders push the results down: the loss by n hard negatives of any corpus. A query that
+    has fewer than n negatives gets those it has.
+    """
+    placeholders = [f"\0negative {i}" for i in range(n)] if negatives is None else []
+    inserted = {q: placeholders if negatives is None else negatives.get(q, [])[:n] for q in log.query_ids}
+    before = log.scores(log.ranked, log.measures)
+    after = log.scores(lambda q: dict.fromkeys([*inserted[q], *log.ranked(q)]), log.measures)
+    figures = changes_of(before, after, log.clusters)
+    short = sum(len(of_query) < n for of_query in inserted.values())
+    notes = (
+        (f"queries with fewer than {n} negatives in the file, which got those: {short} of {len(log)}",) if short else ()
+    )
+    title = f"{count(n, 'hard negative')} at the top"
+    return Section(f"hard-negatives-{n}", title, figures=tuple(figures), stages=("as it is", f"with {n}"), notes=notes)
+
+
+_FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that no query retrieved."
+
+
+@click.command("pipeline")
+@click.argument("run")
+@depth_option("Number of results to read.")
+@click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
+@runs_folder
+@json_option
+def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out: Path, as_json: bool) -> None:
+    """Print the effect of RUN's stages: raw retriever against reranker, router, freshness, queries without
+    an answer, and latency. A section says so if the log lacks its fields.
+
+    docs/logs.md has an example of each.
+    """  # noqa: D205 - click prints the first paragraph as it is
+    stored = find_run(run, out)
+    result = pipeline_report(stored, k=k, sections=sections or SECTIONS)
+    if as_json:
+        print_json(plain(result, "clustered_by"))
+        return
+    clusters = f"clustered by {result.clustered_by}" if result.clustered_by != "query" else "each query by itself"
+    print_paragraph(f"{title_of(stored)} · means over queries, {clusters}")
+    for section in result.sections:
+        echo()
+        if section.missing:
+            echo(f"{section.title}: not in this log ({section.missing})")
+        else:
+            print_tables(_tables(section))
+            print_lines(f"note: {note}" for note in section.notes)
+
+
+@click.command("hard-negatives")
+@click.argument("run")
+@click.option(
+    "-n",
+    "numbers",
+    multiple=True,
+    type=click.IntRange(min=1),
+    default=NUMBERS,
+    show_default=True,
+    help="Number of negatives; repeat it.",
+)
+@click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
+@runs_folder
+@json_option
+def hard_negatives_command(
+    *, run: str, numbers: tuple[int, ...], negatives: Path | None, out: Path, as_json: bool
+) -> None:
+    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print each measure's loss."""
+    stored = find_run(run, out)
+    result = hard_negatives(stored, numbers, negatives)
+    if as_json:
+        print_json(plain(result))
+        return
+    print_paragraph(title_of(stored))
+    for section in result.sections:
+        print_tables(_tables(section))
+        print_lines(f"note: {note}" for note in section.notes)
+
+
+def _tables(section: Section) -> list[Table]:
+    """A table of the section's figures and one of its changes, each if there are any."""
+    tables = []
+    changes = [figure for figure in section.figures if figure.kind == "change"]
+    others = [figure for figure in section.figures if figure.kind != "change"]
+    if others:
+        has_ci = any(figure.kind != "milliseconds" for figure in others)
+        names = ("value", "95 % CI", "of") if has_ci else ("value", "of")
+        rows = [
+            (
+                _name(figure.name),
+                format(figure.value, _format(figure)),
+                *([interval(figure.ci, _format(figure))] if has_ci else []),
+                _of(figure),
+            )
+            for figure in others
+        ]
+        columns = [Column(name="", width=64), *figures(*names, missing="")]
+        tables.append(make_table(columns, rows, title=section.title))
+    if changes:
+        columns = [
+            Column(name=""),
+            *figures(*section.stages),
+            *figures("change, 95 % CI", number="+.4f"),
+            *figures("of"),
+            *figures("p (Holm)", number=P_VALUE),
+        ]
+        change_rows = [
+            (
+                _name(figure.name),
+                *(figure.before, figure.after, Estimate(figure.value, figure.ci), _of(figure)),
+                figure.p or 0.0,
+            )
+            for figure in changes
+        ]
+        tables.append(make_table(columns, change_rows, title="" if others else section.title))
+    return tables
+
+
+def _name(name: str) -> str:
+    """A figure's name with its measure in the usual spelling: `nDCG@10 raw`."""
+    measure, blank, rest = name.partition(" ")
+    return heading(measure) + blank + rest if "@" in measure or not blank else name
+
+
+def _of(figure: Statistic) -> str:
+    one = f"{figure.of.removesuffix('queries')}query" if figure.of.endswith("queries") else figure.of.removesuffix("s")
+    return count(figure.n, one, figure.of)
+
+
+def _format(figure: Statistic) -> str:
+    """Return how a figure of its kind is written."""
+    match figure.kind:
+        case "change":
+            return "+.4f"
+        case "milliseconds":
+            return ".2f"
+        case _:
+            return ".4f"

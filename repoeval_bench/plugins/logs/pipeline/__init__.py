@@ -1,1 +1,0 @@
-"""The effects of a logged system's stages, and of hard negatives."""
