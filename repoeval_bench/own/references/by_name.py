@@ -15,11 +15,18 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.language_rules import NOWHERE, Located
-from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_nodes import called_with
 from repoeval_bench.own.references.steps import DEEPEST, Steps, TooManyStepsError
-from repoeval_bench.own.references.tree_names import IDENTIFIERS, first_leaf, is_macro, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import (
+    IDENTIFIERS,
+    Reason,
+    ResolvedName,
+    first_leaf,
+    is_macro,
+    receiver_of,
+    text_of,
+)
 from repoeval_bench.own.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:

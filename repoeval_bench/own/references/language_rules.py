@@ -7,11 +7,14 @@ are one family with one file.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.binding_forms import BindingForms, binding_forms
 from repoeval_bench.own.references.tree_names import text_of
@@ -20,9 +23,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.imports import Import, Imports
-    from repoeval_bench.own.references.resolved_name import Reason
     from repoeval_bench.own.references.steps import Steps
+    from repoeval_bench.own.references.tree_names import Reason
+
 
 Located = tuple[str, "Definition"]
 """A definition with the path of its file."""
@@ -211,3 +214,63 @@ def parameters_of(signature: str) -> Sequence[str]:
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
     return [part.strip() for part in text.split(",")] if text and text != "void" else []
+
+
+EVERY = "*"
+"""Stands for all names of a module."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import of a file: `name` is bound to the name `original` of `files`, or to the module if that is None.
+
+    With None, a use `name.member` means a definition at the top of `files`; else see `LanguageRules.looked_up`.
+
+    It has no files if it is from outside the repository. `exported`: other files can import the name from this file.
+    `name` may be `EVERY`.
+    """
+
+    name: str
+    original: str | None
+    files: tuple[str, ...]
+    exported: bool = False
+
+
+Reader = Callable[["Imports", str, str], Iterable[Import]]
+"""Reads the imports of a file: (imports of the repository, path, text) -> its imports."""
+
+
+class Imports:
+    """The imports of each file of a repository, read on first use by the reader that `reader_of` returns for its path.
+
+    `files` is path -> file, and `others` the same for files that are no code. `folders` is folder -> the paths in it,
+    `tails` is file name -> the paths that end in it.
+    """
+
+    def __init__(
+        self, files: Mapping[str, SourceFile], others: Mapping[str, SourceFile], reader_of: Callable[[str], Reader]
+    ) -> None:
+        self.files, self.others = files, others
+        self.folders: dict[str, list[str]] = defaultdict(list)
+        self.tails: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(files):
+            self.folders[posixpath.dirname(path)].append(path)
+            self.tails[posixpath.basename(path)].append(path)
+        self._reader_of = reader_of
+        self._known: dict[str, tuple[Import, ...]] = {}
+        self._once: dict[Hashable, Any] = {}
+
+    def of(self, path: str) -> tuple[Import, ...]:
+        """Return the imports of a file."""
+        if path not in self._known:
+            self._known[path] = tuple(self._reader_of(path)(self, path, self.files[path].text))
+        return self._known[path]
+
+    def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
+        """Return the result of `read`, which is called once for each key."""
+        if key not in self._once:
+            self._once[key] = read()
+        value: _T = self._once[key]
+        return value

@@ -5,15 +5,16 @@ Nothing is run. What does not follow from the source in a few steps has no type 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.python_members import Members
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
 from repoeval_bench.own.references.python_nodes import (
     COMPREHENSIONS,
+    DEFINITIONS,
     STRINGS,
     SUBSCRIPTS,
     TUPLES,
@@ -22,26 +23,13 @@ from repoeval_bench.own.references.python_nodes import (
     attribute_of,
     bare,
     expression_of,
-    field,
+    given,
     inside,
     last_word,
     operands,
+    part_of,
     string_of,
     subscripted,
-)
-from repoeval_bench.own.references.python_values import (
-    HOLDERS,
-    ONE_OF,
-    PROPERTIES,
-    SAME,
-    WRAPPERS,
-    Class,
-    Instance,
-    Items,
-    Routine,
-    Type,
-    class_around,
-    results,
 )
 from repoeval_bench.own.references.tree_names import text_of
 
@@ -110,7 +98,7 @@ class Types:
         elif kind in SUBSCRIPTS:
             yield from self._of_subscript(*subscripted(node), scope)
         elif kind == "named_expression":
-            yield from self.infer(field(node, "value") or node, scope)
+            yield from self.infer(part_of(node, "value") or node, scope)
         elif kind in ("await", "list_splat", "as_pattern"):
             for part in inside(node)[:1]:
                 yield from self.infer(part, scope)
@@ -142,7 +130,7 @@ class Types:
         else:
             parts = inside(node)[:3]
         for part in parts:
-            value = (field(part, "value") or part) if part.type == "pair" else part
+            value = (part_of(part, "value") or part) if part.type == "pair" else part
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
@@ -237,7 +225,7 @@ class Types:
             return
         self._busy.add((scope, "returns"))
         try:
-            if (declared := field(scope.node, "return_type")) is not None:
+            if (declared := part_of(scope.node, "return_type")) is not None:
                 types = tuple(self.annotated(declared, scope.parent or scope, on))
                 yield from types
                 if types:
@@ -256,7 +244,7 @@ class Types:
             self._busy.discard((scope, "returns"))
 
     def _call(self, node: Node, scope: Scope) -> Iterator[Type]:
-        function = field(node, "function")
+        function = part_of(node, "function")
         if function is None:
             return
         for callee in self.infer(function, scope):
@@ -335,7 +323,7 @@ class Types:
                     continue
                 if site.role == "value" and site.source.type in (*SUBSCRIPTS, *UNIONS):
                     yield from self.annotated(site.source, site.scope)
-                elif last_word(field(site.source, "function")) == "TypeVar":
+                elif last_word(part_of(site.source, "function")) == "TypeVar":
                     bound = arguments_of(site.source)[1].get("bound")
                     yield from self.annotated(bound, site.scope) if bound is not None else ()
             self._busy.discard(target)
@@ -344,3 +332,162 @@ class Types:
 def _is_of_class(scope: Scope) -> bool:
     """Return whether a method's first parameter is its class."""
     return "classmethod" in scope.decorators or scope.name.endswith((".__new__", ".__init_subclass__"))
+
+
+class Members:
+    """The attributes of values; `infer` returns the types of an expression in a scope."""
+
+    def __init__(
+        self,
+        modules: Modules,
+        infer: Callable[[Node, Scope], tuple[Type, ...]],
+        target_span: tuple[str, LineSpan] | None,
+    ) -> None:
+        self._modules, self._infer, self._target_span = modules, infer, target_span
+        self._orders: dict[Scope, list[Scope | Outside]] = {}
+        self._named: dict[Scope, list[Scope | Outside]] = {}
+
+    def of(self, value: Type, name: str) -> Target | None:
+        """Return what an attribute of a value denotes; None if its type does not tell."""
+        match value:
+            case Outside():
+                return value
+            case Package():
+                return self._modules.attribute(value, name) or Outside("unresolved")
+            case Items() | Routine():
+                return Outside("builtin")
+            case Class() | Instance():
+                return self._of_class(value, name)
+
+    def _of_class(self, value: Class | Instance, name: str) -> Target | None:
+        order = self.bases(value.scope)
+        outside: Outside | None = None
+        in_target: Name | None = None
+        for cls in order[1:] if isinstance(value, Instance) and value.above else order:
+            self._modules.steps.take()
+            if isinstance(cls, Outside):
+                outside = outside or cls
+            elif sites := cls.sites(name):
+                if not all(self._in_target(cls, site) for site in sites):
+                    return Name(cls, name)
+                # It is bound in the target alone: a base may define it; if none does, this still tells its type.
+                in_target = in_target or Name(cls, name)
+        known = name.startswith("__") and name.endswith("__")
+        return in_target or outside or Outside("builtin" if known else "unresolved")
+
+    def _in_target(self, scope: Scope, site: PythonBinding) -> bool:
+        target_span = self._target_span
+        return target_span is not None and scope.module.file.path == target_span[0] and site.line in target_span[1]
+
+    def bases(self, scope: Scope) -> list[Scope | Outside]:
+        """Return a class and its bases, in the order in which attributes are looked up."""
+        if scope not in self._orders:
+            self._orders[scope] = [scope]  # what a class that inherits from itself sees of its bases
+            self._orders[scope] = self._order(scope)
+        return self._orders[scope]
+
+    def _order(self, scope: Scope) -> list[Scope | Outside]:
+        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies.
+
+        The order is built from its end, so that each class is visited once. It takes a stack, as a hierarchy may be
+        deeper than Python's recursion.
+        """
+        last: dict[Scope | Outside, None] = {}
+        opened = {scope}
+        stack = [(scope, iter(self._above(scope)[::-1]))]
+        while stack:
+            current, above = stack[-1]
+            self._modules.steps.take()
+            base = next(above, None)
+            if base is None:
+                stack.pop()
+                last.setdefault(current)
+            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
+                last.setdefault(base)
+            else:
+                opened.add(base)
+                stack.append((base, iter(self._above(base)[::-1])))
+        return [*last][::-1]
+
+    def _above(self, scope: Scope) -> list[Scope | Outside]:
+        """Return the direct bases of a class."""
+        if scope not in self._named:
+            self._named[scope] = [*self._bases_of(scope)]
+        return self._named[scope]
+
+    def _bases_of(self, scope: Scope) -> Iterator[Scope | Outside]:
+        if scope.parent is None:
+            return
+        for base in given(scope.node.child_by_field_name("superclasses"))[0]:
+            for type_ in self._infer(subscripted(base)[0] if base.type in SUBSCRIPTS else base, scope.parent):
+                if isinstance(type_, Class):
+                    yield type_.scope
+                elif isinstance(type_, Outside):
+                    yield type_
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class itself."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a class; `above`: as `super()` sees it, without the class's own names."""
+
+    scope: Scope
+    above: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A function or a bound method; `on` is the class that it was looked up in."""
+
+    scope: Scope
+    on: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Anything that contains or yields values of a type: a list, a dictionary (its values), a generator."""
+
+    of: Type
+
+
+Type = Class | Instance | Routine | Items | Package | Outside
+
+WRAPPERS = frozenset(
+    {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
+)
+_HOLDERS = """
+list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
+dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
+AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
+AbstractAsyncContextManager UserDict UserList Reversible
+"""
+HOLDERS = frozenset(_HOLDERS.split())
+SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
+ONE_OF = frozenset({"next", "min", "max", "choice"})
+PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
+
+
+def results(scope: Scope) -> Iterator[Node]:
+    """Yield what a function returns or yields, without functions and classes inside it."""
+    stack = [*inside(scope.node.child_by_field_name("body"))][::-1]
+    while stack:
+        node = stack.pop()
+        if scope.module.marked(node) and node.type not in DEFINITIONS and node.type != "lambda":
+            if node.type in ("return_statement", "yield"):
+                yield node
+            stack += inside(node)[::-1]
+
+
+def class_around(scope: Scope) -> Scope | None:
+    """Return the scope itself if it is a class, else the innermost class around it; None outside of classes."""
+    while scope.kind != "class":
+        if scope.parent is None:
+            return None
+        scope = scope.parent
+    return scope

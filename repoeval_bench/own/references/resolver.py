@@ -22,7 +22,7 @@ from repoeval_bench.own.references.scip import ScipNames
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
 
 if TYPE_CHECKING:
-    from repoeval_bench.own.references.resolved_name import ResolvedName
+    from repoeval_bench.own.references.tree_names import ResolvedName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

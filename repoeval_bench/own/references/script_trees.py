@@ -10,10 +10,10 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
-from repoeval_bench.own.references.imports import EVERY, Imports
+from repoeval_bench.own.references.language_rules import EVERY, Imports
 from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.tree_names import child, children, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,17 +43,6 @@ _DEEPEST = 6
 _MOST_FOLLOWED = 60
 """The most modules in a row that import a name and export it again."""
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
-
-
-def child(node: Node | None, *fields: str) -> Node | None:
-    """The child in the first of these fields that has one."""
-    children_ = (node.child_by_field_name(field) for field in fields) if node is not None else ()
-    return next((node_ for node_ in children_ if node_ is not None), None)
-
-
-def children(node: Node | None, kind: str) -> list[Node]:
-    """The children of a kind."""
-    return [child for child in node.children if child.type == kind] if node is not None else []
 
 
 class Trees:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees, child
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees
+from repoeval_bench.own.references.tree_names import child, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

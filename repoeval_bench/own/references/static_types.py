@@ -14,8 +14,6 @@ from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import Located
 from repoeval_bench.own.references.languages import nodes_of
-from repoeval_bench.own.references.script_trees import Trees, child
-from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
 from repoeval_bench.own.references.static_nodes import (
     CALLS,
     CAST,
@@ -27,20 +25,24 @@ from repoeval_bench.own.references.static_nodes import (
     ITEMS,
     LITERALS,
     SAME,
+    Step,
     arguments_of,
     bare_type,
+    binding_of,
     called_with,
     callee_of,
+    case_of,
     head_of,
     qualified_parts,
 )
-from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import child, first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.own.references.language_rules import Names
     from repoeval_bench.own.references.local_scopes import Bound
+    from repoeval_bench.own.references.script_trees import Trees
 
 _MOST_CACHED = 200
 """The most files whose definitions are cached with their trees."""
