@@ -22,8 +22,7 @@ from repoeval_bench.core.errors import (
     os_errors_as,
 )
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
-from repoeval_bench.core.visible import one_line
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, one_line
 from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.retrieval.corpus import chunk_files
 from repoeval_bench.runs.problems import check_distinct

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from repoeval_bench.core.visible import visible
+from repoeval_bench.core.words import visible
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None) -> None:

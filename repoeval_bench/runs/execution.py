@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.extension_points import entry_points, extension
+from repoeval_bench.core.registry import entry_points, extension
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import Executor, ProcessPool
 from repoeval_bench.runs.jobs import Workers

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.cli.console import print_json, print_table, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.core.visible import visible
+from repoeval_bench.core.words import visible
 from repoeval_bench.report.table import Column, make_table
 from support.command import at_terminal, bench, one_sentence
 

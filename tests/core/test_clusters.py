@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.clusters import Alone, clusters_of
+from repoeval_bench.core.places import Alone, clusters_of
 
 GOLD = st.dictionaries(
     st.integers(0, 12).map("q{}".format),

@@ -5,9 +5,9 @@ import keyword
 
 import pytest
 
+from repoeval_bench.core.definitions import identifiers_in
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.occurrences import identifiers_in
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse

@@ -2,8 +2,8 @@
 
 import pytest
 
+from repoeval_bench.core.definitions import occurrences
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import segments
 from support.samples import samples

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments
+from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments, occurrences
 from repoeval_bench.core.grammars import GRAMMARS
-from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.reading.sampling import TaskCandidate

@@ -14,10 +14,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.definitions import Definition, definitions, occurrences
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
-from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile

@@ -39,11 +39,9 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.prompts import tokens_per_nws
 from repoeval_bench.dataset.reading.sampling import some_of
-from repoeval_bench.own.recommend.costs import with_costs
-from repoeval_bench.own.recommend.golds import with_golds
+from repoeval_bench.own.recommend.beside import BESIDE, with_costs, with_golds, with_retrievers
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
-from repoeval_bench.own.recommend.retrievers import BESIDE, with_retrievers
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool

@@ -21,8 +21,7 @@ from repoeval_bench.analysis.choosing import leads_of
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.visible import visible
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, visible
 from repoeval_bench.report.answer import MOST_NOTES
 from repoeval_bench.report.comparison import comparison_columns
 from repoeval_bench.report.html.payload import payload
