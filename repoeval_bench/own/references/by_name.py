@@ -16,7 +16,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.language_rules import NOWHERE, Located
 from repoeval_bench.own.references.script_types import ScriptTypes
-from repoeval_bench.own.references.static_nodes import called_with
+from repoeval_bench.own.references.static_types import called_with
 from repoeval_bench.own.references.steps import DEEPEST, Steps, TooManyStepsError
 from repoeval_bench.own.references.tree_names import (
     IDENTIFIERS,

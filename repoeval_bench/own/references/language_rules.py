@@ -10,13 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.binding_forms import BindingForms, binding_forms
+from repoeval_bench.own.references.binding_forms import BindingForms
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class LanguageRules:
     - `calls`, `casts`, `items` (subscripts), `literals`, `collections`, `classes`, `generic` types, `declarators` and
       `aliases` are what they say.
     """
-    forms: BindingForms = field(default_factory=binding_forms)
+    forms: BindingForms = field(default_factory=BindingForms)
     """The forms in which it binds local names."""
     self_names: frozenset[str] = frozenset()
     """Names of an object and of its class inside the class, such as `this`."""
@@ -202,8 +202,11 @@ class LanguageRules:
         """Return whether a signature takes this number of arguments though it has another number of parameters."""
         return False
 
-    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
-        """Choose from the definitions of one qualified name in one file; None if the name may mean any of them."""
+    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
+        """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.
+
+        None if the name may mean any of them.
+        """
         return matches[0]
 
 
@@ -238,19 +241,18 @@ class Import:
     exported: bool = False
 
 
-Reader = Callable[["Imports", str, str], Iterable[Import]]
-"""Reads the imports of a file: (imports of the repository, path, text) -> its imports."""
-
-
 class Imports:
-    """The imports of each file of a repository, read on first use by the reader that `reader_of` returns for its path.
+    """The imports of each file of a repository, read on first use by the rules that `rules_of` returns for its path.
 
     `files` is path -> file, and `others` the same for files that are no code. `folders` is folder -> the paths in it,
     `tails` is file name -> the paths that end in it.
     """
 
     def __init__(
-        self, files: Mapping[str, SourceFile], others: Mapping[str, SourceFile], reader_of: Callable[[str], Reader]
+        self,
+        files: Mapping[str, SourceFile],
+        others: Mapping[str, SourceFile],
+        rules_of: Callable[[str], LanguageRules],
     ) -> None:
         self.files, self.others = files, others
         self.folders: dict[str, list[str]] = defaultdict(list)
@@ -258,14 +260,14 @@ class Imports:
         for path in sorted(files):
             self.folders[posixpath.dirname(path)].append(path)
             self.tails[posixpath.basename(path)].append(path)
-        self._reader_of = reader_of
+        self._rules_of = rules_of
         self._known: dict[str, tuple[Import, ...]] = {}
         self._once: dict[Hashable, Any] = {}
 
     def of(self, path: str) -> tuple[Import, ...]:
         """Return the imports of a file."""
         if path not in self._known:
-            self._known[path] = tuple(self._reader_of(path)(self, path, self.files[path].text))
+            self._known[path] = tuple(self._rules_of(path).imports(self, path, self.files[path].text))
         return self._known[path]
 
     def once(self, key: Hashable, read: Callable[[], _T]) -> _T:

@@ -5,7 +5,7 @@ Nothing is run. What does not follow from the source in a few steps has no type 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -45,12 +45,60 @@ _DISPLAYS = TUPLES | {"list", "set", "dictionary"}
 _LITERALS = STRINGS | {"integer", "float", "true", "false", "ellipsis"}
 
 
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class itself."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a class; `above`: as `super()` sees it, without the class's own names."""
+
+    scope: Scope
+    above: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A function or a bound method; `on` is the class that it was looked up in."""
+
+    scope: Scope
+    on: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Anything that contains or yields values of a type: a list, a dictionary (its values), a generator."""
+
+    of: Type
+
+
+Type = Class | Instance | Routine | Items | Package | Outside
+
+WRAPPERS = frozenset(
+    {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
+)
+_HOLDERS = """
+list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
+dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
+AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
+AbstractAsyncContextManager UserDict UserList Reversible
+"""
+HOLDERS = frozenset(_HOLDERS.split())
+SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
+ONE_OF = frozenset({"next", "min", "max", "choice"})
+PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
+
+
 class Types:
     """The types of expressions in the modules of one repository, cached; names bound in the target do not count."""
 
     def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._members = Members(modules, self.infer, target_span)
+        self._target_span = target_span
+        self._orders: dict[Scope, list[Scope | Outside]] = {}
         self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
         self._busy: set[object] = set()
 
@@ -59,7 +107,7 @@ class Types:
         if node.type == "identifier":
             return self._modules.lookup(text_of(node), scope)
         if (attribute := attribute_of(node)) is not None:
-            members = (self._members.of(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
+            members = (self.attribute(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
             return tuple(dict.fromkeys(target for target in members if target is not None))
         return ()
 
@@ -92,7 +140,10 @@ class Types:
             owners = self.infer(attribute[0], scope)
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
             for target in self.targets(node, scope) if owners else ():
-                yield from (type_ for type_ in self.types_of(target, on) if not self._is_descriptor(type_))
+                for type_ in self.types_of(target, on):
+                    # A descriptor decides by itself what an attribute that has it means.
+                    if not isinstance(type_, Instance) or not isinstance(self.attribute(type_, "__get__"), Name):
+                        yield type_
         elif kind == "call":
             yield from self._call(node, scope)
         elif kind in SUBSCRIPTS:
@@ -165,14 +216,10 @@ class Types:
         elif any(by_site.values()):
             yield from chain.from_iterable(by_site.values())
         else:
-            for base in self._members.bases(scope)[1:]:
+            for base in self.bases(scope)[1:]:
                 if not isinstance(base, Outside) and (name in base.names or name in base.members):
                     yield from self.types_of(Name(base, name), on)
                     return
-
-    def _is_descriptor(self, type_: Type) -> bool:
-        """Return whether a value decides by itself what an attribute that has it means."""
-        return isinstance(type_, Instance) and isinstance(self._members.of(type_, "__get__"), Name)
 
     def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         if site.opens is not None:
@@ -180,7 +227,8 @@ class Types:
         elif site.source is None:
             around = scope.parent
             if around is not None and around.kind == "class" and scope.own == name:
-                yield Class(around) if _is_of_class(scope) else Instance(around)
+                of_class = "classmethod" in scope.decorators or scope.name.endswith((".__new__", ".__init_subclass__"))
+                yield Class(around) if of_class else Instance(around)
         elif site.role == "many":
             yield from map(Items, self.annotated(site.source, site.scope))
             yield Outside("builtin")
@@ -209,7 +257,7 @@ class Types:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
     def _returned(self, value: Instance, method: str) -> Iterator[Type]:
-        target = self._members.of(value, method)
+        target = self.attribute(value, method)
         if isinstance(target, Name):
             for type_ in self.types_of(target, value.scope):
                 if isinstance(type_, Routine):
@@ -328,26 +376,7 @@ class Types:
                     yield from self.annotated(bound, site.scope) if bound is not None else ()
             self._busy.discard(target)
 
-
-def _is_of_class(scope: Scope) -> bool:
-    """Return whether a method's first parameter is its class."""
-    return "classmethod" in scope.decorators or scope.name.endswith((".__new__", ".__init_subclass__"))
-
-
-class Members:
-    """The attributes of values; `infer` returns the types of an expression in a scope."""
-
-    def __init__(
-        self,
-        modules: Modules,
-        infer: Callable[[Node, Scope], tuple[Type, ...]],
-        target_span: tuple[str, LineSpan] | None,
-    ) -> None:
-        self._modules, self._infer, self._target_span = modules, infer, target_span
-        self._orders: dict[Scope, list[Scope | Outside]] = {}
-        self._named: dict[Scope, list[Scope | Outside]] = {}
-
-    def of(self, value: Type, name: str) -> Target | None:
+    def attribute(self, value: Type, name: str) -> Target | None:
         """Return what an attribute of a value denotes; None if its type does not tell."""
         match value:
             case Outside():
@@ -368,16 +397,13 @@ class Members:
             if isinstance(cls, Outside):
                 outside = outside or cls
             elif sites := cls.sites(name):
-                if not all(self._in_target(cls, site) for site in sites):
+                path, lines = self._target_span or ("", ())
+                if cls.module.file.path != path or any(site.line not in lines for site in sites):
                     return Name(cls, name)
                 # It is bound in the target alone: a base may define it; if none does, this still tells its type.
                 in_target = in_target or Name(cls, name)
         known = name.startswith("__") and name.endswith("__")
         return in_target or outside or Outside("builtin" if known else "unresolved")
-
-    def _in_target(self, scope: Scope, site: PythonBinding) -> bool:
-        target_span = self._target_span
-        return target_span is not None and scope.module.file.path == target_span[0] and site.line in target_span[1]
 
     def bases(self, scope: Scope) -> list[Scope | Outside]:
         """Return a class and its bases, in the order in which attributes are looked up."""
@@ -410,67 +436,15 @@ class Members:
         return [*last][::-1]
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:
-        """Return the direct bases of a class."""
-        if scope not in self._named:
-            self._named[scope] = [*self._bases_of(scope)]
-        return self._named[scope]
-
-    def _bases_of(self, scope: Scope) -> Iterator[Scope | Outside]:
-        if scope.parent is None:
-            return
-        for base in given(scope.node.child_by_field_name("superclasses"))[0]:
-            for type_ in self._infer(subscripted(base)[0] if base.type in SUBSCRIPTS else base, scope.parent):
+        """Return the direct bases of a class, in their order."""
+        above: list[Scope | Outside] = []
+        for base in given(scope.node.child_by_field_name("superclasses"))[0] if scope.parent is not None else ():
+            for type_ in self.infer(subscripted(base)[0] if base.type in SUBSCRIPTS else base, scope.parent or scope):
                 if isinstance(type_, Class):
-                    yield type_.scope
+                    above.append(type_.scope)
                 elif isinstance(type_, Outside):
-                    yield type_
-
-
-@dataclass(frozen=True, slots=True)
-class Class:
-    """A class itself."""
-
-    scope: Scope
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """An instance of a class; `above`: as `super()` sees it, without the class's own names."""
-
-    scope: Scope
-    above: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Routine:
-    """A function or a bound method; `on` is the class that it was looked up in."""
-
-    scope: Scope
-    on: Scope | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """Anything that contains or yields values of a type: a list, a dictionary (its values), a generator."""
-
-    of: Type
-
-
-Type = Class | Instance | Routine | Items | Package | Outside
-
-WRAPPERS = frozenset(
-    {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
-)
-_HOLDERS = """
-list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
-dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
-AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
-AbstractAsyncContextManager UserDict UserList Reversible
-"""
-HOLDERS = frozenset(_HOLDERS.split())
-SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
-ONE_OF = frozenset({"next", "min", "max", "choice"})
-PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
+                    above.append(type_)
+        return above
 
 
 def results(scope: Scope) -> Iterator[Node]:

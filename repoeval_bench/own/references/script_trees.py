@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import words
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -20,19 +21,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.own.references.language_rules import LanguageRules
 
-FUNCTIONS = frozenset(
-    {
-        "function_declaration",
-        "function_expression",
-        "function_signature",
-        "generator_function",
-        "generator_function_declaration",
-        "arrow_function",
-        "method_definition",
-        "method_signature",
-        "abstract_method_signature",
-        "function_type",
-    }
+FUNCTIONS = words(
+    "function_declaration function_expression function_signature generator_function generator_function_declaration "
+    "arrow_function method_definition method_signature abstract_method_signature function_type"
 )
 """Nodes that can be called: they may have parameters, a declared result and a body."""
 

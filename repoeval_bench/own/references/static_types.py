@@ -6,35 +6,15 @@ of arguments alone. `Names` resolves names without a receiver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import Located
-from repoeval_bench.own.references.languages import nodes_of
-from repoeval_bench.own.references.static_nodes import (
-    CALLS,
-    CAST,
-    CLASSES,
-    COLLECTIONS,
-    CREATIONS,
-    DOTTED,
-    GENERIC,
-    ITEMS,
-    LITERALS,
-    SAME,
-    Step,
-    arguments_of,
-    bare_type,
-    binding_of,
-    called_with,
-    callee_of,
-    case_of,
-    head_of,
-    qualified_parts,
-)
+from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.tree_names import child, first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
@@ -43,6 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.own.references.language_rules import Names
     from repoeval_bench.own.references.local_scopes import Bound
     from repoeval_bench.own.references.script_trees import Trees
+
 
 _MOST_CACHED = 200
 """The most files whose definitions are cached with their trees."""
@@ -62,8 +43,6 @@ _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "ba
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
-_GROUPS = nodes_of("groups")
-_ALIASES = nodes_of("aliases")
 _RESULT = ("result", "return_type", "returns", "type")
 
 
@@ -121,36 +100,39 @@ class StaticTypes:
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one branch a kind of node
         kind = node.type
         if text_of(node) in self._names.rules(path).self_names:
             return self.around(path, node)
-        if kind in ("bracketed_type", *GENERIC):
+        if kind in ("bracketed_type", *NODES["generic"]):
             named = child(node, "name")
             return self.of(path, named) if kind == "template_function" else self.typed(path, bare_type(node))
         if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
             return self._first(self.named(path, node)[1])
         if kind in _NAMES:
             return self._of_name(path, node)
-        if kind in DOTTED:
+        if kind in NODES["dotted"]:
             name = child(node, "field", "name")
             if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
                 return self.of(path, name)
-            return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
-        if kind in CALLS:
+            if name is not None:
+                return self._of_member(path, node, name)
+            # A class of Java in a class or in a package.
+            return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
+        if kind in NODES["calls"]:
             return self._of_call(path, node)
-        if kind in CREATIONS:
+        if kind in NODES["creations"]:
             return self.typed(path, child(node, "type", "name"))
-        if kind in CAST:
+        if kind in NODES["casts"]:
             return self.typed(path, child(node, "type", "right"))
         if kind == "try_expression":
             return self.step(self.of(path, node.named_children[0]), "inside")
-        if kind in SAME and node.named_children:
+        if kind in NODES["same"] and node.named_children:
             inner = child(node, "operand", "function", "argument", "value", "condition", "right")
             return self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
-        if kind in ITEMS and node.named_children:
+        if kind in NODES["items"] and node.named_children:
             return self.step(self.of(path, node.named_children[0]), "item")
-        return _OUTSIDE if kind in LITERALS else None
+        return _OUTSIDE if kind in NODES["literals"] else None
 
     def _of_name(self, path: str, node: Node) -> Value | None:
         name = text_of(node)
@@ -171,7 +153,7 @@ class StaticTypes:
         owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
         text = self._names.rules(path).qualifier(path, owner) if owner is not None else ""
         parts = text.replace("::", ".").split(".") if text else []
-        if name.type in GENERIC:
+        if name.type in NODES["generic"]:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
         if (
             owner is not None
@@ -185,10 +167,6 @@ class StaticTypes:
         if members is None:
             return _OUTSIDE
         return self._first(members) or self._embedded_as(self.of(path, owner), text_of(name))
-
-    def _of_inner(self, path: str, node: Node) -> Value | None:
-        """The type of a class of Java in a class or in a package."""
-        return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
 
     def _first(self, matches: Members) -> Value | None:
         return self.of_definition(*matches[0]) if matches else None
@@ -213,7 +191,7 @@ class StaticTypes:
             bindings = defining_nodes(self._trees.of(path))
             self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
         node = self._nodes[path].get((parsed.named, parsed.name))
-        if node is not None and node.type in _GROUPS:
+        if node is not None and node.type in NODES["groups"]:
             names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
             return next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
         return node
@@ -221,7 +199,7 @@ class StaticTypes:
     def around(self, path: str, node: Node) -> Value | None:
         """Return the type of `this`."""
         current: Node | None = node
-        while current is not None and current.type not in CLASSES:
+        while current is not None and current.type not in NODES["classes"]:
             if current.type == "function_definition" and (scope := child(callee_of(current), "scope")) is not None:
                 return Value(path, scope)  # a method of C++ that is defined outside of its class
             current = current.parent
@@ -234,7 +212,7 @@ class StaticTypes:
             return None
         alone = node.type != "method_invocation" or child(node, "object") is None
         called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
-        method = child(function, "field", "name") if function.type in DOTTED else function
+        method = child(function, "field", "name") if function.type in NODES["dotted"] else function
         if called is None or called is _OUTSIDE:
             owner = receiver_of(method) if method is not None else None
             return self._known_method(self.of(path, owner), text_of(method)) if owner is not None else called
@@ -247,7 +225,7 @@ class StaticTypes:
         head = head_of(receiver.node)
         if head in _INSIDE and name in _OPENS:
             return self.step(receiver, "inside")
-        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in COLLECTIONS):
+        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in NODES["collections"]):
             return self.step(receiver, "item")
         return None
 
@@ -274,7 +252,7 @@ class StaticTypes:
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
             part = child(parts[step], "type") or parts[step] if step < len(parts) else None
             return self.typed(value.path, part) if parts or step else value
-        if node.type in COLLECTIONS:
+        if node.type in NODES["collections"]:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
         arguments = arguments_of(node)
@@ -310,7 +288,7 @@ class StaticTypes:
         rules = self._names.rules(value.path)
         while head_of(node) in rules.pointers and (arguments := arguments_of(node)):
             node = bare_type(arguments[0])
-        if node.type in COLLECTIONS or node.type in ("primitive_type", "predefined_type", "integral_type"):
+        if node.type in NODES["collections"] or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
             inner = self.around(value.path, node)
@@ -323,7 +301,7 @@ class StaticTypes:
             return matches
         for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
             spec = self._node(path, parsed)
-            if spec is not None and spec.type in _ALIASES:
+            if spec is not None and spec.type in NODES["aliases"]:
                 written = child(spec, "type")
                 self._depth += 1
                 meant = self._members(Value(path, written), name, tried) if written is not None else ()
@@ -402,3 +380,205 @@ class StaticTypes:
         if holder is None or (before is not None and before.type == "field_designator"):
             return None
         return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
+
+
+def bare_type(node: Node) -> Node:
+    """A type without pointers and references."""
+    while node.type in NODES["wraps"]:
+        inner = child(node, "type", "trait") or (node.named_children[-1] if node.named_children else None)
+        if inner is None:
+            break
+        node = inner
+    if node.type in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
+        node = child(node, "name") or node
+    return node
+
+
+def head_of(node: Node) -> str:
+    """A type's own name, without qualifiers and type arguments."""
+    parts = qualified_parts(bare_type(node))
+    return parts[-1] if parts else ""
+
+
+def arguments_of(node: Node) -> list[Node]:
+    """The arguments of a generic type; none for another."""
+    generic = bare_type(node)
+    while generic.type == "qualified_identifier" and (inner := child(generic, "name")) is not None:
+        generic = inner  # `vector<T>` of `std::vector<T>`
+    parts = generic.named_children if generic.type in NODES["generic"] else []
+    lists = [part for part in parts if part.type.endswith(("arguments", "argument_list"))]
+    return [part for part in lists[0].named_children if part.type != "lifetime"] if lists else []
+
+
+def qualified_parts(node: Node) -> Sequence[str]:
+    """The parts of a type's qualified name, the outermost first."""
+    text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
+    words = re.findall(r"\w+", text)
+    return words if re.fullmatch(r"[\w.:\s]*", text) else ()
+
+
+def callee_of(function: Node) -> Node | None:
+    """Return the node of a function's name in C or C++."""
+    current = child(function, "declarator")
+    while current is not None and current.type not in ("qualified_identifier", "identifier"):
+        current = child(current, "declarator") or (current.named_children[0] if current.named_children else None)
+    return current
+
+
+def called_with(node: Node) -> int | None:
+    """Return the number of arguments that a name is called with; None if it is not called."""
+    call = node.parent
+    while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
+        call = call.parent
+    arguments, called = child(call, "arguments"), child(call, "function", "name")
+    if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
+        return None
+    inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
+    return sum(1 for argument in arguments.named_children if "comment" not in argument.type) if inside else None
+
+
+Step = int | Literal["item", "inside"]
+"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
+
+_CONTENT = frozenset({"Some", "Ok"})
+
+
+@dataclass(frozen=True, slots=True)
+class StaticBinding:
+    """A name with the type that it is declared with, else the value that it is given, and the steps from there."""
+
+    name: Node
+    typed: Node | None
+    value: Node | None
+    steps: tuple[Step, ...] = ()
+
+
+def binding_of(bound: Bound) -> StaticBinding:
+    """Return a local with its type, or with the value that it is given; with neither if its form has none."""
+    node = bound.node
+    if node.type == "type_switch_statement":
+        return StaticBinding(bound.name, None, child(node, "value"))
+    if node.type == "variable_declarator" and node.parent is not None:  # the declaration around it has the type
+        node = node.parent
+    bindings = (binding for binding in _bound_in(node) if binding.name == bound.name)
+    return next(bindings, StaticBinding(bound.name, None, None))
+
+
+def case_of(switch: Node, node: Node) -> Node | None:
+    """Return the type that a value has in the case of a type switch of Go around a node, if it is a single one."""
+    while node.parent is not None and node.parent != switch:
+        node = node.parent
+    types = node.children_by_field_name("type")
+    return types[0] if len(types) == 1 else None
+
+
+def _bound_in(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of binding
+    """Yield the bindings of a node itself."""
+    kind = node.type
+    typed = child(node, "type")
+    if typed is not None and (typed.type in NODES["untyped"] or text_of(typed) == "var"):
+        typed = None
+    if kind in ("short_var_declaration", "receive_statement", "range_clause"):
+        yield from _several(child(node, "left"), child(node, "right"), item_by_item=kind == "range_clause")
+    elif kind == "var_spec":
+        names = node.children_by_field_name("name")
+        if typed is not None:
+            yield from (StaticBinding(name_node, typed, None) for name_node in names)
+        else:
+            yield from _given(names, child(node, "value"))
+    elif kind in ("let_declaration", "let_condition"):
+        yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
+    elif kind == "for_expression":
+        yield from _pattern(child(node, "pattern"), None, child(node, "value"), ("item",))
+    elif kind == "match_arm":
+        match = node.parent.parent if node.parent is not None else None
+        yield from _pattern(child(node, "pattern"), None, child(match, "value"))
+    elif kind in ("enhanced_for_statement", "foreach_statement"):
+        name = child(node, "name", "left")
+        if name is not None:
+            source = None if typed is not None else child(node, "value", "right")
+            yield StaticBinding(name, typed, source, () if typed is not None else ("item",))
+    elif kind == "for_range_loop":
+        for name in _declared(child(node, "declarator")):
+            source = None if typed is not None else child(node, "right")
+            yield StaticBinding(name, typed, source, () if typed is not None else ("item",))
+    elif kind in ("declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"):
+        for inner in node.named_children:
+            value = child(inner, "value") or (inner.named_children[-1] if inner.type == "variable_declarator" else None)
+            for name in _declared(inner) if inner != typed else ():
+                yield StaticBinding(name, typed, None if value == name else value)
+    elif kind == "instanceof_expression":
+        if (name := child(node, "name")) is not None:
+            yield StaticBinding(name, child(node, "right"), None)
+    elif child(node, "pattern") is not None:
+        yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
+    elif typed is not None or kind in ("resource", "parameter_declaration", "parameter"):
+        for name in node.children_by_field_name("name") or _declared(child(node, "declarator")):
+            yield StaticBinding(name, typed, child(node, "value"))
+
+
+def _several(left: Node | None, right: Node | None, *, item_by_item: bool) -> Iterator[StaticBinding]:
+    """`a, b := f()` and `for a, b := range c` of Go."""
+    names = left.named_children if left is not None and left.type == "expression_list" else [left] if left else []
+    if not item_by_item:
+        yield from _given(names, right)
+        return
+    for index, name in enumerate(names):
+        yield StaticBinding(name, None, right if index == 1 else None, ("item",))
+
+
+def _given(names: list[Node], right: Node | None) -> Iterator[StaticBinding]:
+    values = right.named_children if right is not None and right.type == "expression_list" else [right] if right else []
+    for index, name in enumerate(names):
+        if len(values) == len(names):
+            yield StaticBinding(name, None, values[index])
+        else:
+            yield StaticBinding(name, None, values[0] if values else None, (index,))
+
+
+def _declared(node: Node | None) -> Iterator[Node]:
+    """The name in a declarator."""
+    while node is not None and node.type not in ("identifier", "field_identifier"):
+        if node.type not in NODES["declarators"] and node.type != "variable_declarator":
+            return
+        node = child(node, "declarator", "name") or (node.named_children[-1] if node.named_children else None)
+    if node is not None:
+        yield node
+
+
+def _pattern(
+    node: Node | None, typed: Node | None, value: Node | None, steps: tuple[Step, ...] = ()
+) -> Iterator[StaticBinding]:
+    """The names of a pattern of Rust."""
+    stack = [StaticBinding(node, typed, value, steps)] if node is not None else []  # patterns nest without limit
+    while stack:
+        part = stack.pop()
+        if part.name.type in ("identifier", "shorthand_field_identifier"):
+            yield part
+        else:
+            stack += reversed([*_parts_of(part)])
+
+
+def _parts_of(pattern: StaticBinding) -> Iterator[StaticBinding]:
+    """The patterns in a pattern of Rust, in order."""
+    node, steps = pattern.name, pattern.steps
+    if node.type in NODES["patterns"]:
+        for inner in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
+            yield replace(pattern, name=inner)
+    elif node.type == "tuple_struct_pattern":
+        inside = node.named_children[1:]
+        known = text_of(child(node, "type")) in _CONTENT
+        for index, inner in enumerate(inside):
+            if known:
+                yield replace(pattern, name=inner, steps=(*steps, "inside"))
+            else:  # a field of a variant, by its index
+                yield StaticBinding(inner, child(node, "type"), None, (index,))
+    elif node.type in ("tuple_pattern", "slice_pattern"):
+        for index, inner in enumerate(node.named_children):
+            step: Step = index if node.type == "tuple_pattern" else "item"
+            yield replace(pattern, name=inner, steps=(*steps, step))
+    elif node.type == "struct_pattern":
+        for field in node.named_children[1:]:
+            name = child(field, "pattern", "name")
+            if name is not None:  # its type is that of the field
+                yield StaticBinding(name, None, child(field, "name"))

@@ -1,4 +1,4 @@
-"""Definitions that names mean in a repository's files, in languages other than Python: by scope, imports and bases."""
+"""Definitions in languages other than Python, by line and by name, and those that names mean: by imports and bases."""
 
 from __future__ import annotations
 
@@ -36,6 +36,35 @@ if TYPE_CHECKING:
 
 
 _NO_RULES = LanguageRules()
+_BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
+"""A name; of `Outer.Inner`, the last part."""
+
+_Tried = dict[tuple[str, str], int]
+"""(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
+
+
+_NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
+
+
+class _Namespaces:
+    """The `known` namespaces of a repository; what is outside of it is none."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: set[str] = set()
+        self._unsaid: set[str] = set()
+        for text in texts:
+            for inline, name in _NAMESPACE.findall(text):
+                parts = re.findall(r"\w+", name)
+                known.update(parts)
+                self._unsaid.update(parts[-1:] if inline else ())
+            for macro in _MACRO.findall(text) if "namespace" in text else ():
+                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
+        self.known = frozenset(known)
+
+    def plain(self, parts: Sequence[str]) -> list[str]:
+        """Return the parts of a namespace's name without what code leaves out or a macro says."""
+        return [part for part in parts if part not in self._unsaid]
 
 
 class NamedIn(NamedTuple):
@@ -45,23 +74,29 @@ class NamedIn(NamedTuple):
     whole: dict[str, list[Definition]]
 
 
-class FileDefinitions:
-    """The definitions of a repository's files that are in a language of `languages` other than Python."""
+class VisibleNames:
+    """The definitions of a name that a file sees, and those that a class has, in languages other than Python."""
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._files: dict[str, SourceFile] = {}
         self._language: dict[str, Language] = {}
         self._rules: dict[str, LanguageRules] = {}
-        self._others: dict[str, SourceFile] = {}
+        others: dict[str, SourceFile] = {}
         for file in files:
             language = language_of(file.path, file.text)
             if language is not None and language.family in RULES:
                 self._files[file.path], self._language[file.path] = file, language
                 self._rules[file.path] = RULES[language.family]
             elif language is None:
-                self._others[file.path] = file
+                others[file.path] = file
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
+        self.steps = steps
+        self.imports = Imports(self._files, others, self.rules)
+        self._trees = Trees(self._files, self.imports, steps, self.rules)
+        self._static = StaticTypes(self._trees, self)
+        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
+        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
     def knows(self, path: str) -> bool:
         """Return whether a file is in one of the languages."""
@@ -91,7 +126,7 @@ class FileDefinitions:
         if filled:
             start = min(bisect_left(filled, parsed.named), max(0, len(filled) - LIMIT))
             lines = LineSpan(filled[start], filled[start : start + LIMIT][-1] + 1)
-        around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
+        around = self._holder(path, parsed)
         member = around is not None and around.kind == "class"
         return CodeDefinition(
             file.name, lines, parsed.qualified, "attribute" if parsed.kind == "variable" and member else parsed.kind
@@ -136,85 +171,37 @@ class FileDefinitions:
         by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
         for path, parsed in real:
             by_name[path, parsed.qualified].append((path, parsed))
-        best = (
-            self.rules(path).best(same_name, self._of_traits(same_name)) for (path, _), same_name in by_name.items()
-        )
+        own = {name: [one for one in matches if not self._is_of_trait(*one)] for name, matches in by_name.items()}
+        best = (self.rules(name[0]).best(matches, own[name]) for name, matches in by_name.items())
         return tuple(self.definition(*located) for located in best if located)
 
-    def _of_traits(self, matches: Sequence[Located]) -> frozenset[int]:
-        """Return the indexes of the definitions that are in an `impl` of a trait."""
-        return frozenset(index for index, located in enumerate(matches) if self._is_of_trait(*located))
-
     def _is_of_trait(self, path: str, parsed: Definition) -> bool:
-        around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
+        around = self._holder(path, parsed)
         return around is not None and around.form == "impl" and " for " in around.signature
+
+    def _holder(self, path: str, parsed: Definition) -> Definition | None:
+        return self.defined(path)[parsed.parent] if parsed.parent is not None else None
 
     def _named_in(self, path: str) -> NamedIn:
         if path not in self._names:
             named = NamedIn(defaultdict(list), defaultdict(list))
-            defined, rules = self.defined(path), self.rules(path)
-            for definition in defined:
+            rules = self.rules(path)
+            for definition in self.defined(path):
                 named.whole[definition.qualified].append(definition)
-                parent = defined[definition.parent] if definition.parent is not None else None
+                parent = self._holder(path, definition)
                 if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
                     outer = parent.qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)
-                if self._is_top(path, definition):
+                # Code can name it without a receiver: outside of classes, or as an inner class.
+                if parent is None:
+                    is_top = definition.kind != "method" and "." not in definition.qualified
+                else:
+                    is_top = definition.kind == "class" and parent.kind == "class" and rules.implicit_members
+                if is_top:
                     named.top[definition.name].append(definition)
             self._names[path] = named
         return self._names[path]
-
-    def _is_top(self, path: str, parsed: Definition) -> bool:
-        """Return whether code can name a definition without a receiver: outside of classes, or as an inner class."""
-        if parsed.parent is None:
-            return parsed.kind != "method" and "." not in parsed.qualified
-        around = self.defined(path)[parsed.parent]
-        return parsed.kind == "class" and around.kind == "class" and self.rules(path).implicit_members
-
-
-_BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
-"""A name; of `Outer.Inner`, the last part."""
-
-_Tried = dict[tuple[str, str], int]
-"""(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
-
-
-_NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
-
-
-class _Namespaces:
-    """The `known` namespaces of a repository; what is outside of it is none."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        known: set[str] = set()
-        self._unsaid: set[str] = set()
-        for text in texts:
-            for inline, name in _NAMESPACE.findall(text):
-                parts = re.findall(r"\w+", name)
-                known.update(parts)
-                self._unsaid.update(parts[-1:] if inline else ())
-            for macro in _MACRO.findall(text) if "namespace" in text else ():
-                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
-        self.known = frozenset(known)
-
-    def plain(self, parts: Sequence[str]) -> list[str]:
-        """Return the parts of a namespace's name without what code leaves out or a macro says."""
-        return [part for part in parts if part not in self._unsaid]
-
-
-class VisibleNames(FileDefinitions):
-    """The definitions of a name that a file sees, and those that a class has."""
-
-    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
-        super().__init__(files)
-        self.steps = steps
-        self.imports = Imports(self._files, self._others, lambda path: self.rules(path).imports)
-        self._trees = Trees(self._files, self.imports, steps, self.rules)
-        self._static = StaticTypes(self._trees, self)
-        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
-        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
@@ -126,12 +126,10 @@ class Rust(LanguageRules):
         ]
         return candidates if len({index for index, _ in candidates}) == 1 else []
 
-    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Return the method of the type's own `impl`; None if the name may mean any of several."""
-        own = [located for index, located in enumerate(matches) if index not in of_trait]
-        if len(own or matches) > 1 and matches[0][1].kind == "method":
-            return None
-        return (own or matches)[0]
+        several = len(own or matches) > 1 and matches[0][1].kind == "method"
+        return None if several else (own or matches)[0]
 
 
 def _own(path: str) -> str:
