@@ -13,25 +13,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse
 from repoeval_bench.core.uses import LIMIT, CodeDefinition, Kind
-from repoeval_bench.own.references.python_nodes import (
-    COMPREHENSIONS,
-    DEFINITIONS,
-    GRAMMAR,
-    LISTS,
-    OPENING,
-    alias_name,
-    arguments_of,
-    attribute_of,
-    bare,
-    called_name,
-    caught,
-    end_of,
-    evaluated,
-    inside,
-    last_word,
-    part_of,
-    string_of,
-)
+from repoeval_bench.own.references import python_nodes as nodes
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -108,8 +90,10 @@ class Scope:
         """Decorators, header and docstring of a def or class."""
         span = self.module.parsed.span
         start = span(self.outer or self.node).start
-        first = next(iter(inside(self.node.child_by_field_name("body"))), self.node)
-        if first.type == "expression_statement" and any(string_of(part) is not None for part in inside(first)[:1]):
+        first = next(iter(nodes.inside(self.node.child_by_field_name("body"))), self.node)
+        if first.type == "expression_statement" and any(
+            nodes.string_of(part) is not None for part in nodes.inside(first)[:1]
+        ):
             return LineSpan(start, span(first).end)
         colons = [part for part in self.node.children if part.type == ":"]
         return LineSpan(start, span(colons[-1] if colons else self.node).start + 1)
@@ -172,7 +156,7 @@ class Module:
             if node.type == "function_definition" and scope.parent is not None:
                 span = self.parsed.span(node)
                 name = scope.name.rpartition(".")[2]
-                if lines.start in span and lines.start < self.parsed.span(end_of(node)).end:
+                if lines.start in span and lines.start < self.parsed.span(nodes.end_of(node)).end:
                     yield from filter(None, [self.definition(scope.parent, name)])
 
     def site(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> PythonBinding | None:
@@ -208,12 +192,12 @@ def parts_of(node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
     Defaults, annotations, bases and the first iterable of a comprehension are evaluated outside the scope that the node
     opens.
     """
-    parts = evaluated(node)
-    if node.type not in OPENING:
+    parts = nodes.evaluated(node)
+    if node.type not in nodes.OPENING:
         yield from ((part, scope) for part in parts)
         return
     inner = scope.module.scopes.get(node, scope)
-    if node.type not in COMPREHENSIONS:
+    if node.type not in nodes.COMPREHENSIONS:
         body = node.child_by_field_name("body")
         yield from ((part, inner if part == body else scope) for part in parts)
         return
@@ -242,7 +226,7 @@ _SPLATS = frozenset({"list_splat", "list_splat_pattern", "dictionary_splat_patte
 def read_module(file: SourceFile) -> Module | None:
     """Return a file's scopes with their bindings; None if its code is nested too deeply, or without the grammar."""
     try:
-        parsed = parse(file, GRAMMAR)
+        parsed = parse(file, nodes.GRAMMAR)
         marks = sorted(match["mark"][0].start_byte for match in parsed.matches(_MARKS))
         module = Module(file=file, parsed=parsed, marks=marks)
         module.scopes[parsed.root] = Scope(kind="module", name="", parent=None, node=parsed.root, module=module)
@@ -271,26 +255,28 @@ class Binder:
                 blocks.append(self._in_block(*inner))
 
     def _in_block(self, block: Node, scope: Scope) -> Iterator[_Block]:
-        for statement in inside(block):
+        for statement in nodes.inside(block):
             yield from self._bind(statement, scope)
 
     def _bind(self, node: Node, scope: Scope) -> Iterator[_Block]:  # noqa: C901, PLR0912 - one branch a kind of statement
         self._statement = node, node
         kind = node.type
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if kind == "decorated_definition" or kind in DEFINITIONS:
+        if kind == "decorated_definition" or kind in nodes.DEFINITIONS:
             yield from self._open(node, scope)
         elif kind in ("import_statement", "import_from_statement", "future_import_statement"):
             self._import(node, scope)
         elif kind == "assignment" and left is not None:
             self._assign(node, left, right, scope)
         elif kind == "type_alias_statement" and left is not None and right is not None:
-            if bare(left).type == "generic_type":
-                self._forget([part for listed in inside(bare(left))[1:] for part in inside(listed)], right)
-            if (name := alias_name(node)).type == "identifier":  # else it is `type(x).y = z`
+            if nodes.bare(left).type == "generic_type":
+                self._forget(
+                    [part for listed in nodes.inside(nodes.bare(left))[1:] for part in nodes.inside(listed)], right
+                )
+            if (name := nodes.alias_name(node)).type == "identifier":  # else it is `type(x).y = z`
                 self._target(name, "value", right, scope)
         elif kind in ("global_statement", "nonlocal_statement"):
-            for word in map(text_of, inside(node)):
+            for word in map(text_of, nodes.inside(node)):
                 is_global = kind == "global_statement"
                 scope.declared_in[word] = self._module.top if is_global else _function_around(scope, word)
         else:
@@ -300,12 +286,12 @@ class Binder:
             elif kind == "with_statement":
                 self._with(node, scope)
             elif kind in ("except_clause", "except_group_clause"):
-                types, caught_as = caught(node)
+                types, caught_as = nodes.caught(node)
                 if caught_as is not None:
                     self._name(text_of(caught_as), "type", types[0], scope, node, local=True)
             elif kind == "case_clause":
                 self._patterns(node, scope)
-            for part in inside(node):
+            for part in nodes.inside(node):
                 if part.type == "block":
                     yield part, scope
                 elif part.type == "assignment" or part.type.endswith("_clause"):
@@ -326,13 +312,13 @@ class Binder:
             self._expression(right, scope)
 
     def _with(self, node: Node, scope: Scope) -> None:
-        for item in (item for clause in inside(node)[:1] for item in inside(clause)):
-            context = part_of(item, "value") or bare(item)
+        for item in (item for clause in nodes.inside(node)[:1] for item in nodes.inside(clause)):
+            context = nodes.part_of(item, "value") or nodes.bare(item)
             # The grammar reads `with a if b else (c as d)`.
-            named = bare(inside(context)[-1]) if context.type == "conditional_expression" else context
-            alias = part_of(named, "alias") if named.type == "as_pattern" else None
+            named = nodes.bare(nodes.inside(context)[-1]) if context.type == "conditional_expression" else context
+            alias = nodes.part_of(named, "alias") if named.type == "as_pattern" else None
             if alias is not None and named == context:
-                context = bare(inside(context)[0])
+                context = nodes.bare(nodes.inside(context)[0])
             self._statement = node, context
             self._expression(context, scope)
             if alias is not None:
@@ -340,16 +326,16 @@ class Binder:
 
     def _patterns(self, clause: Node, scope: Scope) -> None:
         """Bind the names in the patterns of a `case`: a name with a dot is a value."""
-        stack = [part for part in inside(clause) if part.type != "block"]
+        stack = [part for part in nodes.inside(clause) if part.type != "block"]
         while stack:
             node = stack.pop()
             if node.type == "splat_pattern":
-                captured = inside(node)
+                captured = nodes.inside(node)
             elif node.type == "dotted_name":
-                alone = len(inside(node)) == 1 and (node.parent is None or node.parent.type != "class_pattern")
-                captured = inside(node) if alone else []
+                alone = len(nodes.inside(node)) == 1 and (node.parent is None or node.parent.type != "class_pattern")
+                captured = nodes.inside(node) if alone else []
             else:
-                parts = inside(node)
+                parts = nodes.inside(node)
                 captured = parts[1:] if node.type == "as_pattern" else []
                 stack += reversed(parts[1:] if node.type == "keyword_pattern" else parts)
             for name in captured:
@@ -359,22 +345,24 @@ class Binder:
         definition = node.child_by_field_name("definition") if node.type == "decorated_definition" else node
         if definition is None:
             return
-        decorators = [bare(part) for part in inside(node) if part.type == "decorator"]
+        decorators = [nodes.bare(part) for part in nodes.inside(node) if part.type == "decorator"]
         is_class, name = definition.type == "class_definition", text_of(definition.child_by_field_name("name"))
         parameters = definition.child_by_field_name("parameters")
         inner = self._inside(definition, scope, scope.prefix + name, "class" if is_class else "function")
         inner.outer = node
         inner.decorators = frozenset(
-            last_word(part_of(part, "function") if part.type == "call" else part) for part in decorators
+            nodes.last_word(nodes.part_of(part, "function") if part.type == "call" else part) for part in decorators
         )
         if "staticmethod" not in inner.decorators:
             inner.own = _first_parameter(parameters)
-        types = [part for listed in definition.children_by_field_name("type_parameters") for part in inside(listed)]
+        types = [
+            part for listed in definition.children_by_field_name("type_parameters") for part in nodes.inside(listed)
+        ]
         if types:
             self._forget(types, definition)
         self._name(name, "value", None, scope, definition, opens=inner)
         body = definition.child_by_field_name("body")
-        for part in (*evaluated(definition), *decorators):
+        for part in (*nodes.evaluated(definition), *decorators):
             if part != body:
                 self._expression(part, scope)
         self._parameters(parameters, inner)
@@ -385,15 +373,15 @@ class Binder:
         """Note the uses of type parameters in what they are for."""
         names = set()
         for typed in types:
-            while inside(typed):
-                typed = inside(typed)[0]  # noqa: PLW2901 - with a bound it is the first name
+            while nodes.inside(typed):
+                typed = nodes.inside(typed)[0]  # noqa: PLW2901 - with a bound it is the first name
             names.add(typed.text)
         stack = [holder]
         while stack:
             node = stack.pop()
             if node.type == "identifier" and node.text in names:
                 self._module.unknown.add(node)
-            stack += inside(node)
+            stack += nodes.inside(node)
 
     def _inside(self, node: Node, scope: Scope, name: str, kind: Literal["class", "function"] = "function") -> Scope:
         inner = Scope(kind=kind, name=name, parent=scope, node=node, module=self._module)
@@ -402,7 +390,7 @@ class Binder:
 
     def _parameters(self, parameters: Node | None, inner: Scope) -> None:
         around = inner.parent or inner
-        for parameter in inside(parameters):
+        for parameter in nodes.inside(parameters):
             typed, default = parameter.child_by_field_name("type"), parameter.child_by_field_name("value")
             written = _written(parameter)
             many = written.type in _SPLATS  # the annotation is the type of one argument
@@ -441,17 +429,17 @@ class Binder:
         local: bool = False,
         read_in: Scope | None = None,
     ) -> None:
-        target = bare(target)
+        target = nodes.bare(target)
         if target.type == "identifier":
             self._name(text_of(target), role, source, scope, target, local=local, read_in=read_in)
-        elif target.type in LISTS:
-            elements = inside(target)
+        elif target.type in nodes.LISTS:
+            elements = nodes.inside(target)
             for index, element in enumerate(elements):
-                part = _part(bare(source), role, index, len(elements))
-                inner = next(iter(inside(element)), element) if element.type in _SPLATS else element
+                part = _part(nodes.bare(source), role, index, len(elements))
+                inner = next(iter(nodes.inside(element)), element) if element.type in _SPLATS else element
                 known = role if part else "unknown"
                 self._target(inner, known, part or source, scope, local=local, read_in=read_in)
-        elif (attribute := attribute_of(target)) and attribute[0].type == "identifier":
+        elif (attribute := nodes.attribute_of(target)) and attribute[0].type == "identifier":
             name = text_of(attribute[1])
             owner = self._owner(text_of(attribute[0]), scope) if name not in OF_EVERY_OBJECT else None
             if owner is not None:
@@ -479,19 +467,21 @@ class Binder:
             if not self._module.marked(part):
                 continue
             if part.type == "named_expression":
-                name, value = part_of(part, "name"), part_of(part, "value")
+                name, value = nodes.part_of(part, "name"), nodes.part_of(part, "value")
                 if name is not None and value is not None:
                     self._target(name, "value", value, _statements_of(within), read_in=within)
-            elif part.type in COMPREHENSIONS:
+            elif part.type in nodes.COMPREHENSIONS:
                 inner = self._inside(part, within, within.name)
-                for index, clause in enumerate(clause for clause in inside(part) if clause.type == "for_in_clause"):
+                for index, clause in enumerate(
+                    clause for clause in nodes.inside(part) if clause.type == "for_in_clause"
+                ):
                     left, right = clause.child_by_field_name("left"), clause.child_by_field_name("right")
                     if left is not None and right is not None:
                         self._target(left, "item", right, inner, local=True, read_in=inner if index else within)
             elif part.type == "lambda":
                 self._parameters(part.child_by_field_name("parameters"), self._inside(part, within, within.name))
-            elif called_name(part) == "isinstance":
-                tested, _ = arguments_of(part)
+            elif nodes.called_name(part) == "isinstance":
+                tested, _ = nodes.arguments_of(part)
                 if len(tested) == 2 and (holding := _holding(text_of(tested[0]), within)):
                     self._name(text_of(tested[0]), "narrowed", tested[1], holding, part, local=True, read_in=within)
             stack += [*parts_of(part, within)][::-1]
@@ -515,7 +505,7 @@ class Binder:
         span = self._module.parsed.span
         first, last = self._statement
         lines = LineSpan(span(first).start, span(last).end)
-        source = bare(source) if source is not None else None
+        source = nodes.bare(source) if source is not None else None
         return PythonBinding(role=role, source=source, scope=scope, line=span(node).start, lines=lines, **facts)
 
 
@@ -523,7 +513,7 @@ def _identifiers(node: Node) -> list[Node]:
     """Return the names that a parameter binds; in Python 2 it may be a tuple of them."""
     if node.type == "identifier":
         return [node]
-    return [name for part in inside(node) for name in _identifiers(part)]
+    return [name for part in nodes.inside(node) for name in _identifiers(part)]
 
 
 def _first_parameter(parameters: Node | None) -> str | None:
@@ -537,7 +527,7 @@ def _written(parameter: Node) -> Node:
     """Return what a parameter binds, without its type and its default."""
     if parameter.type not in ("default_parameter", "typed_parameter", "typed_default_parameter"):
         return parameter
-    return parameter.child_by_field_name("name") or next(iter(inside(parameter)), parameter)
+    return parameter.child_by_field_name("name") or next(iter(nodes.inside(parameter)), parameter)
 
 
 def _function_around(scope: Scope, name: str) -> Scope:
@@ -551,14 +541,14 @@ def _function_around(scope: Scope, name: str) -> Scope:
 
 def _statements_of(scope: Scope) -> Scope:
     """The scope of the statement that a comprehension is in; a lambda has its own."""
-    while scope.node.type in COMPREHENSIONS and scope.parent is not None:
+    while scope.node.type in nodes.COMPREHENSIONS and scope.parent is not None:
         scope = scope.parent
     return scope
 
 
 def _holding(name: str, scope: Scope) -> Scope | None:
     """The scope that binds a name, up to the function, class or module around comprehensions and lambdas."""
-    while name not in scope.names and (scope.node.type in COMPREHENSIONS or scope.node.type == "lambda"):
+    while name not in scope.names and (scope.node.type in nodes.COMPREHENSIONS or scope.node.type == "lambda"):
         if scope.parent is None:
             break
         scope = scope.parent
@@ -567,16 +557,16 @@ def _holding(name: str, scope: Scope) -> Scope | None:
 
 def _part(source: Node, role: Role, index: int, count: int) -> Node | None:
     """Return the part of an unpacked source that the target at `index` of `count` gets; None if it is not known."""
-    if role == "value" and source.type in LISTS:
-        parts = inside(source)
+    if role == "value" and source.type in nodes.LISTS:
+        parts = nodes.inside(source)
         return parts[index] if len(parts) == count else None
     if role != "item" or source.type != "call":
         return None
-    called, (arguments, _) = called_name(source), arguments_of(source)
+    called, (arguments, _) = nodes.called_name(source), nodes.arguments_of(source)
     if called == "enumerate" and arguments and index == 1:
         return arguments[0]
     if called == "zip" and len(arguments) == count:
         return arguments[index]
     # The `Items` of a dictionary are its values.
-    attribute = attribute_of(part_of(source, "function") or source)
+    attribute = nodes.attribute_of(nodes.part_of(source, "function") or source)
     return attribute[0] if attribute and text_of(attribute[1]) == "items" and index == 1 else None

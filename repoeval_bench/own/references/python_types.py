@@ -11,26 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references import python_nodes as nodes
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.own.references.python_nodes import (
-    COMPREHENSIONS,
-    DEFINITIONS,
-    STRINGS,
-    SUBSCRIPTS,
-    TUPLES,
-    UNIONS,
-    arguments_of,
-    attribute_of,
-    bare,
-    expression_of,
-    given,
-    inside,
-    last_word,
-    operands,
-    part_of,
-    string_of,
-    subscripted,
-)
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -41,8 +23,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 12
 """The most steps from one expression to the next; what needs more is not known."""
-_DISPLAYS = TUPLES | {"list", "set", "dictionary"}
-_LITERALS = STRINGS | {"integer", "float", "true", "false", "ellipsis"}
+_DISPLAYS = nodes.TUPLES | {"list", "set", "dictionary"}
+_LITERALS = nodes.STRINGS | {"integer", "float", "true", "false", "ellipsis"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +88,14 @@ class Types:
         """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
         if node.type == "identifier":
             return self._modules.lookup(text_of(node), scope)
-        if (attribute := attribute_of(node)) is not None:
+        if (attribute := nodes.attribute_of(node)) is not None:
             members = (self.attribute(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
             return tuple(dict.fromkeys(target for target in members if target is not None))
         return ()
 
     def infer(self, node: Node, scope: Scope) -> tuple[Type, ...]:
         """The types that an expression may have; none if nothing is known."""
-        node = bare(node)
+        node = nodes.bare(node)
         key = (node, scope)
         if key not in self._known:
             if key in self._busy or len(self._busy) > _DEPTH:
@@ -130,7 +112,7 @@ class Types:
         return self._known[key]
 
     def _infer(self, node: Node, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
-        kind, attribute = node.type, attribute_of(node)
+        kind, attribute = node.type, nodes.attribute_of(node)
         if node in scope.module.unknown:
             yield Outside("builtin")
         elif kind == "identifier":
@@ -146,23 +128,23 @@ class Types:
                         yield type_
         elif kind == "call":
             yield from self._call(node, scope)
-        elif kind in SUBSCRIPTS:
-            yield from self._of_subscript(*subscripted(node), scope)
+        elif kind in nodes.SUBSCRIPTS:
+            yield from self._of_subscript(*nodes.subscripted(node), scope)
         elif kind == "named_expression":
-            yield from self.infer(part_of(node, "value") or node, scope)
+            yield from self.infer(nodes.part_of(node, "value") or node, scope)
         elif kind in ("await", "list_splat", "as_pattern"):
-            for part in inside(node)[:1]:
+            for part in nodes.inside(node)[:1]:
                 yield from self.infer(part, scope)
         elif kind == "conditional_expression":
-            for part in inside(node)[::2]:
+            for part in nodes.inside(node)[::2]:
                 yield from self.infer(part, scope)
         elif kind == "boolean_operator":
-            for value in operands(node, "or" if any(sign.type == "or" for sign in node.children) else "and"):
+            for value in nodes.operands(node, "or" if any(sign.type == "or" for sign in node.children) else "and"):
                 yield from self.infer(value, scope)
-        elif kind in UNIONS:
-            for part in inside(node)[:1]:
+        elif kind in nodes.UNIONS:
+            for part in nodes.inside(node)[:1]:
                 yield from (operand for operand in self.infer(part, scope) if isinstance(operand, Instance | Outside))
-        elif kind in COMPREHENSIONS or kind in _DISPLAYS:
+        elif kind in nodes.COMPREHENSIONS or kind in _DISPLAYS:
             yield from self._of_display(node, scope)
         elif kind in _LITERALS:
             yield Outside("builtin")
@@ -176,12 +158,12 @@ class Types:
 
     def _of_display(self, node: Node, scope: Scope) -> Iterator[Type]:
         """The types of a list, a dictionary (those of its values) and the like, written out or as a comprehension."""
-        if node.type in COMPREHENSIONS:
-            parts, scope = inside(node)[:1], scope.module.scopes.get(node, scope)
+        if node.type in nodes.COMPREHENSIONS:
+            parts, scope = nodes.inside(node)[:1], scope.module.scopes.get(node, scope)
         else:
-            parts = inside(node)[:3]
+            parts = nodes.inside(node)[:3]
         for part in parts:
-            value = (part_of(part, "value") or part) if part.type == "pair" else part
+            value = (nodes.part_of(part, "value") or part) if part.type == "pair" else part
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
@@ -273,13 +255,13 @@ class Types:
             return
         self._busy.add((scope, "returns"))
         try:
-            if (declared := part_of(scope.node, "return_type")) is not None:
+            if (declared := nodes.part_of(scope.node, "return_type")) is not None:
                 types = tuple(self.annotated(declared, scope.parent or scope, on))
                 yield from types
                 if types:
                     return
             for part in results(scope):
-                value = next(map(bare, inside(part)), None)
+                value = next(map(nodes.bare, nodes.inside(part)), None)
                 if value is None or any(word.type == "from" for word in part.children):
                     continue
                 if part.type == "yield":
@@ -292,7 +274,7 @@ class Types:
             self._busy.discard((scope, "returns"))
 
     def _call(self, node: Node, scope: Scope) -> Iterator[Type]:
-        function = part_of(node, "function")
+        function = nodes.part_of(node, "function")
         if function is None:
             return
         for callee in self.infer(function, scope):
@@ -308,11 +290,11 @@ class Types:
 
     def _call_outside(self, call: Node, function: Node, scope: Scope) -> tuple[Type, ...]:
         """Return the types of the result of a well-known function; nothing for others."""
-        name = last_word(function)
+        name = nodes.last_word(function)
         if name == "super":
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
-        arguments = [argument for argument in arguments_of(call)[0] if argument.type != "list_splat"]
+        arguments = [argument for argument in nodes.arguments_of(call)[0] if argument.type != "list_splat"]
         if not arguments or name not in SAME | ONE_OF:
             return ()
         types = self.infer(arguments[-1 if name == "filter" else 0], scope)
@@ -323,28 +305,28 @@ class Types:
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
         self._modules.steps.take()
-        node = bare(node)
-        if (text := string_of(node)) is not None:
-            if (inner := expression_of(text.strip())) is not None:
+        node = nodes.bare(node)
+        if (text := nodes.string_of(node)) is not None:
+            if (inner := nodes.expression_of(text.strip())) is not None:
                 yield from self.annotated(inner, scope, on)
-        elif node.type in UNIONS and len(parts := [*operands(node, "|")]) > 1:
+        elif node.type in nodes.UNIONS and len(parts := [*nodes.operands(node, "|")]) > 1:
             for operand in parts:
                 yield from self.annotated(operand, scope, on)
-        elif node.type in TUPLES:
-            for element in inside(node):
+        elif node.type in nodes.TUPLES:
+            for element in nodes.inside(node):
                 yield from self.annotated(element, scope, on)
-        elif node.type in SUBSCRIPTS:
+        elif node.type in nodes.SUBSCRIPTS:
             yield from self._subscripted(node, scope, on)
         elif node not in scope.module.unknown:
-            if last_word(node) == "Self" and (around := on or class_around(scope)):
+            if nodes.last_word(node) == "Self" and (around := on or class_around(scope)):
                 yield Instance(around)
                 return
             for target in self.targets(node, scope):
                 yield from self._named_type(target)
 
     def _subscripted(self, node: Node, scope: Scope, on: Scope | None) -> Iterator[Type]:
-        value, parts = subscripted(node)
-        word = last_word(value)
+        value, parts = nodes.subscripted(node)
+        word = nodes.last_word(value)
         if word in WRAPPERS:
             for part in parts[:1] if word == "Annotated" else parts:
                 yield from self.annotated(part, scope, on)
@@ -369,10 +351,10 @@ class Types:
             for site in target.scope.names.get(target.name, ()):
                 if site.source is None:
                     continue
-                if site.role == "value" and site.source.type in (*SUBSCRIPTS, *UNIONS):
+                if site.role == "value" and site.source.type in (*nodes.SUBSCRIPTS, *nodes.UNIONS):
                     yield from self.annotated(site.source, site.scope)
-                elif last_word(part_of(site.source, "function")) == "TypeVar":
-                    bound = arguments_of(site.source)[1].get("bound")
+                elif nodes.last_word(nodes.part_of(site.source, "function")) == "TypeVar":
+                    bound = nodes.arguments_of(site.source)[1].get("bound")
                     yield from self.annotated(bound, site.scope) if bound is not None else ()
             self._busy.discard(target)
 
@@ -438,8 +420,10 @@ class Types:
     def _above(self, scope: Scope) -> list[Scope | Outside]:
         """Return the direct bases of a class, in their order."""
         above: list[Scope | Outside] = []
-        for base in given(scope.node.child_by_field_name("superclasses"))[0] if scope.parent is not None else ():
-            for type_ in self.infer(subscripted(base)[0] if base.type in SUBSCRIPTS else base, scope.parent or scope):
+        for base in nodes.given(scope.node.child_by_field_name("superclasses"))[0] if scope.parent is not None else ():
+            for type_ in self.infer(
+                nodes.subscripted(base)[0] if base.type in nodes.SUBSCRIPTS else base, scope.parent or scope
+            ):
                 if isinstance(type_, Class):
                     above.append(type_.scope)
                 elif isinstance(type_, Outside):
@@ -449,13 +433,13 @@ class Types:
 
 def results(scope: Scope) -> Iterator[Node]:
     """Yield what a function returns or yields, without functions and classes inside it."""
-    stack = [*inside(scope.node.child_by_field_name("body"))][::-1]
+    stack = [*nodes.inside(scope.node.child_by_field_name("body"))][::-1]
     while stack:
         node = stack.pop()
-        if scope.module.marked(node) and node.type not in DEFINITIONS and node.type != "lambda":
+        if scope.module.marked(node) and node.type not in nodes.DEFINITIONS and node.type != "lambda":
             if node.type in ("return_statement", "yield"):
                 yield node
-            stack += inside(node)[::-1]
+            stack += nodes.inside(node)[::-1]
 
 
 def class_around(scope: Scope) -> Scope | None:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.grammar import words
+from repoeval_bench.core.grammars.grammar import child, words
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -14,7 +14,7 @@ from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.own.references.language_rules import EVERY, Imports
 from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
-from repoeval_bench.own.references.tree_names import child, children, text_of
+from repoeval_bench.own.references.tree_names import children, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.grammar import words
+from repoeval_bench.core.grammars.grammar import child, words
 from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees
-from repoeval_bench.own.references.tree_names import child, text_of
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

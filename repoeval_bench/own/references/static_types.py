@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
+from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import Located
 from repoeval_bench.own.references.languages import NODES
-from repoeval_bench.own.references.tree_names import child, first_leaf, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

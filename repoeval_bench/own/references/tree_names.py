@@ -29,12 +29,6 @@ def text_of(node: Node | None) -> str:
     return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
 
 
-def child(node: Node | None, *fields: str) -> Node | None:
-    """The child in the first of these fields that has one."""
-    children_ = (node.child_by_field_name(field) for field in fields) if node is not None else ()
-    return next((node_ for node_ in children_ if node_ is not None), None)
-
-
 def children(node: Node | None, kind: str) -> list[Node]:
     """The children of a kind."""
     return [child for child in node.children if child.type == kind] if node is not None else []
