@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-_SHOWN = 80  # the most characters of a value that a message quotes: it may be a whole file
-
 _KEYS = "docs/data.md"
 """Where the keys of a file with many are listed."""
 
@@ -163,5 +161,5 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     message = expectation(error)
     actual = error["input"]
     value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
-    shown = f" (it is {value[:_SHOWN]}{'…' if len(value) > _SHOWN else ''})" if value else ""
+    shown = f" (it is {value})" if value else ""
     return f"{shown_location}: {message}{shown}" if shown_location else message + shown
