@@ -42,6 +42,7 @@ from repoeval_bench.dataset.uses_table import dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
 from repoeval_bench.own.references.steps import DEEPEST, MOST
+from repoeval_bench.own.references.tree_names import Reason
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.reading.origin import Origin
@@ -73,12 +74,20 @@ class TaskUses:
             self.resolved.update(uses.resolved)
             self.without.update(uses.without)
 
+    @property
+    def counts(self) -> PackUses:
+        """The counts that the manifest keeps."""
+        return PackUses(
+            tasks=sum(map(bool, self.uses.values())),
+            unread=len(self.unread),
+            names=self.names,
+            resolved={tier: self.resolved[tier] for tier in TIERS},
+            without={reason: self.without[reason] for reason in get_args(Reason)},
+        )
+
 
 GARBAGE = 1_000_000
 """Bytes of code after whose resolution memory is freed."""
-
-REASONS = ("builtin", "third party", "dynamic", "unresolved")
-"""Reasons why a name leads to no definition, as a pack counts them."""
 
 
 def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> TaskUses:
@@ -122,17 +131,6 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
     return task_uses
-
-
-def counts(uses: TaskUses) -> PackUses:
-    """The counts that the manifest keeps."""
-    return PackUses(
-        tasks=sum(map(bool, uses.uses.values())),
-        unread=len(uses.unread),
-        names=uses.names,
-        resolved={tier: uses.resolved[tier] for tier in TIERS},
-        without={reason: uses.without[reason] for reason in REASONS},
-    )
 
 
 OF_TESTS = "of tests"
@@ -304,7 +302,7 @@ class _Building:
                 candidates=self._candidates,
                 left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
                 | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
-                uses=counts(used) if used else None,
+                uses=used.counts if used else None,
             )
         )
         write_plain(self._folder / MANIFEST, dump_manifest(content))

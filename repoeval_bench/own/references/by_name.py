@@ -173,19 +173,16 @@ class ByName(VisibleNames):
             return (), "dynamic"
         if self.of_namespaces(path, plain):
             return self.of_module(path, plain, name)
-        return self._of_receiver(path, plain, name)
-
-    def _of_receiver(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
         for import_ in self.imports.of(path):
-            if import_.name == parts[0] and len(parts) == 1:
+            if [import_.name] == plain:
                 if not import_.files:
                     return (), "third party"
                 if import_.original is None:
                     matches = self.in_files(path, import_.files, name)
                     return matches, None if matches else "unresolved"
-        if (special := self.rules(path).looked_up(self, path, parts, name)) is not None:
+        if (special := self.rules(path).looked_up(self, path, plain, name)) is not None:
             return special
-        classes, reason = self.bare(path, NOWHERE, parts[-1])
+        classes, reason = self.bare(path, NOWHERE, plain[-1])
         if members := self.members(path, classes, name):
             return members, None
         return (), "third party" if reason == "third party" else "dynamic"

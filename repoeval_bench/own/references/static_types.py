@@ -7,7 +7,7 @@ of arguments alone. `Names` resolves names without a receiver.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -442,27 +442,55 @@ Step = int | Literal["item", "inside"]
 """A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
 
 _CONTENT = frozenset({"Some", "Ok"})
+_LISTS = frozenset({"short_var_declaration", "receive_statement", "range_clause", "var_spec"})
+_LOOPS = frozenset({"enhanced_for_statement", "foreach_statement", "for_range_loop"})
+_DECLARATIONS = frozenset({"declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"})
 
 
 @dataclass(frozen=True, slots=True)
 class StaticBinding:
-    """A name with the type that it is declared with, else the value that it is given, and the steps from there."""
+    """The type that a name is declared with, else the value that it is given, and the steps from there."""
 
-    name: Node
-    typed: Node | None
-    value: Node | None
+    typed: Node | None = None
+    value: Node | None = None
     steps: tuple[Step, ...] = ()
 
 
-def binding_of(bound: Bound) -> StaticBinding:
-    """Return a local with its type, or with the value that it is given; with neither if its form has none."""
-    node = bound.node
+def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one branch a kind
+    """Return the type of a local, or the value that it is given; neither if its form has none."""
+    name, node = bound.name, bound.node
     if node.type == "type_switch_statement":
-        return StaticBinding(bound.name, None, child(node, "value"))
+        return StaticBinding(value=child(node, "value"))
     if node.type == "variable_declarator" and node.parent is not None:  # the declaration around it has the type
         node = node.parent
-    bindings = (binding for binding in _bound_in(node) if binding.name == bound.name)
-    return next(bindings, StaticBinding(bound.name, None, None))
+    kind, typed = node.type, child(node, "type")
+    if typed is not None and (typed.type in NODES["untyped"] or text_of(typed) == "var"):
+        typed = None
+    if kind in _LISTS:
+        return _in_list(name, node, typed)
+    if kind in _LOOPS:
+        if name == (child(node, "name", "left") or _declared(child(node, "declarator"))):
+            return (
+                StaticBinding(typed) if typed else StaticBinding(value=child(node, "value", "right"), steps=("item",))
+            )
+    elif kind in _DECLARATIONS:
+        for inner in node.named_children:
+            if inner != typed and _declared(inner) == name:
+                last = inner.named_children[-1] if inner.type == "variable_declarator" else None
+                value = child(inner, "value") or last
+                return StaticBinding(typed, None if value == name else value)
+    elif kind == "instanceof_expression":
+        if child(node, "name") == name:
+            return StaticBinding(child(node, "right"))
+    elif (pattern := child(node, "pattern")) is not None:
+        around = node.parent.parent if kind == "match_arm" and node.parent is not None else node
+        steps: tuple[Step, ...] = ("item",) if kind == "for_expression" else ()
+        return _in_pattern(name, pattern, StaticBinding(typed, child(around, "value"), steps))
+    elif name in (node.children_by_field_name("name") or [_declared(child(node, "declarator"))]) and (
+        typed is not None or kind in ("resource", "parameter_declaration", "parameter")
+    ):
+        return StaticBinding(typed, child(node, "value"))
+    return StaticBinding()
 
 
 def case_of(switch: Node, node: Node) -> Node | None:
@@ -473,113 +501,51 @@ def case_of(switch: Node, node: Node) -> Node | None:
     return types[0] if len(types) == 1 else None
 
 
-def _bound_in(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of binding
-    """Yield the bindings of a node itself."""
-    kind = node.type
-    typed = child(node, "type")
-    if typed is not None and (typed.type in NODES["untyped"] or text_of(typed) == "var"):
-        typed = None
-    if kind in ("short_var_declaration", "receive_statement", "range_clause"):
-        yield from _several(child(node, "left"), child(node, "right"), item_by_item=kind == "range_clause")
-    elif kind == "var_spec":
-        names = node.children_by_field_name("name")
-        if typed is not None:
-            yield from (StaticBinding(name_node, typed, None) for name_node in names)
-        else:
-            yield from _given(names, child(node, "value"))
-    elif kind in ("let_declaration", "let_condition"):
-        yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
-    elif kind == "for_expression":
-        yield from _pattern(child(node, "pattern"), None, child(node, "value"), ("item",))
-    elif kind == "match_arm":
-        match = node.parent.parent if node.parent is not None else None
-        yield from _pattern(child(node, "pattern"), None, child(match, "value"))
-    elif kind in ("enhanced_for_statement", "foreach_statement"):
-        name = child(node, "name", "left")
-        if name is not None:
-            source = None if typed is not None else child(node, "value", "right")
-            yield StaticBinding(name, typed, source, () if typed is not None else ("item",))
-    elif kind == "for_range_loop":
-        for name in _declared(child(node, "declarator")):
-            source = None if typed is not None else child(node, "right")
-            yield StaticBinding(name, typed, source, () if typed is not None else ("item",))
-    elif kind in ("declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"):
-        for inner in node.named_children:
-            value = child(inner, "value") or (inner.named_children[-1] if inner.type == "variable_declarator" else None)
-            for name in _declared(inner) if inner != typed else ():
-                yield StaticBinding(name, typed, None if value == name else value)
-    elif kind == "instanceof_expression":
-        if (name := child(node, "name")) is not None:
-            yield StaticBinding(name, child(node, "right"), None)
-    elif child(node, "pattern") is not None:
-        yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
-    elif typed is not None or kind in ("resource", "parameter_declaration", "parameter"):
-        for name in node.children_by_field_name("name") or _declared(child(node, "declarator")):
-            yield StaticBinding(name, typed, child(node, "value"))
+def _in_list(name: Node, node: Node, typed: Node | None) -> StaticBinding:
+    """Return the binding of a name in `a, b := f()`, `for a, b := range c` or `var a, b = f()` of Go."""
+    names = node.children_by_field_name("name") if node.type == "var_spec" else _listed(child(node, "left"))
+    if name not in names:
+        return StaticBinding()
+    index, values = names.index(name), _listed(child(node, "right", "value"))
+    if node.type == "range_clause":
+        return StaticBinding(value=child(node, "right") if index == 1 else None, steps=("item",))
+    if typed is not None:
+        return StaticBinding(typed)
+    if len(values) == len(names):
+        return StaticBinding(value=values[index])
+    return StaticBinding(value=values[0] if values else None, steps=(index,))
 
 
-def _several(left: Node | None, right: Node | None, *, item_by_item: bool) -> Iterator[StaticBinding]:
-    """`a, b := f()` and `for a, b := range c` of Go."""
-    names = left.named_children if left is not None and left.type == "expression_list" else [left] if left else []
-    if not item_by_item:
-        yield from _given(names, right)
-        return
-    for index, name in enumerate(names):
-        yield StaticBinding(name, None, right if index == 1 else None, ("item",))
+def _listed(node: Node | None) -> list[Node]:
+    return node.named_children if node is not None and node.type == "expression_list" else [node] if node else []
 
 
-def _given(names: list[Node], right: Node | None) -> Iterator[StaticBinding]:
-    values = right.named_children if right is not None and right.type == "expression_list" else [right] if right else []
-    for index, name in enumerate(names):
-        if len(values) == len(names):
-            yield StaticBinding(name, None, values[index])
-        else:
-            yield StaticBinding(name, None, values[0] if values else None, (index,))
-
-
-def _declared(node: Node | None) -> Iterator[Node]:
-    """The name in a declarator."""
+def _declared(node: Node | None) -> Node | None:
+    """Return the name in a declarator."""
     while node is not None and node.type not in ("identifier", "field_identifier"):
         if node.type not in NODES["declarators"] and node.type != "variable_declarator":
-            return
+            return None
         node = child(node, "declarator", "name") or (node.named_children[-1] if node.named_children else None)
-    if node is not None:
-        yield node
+    return node
 
 
-def _pattern(
-    node: Node | None, typed: Node | None, value: Node | None, steps: tuple[Step, ...] = ()
-) -> Iterator[StaticBinding]:
-    """The names of a pattern of Rust."""
-    stack = [StaticBinding(node, typed, value, steps)] if node is not None else []  # patterns nest without limit
-    while stack:
-        part = stack.pop()
-        if part.name.type in ("identifier", "shorthand_field_identifier"):
-            yield part
-        else:
-            stack += reversed([*_parts_of(part)])
-
-
-def _parts_of(pattern: StaticBinding) -> Iterator[StaticBinding]:
-    """The patterns in a pattern of Rust, in order."""
-    node, steps = pattern.name, pattern.steps
-    if node.type in NODES["patterns"]:
-        for inner in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
-            yield replace(pattern, name=inner)
-    elif node.type == "tuple_struct_pattern":
-        inside = node.named_children[1:]
-        known = text_of(child(node, "type")) in _CONTENT
-        for index, inner in enumerate(inside):
-            if known:
-                yield replace(pattern, name=inner, steps=(*steps, "inside"))
-            else:  # a field of a variant, by its index
-                yield StaticBinding(inner, child(node, "type"), None, (index,))
-    elif node.type in ("tuple_pattern", "slice_pattern"):
-        for index, inner in enumerate(node.named_children):
-            step: Step = index if node.type == "tuple_pattern" else "item"
-            yield replace(pattern, name=inner, steps=(*steps, step))
-    elif node.type == "struct_pattern":
-        for field in node.named_children[1:]:
-            name = child(field, "pattern", "name")
-            if name is not None:  # its type is that of the field
-                yield StaticBinding(name, None, child(field, "name"))
+def _in_pattern(name: Node, pattern: Node, whole: StaticBinding) -> StaticBinding:
+    """Return the binding of a name in a pattern of Rust that is bound as a `whole`, by the way up from the name."""
+    steps: tuple[Step, ...] = ()
+    node: Node | None = name
+    while node is not None and node != pattern:
+        inner, node = node, node.parent
+        parts = node.named_children if node is not None else []
+        kind = node.type if node is not None and inner in parts else ""
+        if kind == "field_pattern" and inner == child(node, "pattern", "name"):  # its type is that of the field
+            return StaticBinding(value=child(node, "name"), steps=steps)
+        if kind == "tuple_struct_pattern" and text_of(child(node, "type")) in _CONTENT:
+            steps = ("inside", *steps)
+        elif kind == "tuple_struct_pattern":  # a field of a variant, by its index
+            return StaticBinding(child(node, "type"), steps=(parts.index(inner) - 1, *steps))
+        elif kind in ("tuple_pattern", "slice_pattern"):
+            steps = (parts.index(inner) if kind == "tuple_pattern" else "item", *steps)
+        elif kind not in NODES["patterns"] or inner != parts[0 if kind == "match_pattern" else -1]:
+            return StaticBinding()
+    is_plain = name.type in ("identifier", "shorthand_field_identifier")
+    return replace(whole, steps=(*whole.steps, *steps)) if is_plain else StaticBinding()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,6 +39,7 @@ _NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
 
+_Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = dict[tuple[str, str], int]
 """(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
 
@@ -221,7 +222,7 @@ class VisibleNames:
             return [(path, definition) for definition in top], None
         if outside:
             return (), "third party"
-        for files in (self._tops.get((rules, name), ()),) if rules.sees_all else self._visible(path):
+        for files in (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path):
             if matches := self._in_files(files, name, name, rules, 0):
                 return matches, None
         return (), "unresolved"
@@ -237,22 +238,16 @@ class VisibleNames:
         return self._seen[path]
 
     @cached_property
-    def _tops(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """Return (rules, name) -> the files with it at the top level, in languages where a file sees all files."""
-        return self._by_names(lambda path: self._named_in(path).top)
-
-    @cached_property
-    def _wholes(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """Return (rules, qualified name) -> the files with a definition of it, in the same languages."""
-        return self._by_names(lambda path: self._named_in(path).whole)
-
-    def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        by_names: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
-        for path in self._files:
-            rules = self.rules(path)
-            for name in names_of(path) if rules.sees_all else ():
-                by_names[rules, name].append(path)
-        return by_names
+    def _everywhere(self) -> tuple[_Files, _Files]:
+        """Return the files with a name at the top level, and with a qualified name, where a file sees all files."""
+        tops, wholes = defaultdict(list), defaultdict(list)
+        for path, rules in self._rules.items():
+            named = self._named_in(path) if rules.sees_all else NamedIn({}, {})
+            for name in named.top:
+                tops[rules, name].append(path)
+            for name in named.whole:
+                wholes[rules, name].append(path)
+        return tops, wholes
 
     def _reached(self, path: str, rules: LanguageRules) -> Iterator[Sequence[str]]:
         yield rules.beside(self.imports, path)
@@ -465,7 +460,7 @@ class VisibleNames:
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
         """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
         if rules.sees_all:
-            return dict.fromkeys([path, *self._wholes.get((rules, qualified), ())])
+            return dict.fromkeys([path, *self._everywhere[1].get((rules, qualified), ())])
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
     def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
