@@ -5,18 +5,8 @@ a room is found by its file, which has its name, or by a walk through the room. 
 `py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`; it need not be
 registered. `choose` parses and checks the spec of either, and `make` makes the part.
 
-The interface of a part from outside:
-
-- chunker: `chunk(file)`, or a call with the file, returns the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in
-  order of their start.
-- embedder: `encode(texts, role)` returns an array (n, dim). `identity` is a mapping of all that decides a vector
-  (model, version, options): it is the cache's key.
-- retriever: `search(queries, k, excluded)` returns a `Run` with a ranking for each query.
-- reranker: `score(query, texts)` returns a number for each text, the higher the better.
-- protocol: a `Protocol` of `protocols.protocol`.
-- measure: a `MeasureDefinition` of `metrics.definition`.
-
-The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name the
+docs/api.md has the interface of a part from outside, for each kind. A measure is a `MeasureDefinition`, and a protocol a
+`Protocol`. The others are classes, or functions that make the part. They are called with keywords. A parameter whose name the
 kind gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
 parameter is an option, read by its annotation or default (`core.fields`).
 """

@@ -46,9 +46,6 @@ class Names(Protocol):
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions that a call with this number of arguments can mean; all of them if none fits."""
 
-    def defined(self, path: str) -> Sequence[Definition]:
-        """Return the definitions of a file, in its order."""
-
     def of_name(self, path: str, name: str) -> Sequence[Located]:
         """Return all definitions of a name in the language family of a file."""
 

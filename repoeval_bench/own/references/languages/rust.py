@@ -47,12 +47,8 @@ class Rust(LanguageRules):
 
     def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
         """Return the variant that is imported, as in `use Shape::Round`."""
-        definitions = ((path, definition) for path in imported.files for definition in names.defined(path))
-        return [
-            located
-            for located in definitions
-            if (located[1].form, located[1].name) == ("enumerator", imported.original or "")
-        ]
+        named = names.of_name(imported.files[0], imported.original or "") if imported.files else ()
+        return [located for located in named if located[0] in imported.files and located[1].form == "enumerator"]
 
     def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
         """Return the type that a path through modules names."""
