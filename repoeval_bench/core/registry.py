@@ -5,9 +5,9 @@ a room is found by its file, which has its name, or by a walk through the room. 
 `py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`; it need not be
 registered. `choose` parses and checks the spec of either, and `make` makes the part.
 
-docs/api.md has the interface of a part from outside, for each kind. A measure is a `MeasureDefinition`, and a protocol a
-`Protocol`. The others are classes, or functions that make the part. They are called with keywords. A parameter whose name the
-kind gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
+docs/api.md has the interface of a part from outside. A measure is a `MeasureDefinition`, and a protocol a `Protocol`.
+The others are classes, or functions that make the part. They are called with keywords. A parameter whose name the kind
+gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
 parameter is an option, read by its annotation or default (`core.fields`).
 """
 

@@ -155,11 +155,7 @@ FURTHER_GRAMMARS: Mapping[str, Grammar] = {
         comments="comment multiline_comment",
         separated=r"\b",
     ),
-    "elixir": _grammar(
-        {"call": _elixir},
-        types="defmodule defprotocol defimpl",
-        functions="def defp defmacro",
-    ),
+    "elixir": _grammar({"call": _elixir}, types="defmodule defprotocol defimpl", functions="def defp defmacro"),
     "shell": _grammar(_table("function_definition"), types="", functions=r"function \w+[ \t]*\(\)", separated=r"\b"),
     "haskell": _grammar(
         _table(

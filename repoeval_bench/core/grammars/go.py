@@ -72,12 +72,7 @@ def _ungrouped(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
             yield from _SPECS[part.type](parsed, part)
 
 
-_SPECS = {
-    "type_spec": _type,
-    "type_alias": _type,
-    "const_spec": _names("constant"),
-    "var_spec": _names("variable"),
-}
+_SPECS = {"type_spec": _type, "type_alias": _type, "const_spec": _names("constant"), "var_spec": _names("variable")}
 GO = Grammar(
     anywhere={
         **named_all("function", function="function_declaration"),

@@ -200,12 +200,7 @@ class BuildRequest:
             require("--scip", "google.protobuf")
 
 
-def build_pack(
-    request: BuildRequest,
-    out: Path | str,
-    *,
-    opener: Callable[[str, Path], Origin] = open_origin,
-) -> Pack:
+def build_pack(request: BuildRequest, out: Path | str, *, opener: Callable[[str, Path], Origin] = open_origin) -> Pack:
     """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
 
     Notices name every source, and say where there are too few tasks. `opener` opens a source's text,

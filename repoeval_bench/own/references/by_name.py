@@ -64,7 +64,7 @@ class ByName(VisibleNames):
             for match in parsed.matches(_query(self._language[path]), lines):
                 (node,) = match["name"]
                 span = parsed.span(node)
-                if span.start not in lines:
+                if span.start not in lines:  # tree-sitter also returns nodes that reach into the lines
                     continue
                 line = file.chars_of(span)
                 definitions, reason = self._resolve(path, lines, node, typed=len(line) <= _LONGEST_TYPED)

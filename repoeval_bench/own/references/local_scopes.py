@@ -142,6 +142,7 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
             place = node if form.since == "end" else node.child_by_field_name(form.since) or name
             since = 0 if form.since == "start" else name.end_byte if form.since == "name" else place.end_byte
             scope.bindings[text].append(Bound(name=name, node=node, form=form, since=since, outer=outer))
+    # The walk is by a stack, so it meets the statements of a block in another order than the file has them.
     for bound in scope.bindings.values():
         bound.sort(key=lambda binding: (binding.since, binding.name.start_byte))
     return scope

@@ -419,26 +419,17 @@ class Binder:
             name = name or (dotted if imported.name else imported.module)
             self._name(name, "unknown", None, scope, node, imported=imported)
 
-    def _target(
-        self,
-        target: Node,
-        role: Role,
-        source: Node,
-        scope: Scope,
-        *,
-        local: bool = False,
-        read_in: Scope | None = None,
-    ) -> None:
+    def _target(self, target: Node, role: Role, source: Node, scope: Scope, **facts: Any) -> None:
         target = nodes.bare(target)
         if target.type == "identifier":
-            self._name(text_of(target), role, source, scope, target, local=local, read_in=read_in)
+            self._name(text_of(target), role, source, scope, target, **facts)
         elif target.type in nodes.LISTS:
             elements = nodes.inside(target)
             for index, element in enumerate(elements):
                 part = _part(nodes.bare(source), role, index, len(elements))
                 inner = next(iter(nodes.inside(element)), element) if element.type in _SPLATS else element
                 known = role if part else "unknown"
-                self._target(inner, known, part or source, scope, local=local, read_in=read_in)
+                self._target(inner, known, part or source, scope, **facts)
         elif (attribute := nodes.attribute_of(target)) and attribute[0].type == "identifier":
             name = text_of(attribute[1])
             owner = self._owner(text_of(attribute[0]), scope) if name not in OF_EVERY_OBJECT else None
@@ -486,18 +477,9 @@ class Binder:
                     self._name(text_of(tested[0]), "narrowed", tested[1], holding, part, local=True, read_in=within)
             stack += [*parts_of(part, within)][::-1]
 
-    def _name(
-        self,
-        name: str,
-        role: Role,
-        source: Node | None,
-        scope: Scope,
-        node: Node,
-        *,
-        read_in: Scope | None = None,
-        **facts: Any,
-    ) -> None:
-        site = self._site(role, source, read_in or scope, node, **facts)
+    def _name(self, name: str, role: Role, source: Node | None, scope: Scope, node: Node, **facts: Any) -> None:
+        """Add a site of a name; it is evaluated in `scope`, or in another one by `read_in`."""
+        site = self._site(role, source, facts.pop("read_in", scope), node, **facts)
         scope.declared_in.get(name, scope).names[name].append(site)
 
     def _site(self, role: Role, source: Node | None, scope: Scope, node: Node, **facts: Any) -> PythonBinding:

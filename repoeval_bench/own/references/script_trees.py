@@ -40,11 +40,7 @@ class Trees:
     """The trees of a repository's files, parsed on first use."""
 
     def __init__(
-        self,
-        files: Mapping[str, SourceFile],
-        imports: Imports,
-        steps: Steps,
-        rules: Callable[[str], LanguageRules],
+        self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps, rules: Callable[[str], LanguageRules]
     ) -> None:
         self._files, self._imports, self.steps, self.rules = files, imports, steps, rules
         self._cached: OrderedDict[str, Parsed] = OrderedDict()
@@ -63,6 +59,7 @@ class Trees:
             self._cached[path] = parse(self._files[path], language)
             while len(self._cached) > 1 and sum(len(self._files[file].text) for file in self._cached) > _MOST_CACHED:
                 self._cached.popitem(last=False)
+                # Their nodes would keep the tree in memory.
                 self._parents.clear()
                 self.scopes.clear()
                 self._assigned.clear()
