@@ -32,15 +32,10 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.languages import Language
 
 _LONGEST_TYPED = 2_000
 """The longest line, in characters, whose names are resolved by type. A longer line can be nested as deeply as it is
 long, and tree-sitter searches for each parent from the root."""
-
-
-def _query(language: Language) -> str:
-    return "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
 
 
 class ByName(VisibleNames):
@@ -61,7 +56,8 @@ class ByName(VisibleNames):
             parsed = self._trees.of(path)
             if self._is_deep(path, lines):
                 raise TooManyStepsError
-            for match in parsed.matches(_query(self._language[path]), lines):
+            kinds = " ".join(f"({kind})" for kind in IDENTIFIERS[self._language[path].name])
+            for match in parsed.matches(f"[{kinds}] @name", lines):
                 (node,) = match["name"]
                 span = parsed.span(node)
                 if span.start not in lines:  # tree-sitter also returns nodes that reach into the lines

@@ -269,12 +269,11 @@ class StaticTypes:
             return ()
         return [type_ for type_ in self._names.types(value.path, qualified_parts(node))[0] if type_[1].kind == "class"]
 
-    def members(self, value: Value, name: str) -> Members:
-        """The members of that name of a value; None if its type is from outside the repository."""
-        return self._members(value, name, {})
-
     def _members(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        """The same; `tried` are the types so far, as type aliases may name one another."""
+        """The members of that name of a value; None if its type is from outside the repository.
+
+        `tried` are the types so far, as type aliases may name one another.
+        """
         key = value.path, text_of(value.node)
         if key not in tried:
             self._names.steps.take()
@@ -336,7 +335,7 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
-        matches = self.members(owner, text_of(node))
+        matches = self._members(owner, text_of(node), {})
         return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
     def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
