@@ -68,24 +68,23 @@ class Document:
         return []
 
 
-def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
-    """Read a YAML file; an error of class `kind` if it cannot be read (`way_out` says what to do then) or is not YAML.
-
-    A UsageError about a file that is not YAML names the line instead of the way out, as a person wrote the file.
-
-    Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error.
-    """
-    return parse_yaml(path, read_bytes(path, way_out, kind), way_out, kind)
+def read_yaml(path: Path, way_out: str) -> Document:
+    """Read a YAML file; a UsageError if it cannot be read (`way_out` says what to do then) or is not YAML."""
+    return parse_yaml(path, read_bytes(path, way_out), way_out)
 
 
 def read_bytes(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> bytes:
-    """Read the bytes of a YAML file; see `read_yaml`."""
+    """Read the bytes of a file; an error of class `kind`, which ends with `way_out`, if it cannot be read."""
     with os_errors_as(kind, f"{path} cannot be read", way_out):
         return path.read_bytes()
 
 
 def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = UsageError) -> Document:
-    """Parse the bytes of a YAML file; see `read_yaml`."""
+    """Parse the bytes of a YAML file; an error of class `kind` if they are not YAML.
+
+    A UsageError names the line instead of the way out, as a person wrote the file. Values are those of PyYAML's safe
+    loader, but a date is a text. A repeated key is an error.
+    """
     import yaml
 
     try:

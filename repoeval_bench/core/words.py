@@ -15,14 +15,14 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or plural(one)}"
 
 
-def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
+def few(names: Sequence[str], most: int) -> str:
     """The first `most` names, and the number of the others.
 
     >>> few(["a", "b", "c"], 2), few(["a"], 2)
     ('a, b and 1 more', 'a')
     """
     more = len(names) - most
-    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def plural(one: str) -> str:

@@ -543,7 +543,8 @@ def _in_pattern(name: Node, pattern: Node, whole: StaticBinding) -> StaticBindin
         elif kind == "tuple_struct_pattern":  # a field of a variant, by its index
             return StaticBinding(child(node, "type"), steps=(parts.index(inner) - 1, *steps))
         elif kind in ("tuple_pattern", "slice_pattern"):
-            steps = (parts.index(inner) if kind == "tuple_pattern" else "item", *steps)
+            step: Step = parts.index(inner) if kind == "tuple_pattern" else "item"
+            steps = (step, *steps)
         elif kind not in NODES["patterns"] or inner != parts[0 if kind == "match_pattern" else -1]:
             return StaticBinding()
     is_plain = name.type in ("identifier", "shorthand_field_identifier")

@@ -240,7 +240,8 @@ class VisibleNames:
     @cached_property
     def _everywhere(self) -> tuple[_Files, _Files]:
         """Return the files with a name at the top level, and with a qualified name, where a file sees all files."""
-        tops, wholes = defaultdict(list), defaultdict(list)
+        tops: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
+        wholes: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
         for path, rules in self._rules.items():
             named = self._named_in(path) if rules.sees_all else NamedIn({}, {})
             for name in named.top:

@@ -36,7 +36,7 @@ RULES: Mapping[str, LanguageRules] = {family: _read(family) for family in _FAMIL
 """Family of languages -> its rules; Python has a reader of its own, `python_names`."""
 
 NODES: Mapping[str, frozenset[str]] = {
-    role: frozenset().union(*(rules.nodes.get(role, ()) for rules in RULES.values()))
+    role: frozenset(kind for rules in RULES.values() for kind in rules.nodes.get(role, ()))
     for role in {role for rules in RULES.values() for role in rules.nodes}
 }
 """Role -> the syntax nodes that have it in any language: no kind means something else in another grammar."""
