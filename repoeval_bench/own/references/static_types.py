@@ -485,10 +485,11 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
         around = node.parent.parent if kind == "match_arm" and node.parent is not None else node
         steps: tuple[Step, ...] = ("item",) if kind == "for_expression" else ()
         return _in_pattern(name, pattern, StaticBinding(typed, child(around, "value"), steps))
-    elif name in (node.children_by_field_name("name") or [_declared(child(node, "declarator"))]) and (
-        typed is not None or kind in ("resource", "parameter_declaration", "parameter")
-    ):
-        return StaticBinding(typed, child(node, "value"))
+    else:
+        names: list[Node | None] = [*node.children_by_field_name("name")]
+        is_typed = typed is not None or kind in ("resource", "parameter_declaration", "parameter")
+        if is_typed and name in (names or [_declared(child(node, "declarator"))]):
+            return StaticBinding(typed, child(node, "value"))
     return StaticBinding()
 
 
