@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
@@ -21,13 +21,10 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tree_sitter import Node
 
     from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.core.syntax import Parsed
 
 
 @dataclass(frozen=True, slots=True)

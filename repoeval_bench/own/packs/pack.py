@@ -38,7 +38,7 @@ from repoeval_bench.dataset.reading.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
-from repoeval_bench.dataset.uses_table import dump_uses
+from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
 from repoeval_bench.own.references.steps import DEEPEST, MOST
@@ -46,7 +46,6 @@ from repoeval_bench.own.references.tree_names import Reason
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.reading.origin import Origin
-    from repoeval_bench.dataset.uses_table import Uses
 
 
 @dataclass(slots=True, kw_only=True)

@@ -23,20 +23,17 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics import ChunkPlace, Context, score_run
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.judgements import count_lines
-from repoeval_bench.runs.request import EMBEDDER
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from repoeval_bench.analysis.evidence import SizedChunker
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.own.history import FileEdit
     from repoeval_bench.own.recommend.own_history import OwnHistory
-    from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.request import DataRequest, RunRequest
     from repoeval_bench.runs.view import RunView
 
 

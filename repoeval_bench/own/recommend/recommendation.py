@@ -24,7 +24,7 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.analysis.reference_sets import ReferenceSets
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
+from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
@@ -59,7 +59,6 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.runs.jobs import Workers

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.binding_forms import BindingForms
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.steps import Steps
-    from repoeval_bench.own.references.tree_names import Reason
 
 
 Located = tuple[str, "Definition"]

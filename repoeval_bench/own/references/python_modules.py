@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.own.references.python_nodes import inside
-from repoeval_bench.own.references.python_scopes import read_module
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.python_scopes import Imported, Module, Scope, read_module
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.python_scopes import Imported, Module, Scope
     from repoeval_bench.own.references.steps import Steps
-    from repoeval_bench.own.references.tree_names import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import parse
+from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.uses import LIMIT, CodeDefinition, Kind
 from repoeval_bench.own.references import python_nodes as nodes
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
 
 
 Role = Literal["value", "item", "context", "type", "many", "narrowed", "unknown"]

@@ -11,7 +11,7 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
-from repoeval_bench.own.references.language_rules import EVERY, Imports
+from repoeval_bench.own.references.language_rules import EVERY, Imports, LanguageRules
 from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
 from repoeval_bench.own.references.tree_names import children, text_of
@@ -19,7 +19,6 @@ from repoeval_bench.own.references.tree_names import children, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.language_rules import LanguageRules
 
 FUNCTIONS = words(
     "function_declaration function_expression function_signature generator_function generator_function_declaration "

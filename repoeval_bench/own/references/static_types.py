@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Literal
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import Located
+from repoeval_bench.own.references.language_rules import Located, Names
 from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.language_rules import Names
     from repoeval_bench.own.references.local_scopes import Bound
     from repoeval_bench.own.references.script_trees import Trees
 

@@ -30,7 +30,6 @@ from repoeval_bench.own.references.script_trees import Trees
 from repoeval_bench.own.references.static_types import StaticTypes
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.steps import Steps
     from repoeval_bench.own.references.tree_names import Reason
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.tree_names import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
