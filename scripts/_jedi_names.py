@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.own.packs.uses import TaskUses
+from repoeval_bench.own.packs.pack import TaskUses
 from repoeval_bench.own.references.resolver import Resolver
 
 if TYPE_CHECKING:

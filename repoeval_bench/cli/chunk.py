@@ -15,8 +15,7 @@ from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
 from repoeval_bench.core.errors import OR_SKIP, DatasetError, UsageError, of_each, os_errors_as
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
-from repoeval_bench.core.visible import one_line
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, one_line
 from repoeval_bench.report.table import Column, number, table_of
 from repoeval_bench.retrieval.corpus import chunk_files
 from repoeval_bench.runs.problems import check_distinct

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.core.visible import visible
+from repoeval_bench.core.words import visible
 from repoeval_bench.report.terminal import PAGE, table_lines
 
 if TYPE_CHECKING:

@@ -89,14 +89,14 @@ class CommandGroup(click.Group):
     def _outside(self) -> list[str]:
         if not self._plug_ins:
             return []
-        from repoeval_bench.core.extension_points import entry_points
+        from repoeval_bench.core.registry import entry_points
 
         return [name for name in entry_points(self._plug_ins) if name not in self.table]
 
     def _plug_in(self, name: str) -> click.Command | None:
         if not self._plug_ins:
             return None
-        from repoeval_bench.core.extension_points import extension
+        from repoeval_bench.core.registry import extension
 
         command: object = extension(self._plug_ins, name)
         if command is not None and not isinstance(command, click.Command):

@@ -28,11 +28,11 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.code import is_test
 from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
+from repoeval_bench.own.recommend.beside import BESIDE
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
 from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.request import RecommendRequest
-from repoeval_bench.own.recommend.retrievers import BESIDE
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import MOST_NOTES
 from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines

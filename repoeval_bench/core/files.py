@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -53,12 +53,6 @@ def work_folder(purpose: str) -> Iterator[Path]:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{token_hex(4)}.part")
-
-
-def is_temporary(name: str, of: Collection[str]) -> bool:
-    """Return whether a name is that of a temporary file or folder for one of the names in `of`."""
-    shape = re.fullmatch(r"\.(.+)\.\w{8}\.part", name)
-    return shape is not None and shape[1] in of
 
 
 def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: str = "another file") -> None:

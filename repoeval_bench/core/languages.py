@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,35 +61,25 @@ _FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
 
 _DOXYGEN = ("/**", "/*!", "///", "//!")
 
+
+def _own(name: str, endings: str, *, grammar: str = "", **facts: Any) -> Language:
+    """A language whose grammar has a package of its own."""
+    return Language(name=name, endings=tuple(endings.split()), module=f"tree_sitter_{grammar or name}", **facts)
+
+
 LANGUAGES: Mapping[str, Language] = {
     language.name: language
     for language in (
-        Language(
-            name="python",
-            endings=(".py", ".pyi", ".pyw"),
-            module="tree_sitter_python",
-            line_comment="#",
-            doc_comments=(),
-        ),
-        Language(name="javascript", endings=(".js", ".jsx", ".mjs", ".cjs"), module="tree_sitter_javascript"),
-        Language(
-            name="typescript",
-            endings=(".ts", ".mts", ".cts"),
-            module="tree_sitter_typescript",
-            function="language_typescript",
-        ),
-        Language(name="tsx", endings=(".tsx",), module="tree_sitter_typescript", function="language_tsx"),
-        Language(name="java", endings=(".java",), module="tree_sitter_java"),
-        Language(name="go", endings=(".go",), module="tree_sitter_go", doc_comments=("//", "/*")),
-        Language(name="rust", endings=(".rs",), module="tree_sitter_rust", doc_comments=("///", "/**")),
-        Language(name="c", endings=(".c", ".h"), module="tree_sitter_c", doc_comments=_DOXYGEN),
-        Language(
-            name="cpp",
-            endings=(".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp"),
-            module="tree_sitter_cpp",
-            doc_comments=_DOXYGEN,
-        ),
-        Language(name="csharp", endings=(".cs",), module="tree_sitter_c_sharp", doc_comments=("///", "/**")),
+        _own("python", ".py .pyi .pyw", line_comment="#", doc_comments=()),
+        _own("javascript", ".js .jsx .mjs .cjs"),
+        _own("typescript", ".ts .mts .cts", function="language_typescript"),
+        _own("tsx", ".tsx", grammar="typescript", function="language_tsx"),
+        _own("java", ".java"),
+        _own("go", ".go", doc_comments=("//", "/*")),
+        _own("rust", ".rs", doc_comments=("///", "/**")),
+        _own("c", ".c .h", doc_comments=_DOXYGEN),
+        _own("cpp", ".cpp .cc .cxx .c++ .hpp .hh .hxx .h++ .ipp .inl .tpp", doc_comments=_DOXYGEN),
+        _own("csharp", ".cs", grammar="c_sharp", doc_comments=("///", "/**")),
     )
 }
 """name -> language, of the ten that every part knows."""

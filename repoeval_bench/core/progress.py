@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from repoeval_bench.core.visible import visible
+from repoeval_bench.core.words import visible
 
 # No thread that watches slow bars: with `miniters=1` every step looks at the clock.
 tqdm.monitor_interval = 0

@@ -5,19 +5,9 @@ a room is found by its file, which has its name, or by a walk through the room. 
 `py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`; it need not be
 registered. `choose` parses and checks the spec of either, and `make` makes the part.
 
-The interface of a part from outside:
-
-- chunker: `chunk(file)`, or a call with the file, returns the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in
-  order of their start.
-- embedder: `encode(texts, role)` returns an array (n, dim). `identity` is a mapping of all that decides a vector
-  (model, version, options): it is the cache's key.
-- retriever: `search(queries, k, excluded)` returns a `Run` with a ranking for each query.
-- reranker: `score(query, texts)` returns a number for each text, the higher the better.
-- protocol: a `Protocol` of `protocols.protocol`.
-- measure: a `MeasureDefinition` of `metrics.definition`.
-
-The first four are classes, or functions that make the part. They are called with keywords. A parameter whose name the
-kind gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
+docs/api.md has the interface of a part from outside. A measure is a `MeasureDefinition`, and a protocol a `Protocol`.
+The others are classes, or functions that make the part. They are called with keywords. A parameter whose name the kind
+gives receives the material of the part, such as a retriever's `chunks` (repository -> its chunks). Every other
 parameter is an option, read by its annotation or default (`core.fields`).
 """
 
@@ -28,7 +18,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -36,7 +26,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from repoeval_bench.core.errors import SpecError, others_errors_as
-from repoeval_bench.core.extension_points import entry_points, is_shipped, load_point, package_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.fields import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -44,6 +33,43 @@ from repoeval_bench.core.words import plural
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+def entry_points(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name, in the order of their names; one of this package comes first."""
+    return _points(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=32)
+def _points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - packages come with the path
+    from importlib.metadata import entry_points as installed  # reads every package: only when a name is not ours
+
+    named = {point.name: point for point in sorted(installed(group=group), key=is_shipped)}
+    return dict(sorted(named.items()))
+
+
+def is_shipped(point: EntryPoint) -> bool:
+    """Return whether an entry point is one of this package."""
+    return point.dist is not None and point.dist.name == "repoeval-bench"
+
+
+def extension(group: str, name: str) -> Any:
+    """Import what an entry point names; None if no package has one of this name, SpecError if the import fails."""
+    point = entry_points(group).get(name)
+    return None if point is None else load_point(point)
+
+
+def load_point(point: EntryPoint) -> Any:
+    """Import what an entry point names; SpecError if the import fails."""
+    named = f"plug-in {point.name!r} of {package_of(point)}"
+    way_out = "repair or remove the package"
+    with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
+        return point.load()
+
+
+def package_of(point: EntryPoint) -> str:
+    """Return the name and version of the package that has an entry point."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "another package"
 
 
 GONE: Mapping[tuple[str, str], str] = {

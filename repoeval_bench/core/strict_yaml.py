@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-_SHOWN = 80  # the most characters of a value that a message quotes: it may be a whole file
-
 _KEYS = "docs/data.md"
 """Where the keys of a file with many are listed."""
 
@@ -77,24 +75,23 @@ class Document:
         return []
 
 
-def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:
-    """Read a YAML file; an error of class `kind` if it cannot be read (`way_out` says what to do then) or is not YAML.
-
-    A UsageError about a file that is not YAML names the line instead of the way out, as a person wrote the file.
-
-    Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error.
-    """
-    return parse_yaml(path, read_bytes(path, way_out, kind), way_out, kind)
+def read_yaml(path: Path, way_out: str) -> Document:
+    """Read a YAML file; a UsageError if it cannot be read (`way_out` says what to do then) or is not YAML."""
+    return parse_yaml(path, read_bytes(path, way_out), way_out)
 
 
 def read_bytes(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> bytes:
-    """Read the bytes of a YAML file; see `read_yaml`."""
+    """Read the bytes of a file; an error of class `kind`, which ends with `way_out`, if it cannot be read."""
     with os_errors_as(kind, f"{path} cannot be read", way_out):
         return path.read_bytes()
 
 
 def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = UsageError) -> Document:
-    """Parse the bytes of a YAML file; see `read_yaml`."""
+    """Parse the bytes of a YAML file; an error of class `kind` if they are not YAML.
+
+    A UsageError names the line instead of the way out, as a person wrote the file. Values are those of PyYAML's safe
+    loader, but a date is a text. A repeated key is an error.
+    """
     import yaml
 
     try:
@@ -170,5 +167,5 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     message = expectation(error)
     actual = error["input"]
     value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
-    shown = f" (it is {value[:_SHOWN]}{'…' if len(value) > _SHOWN else ''})" if value else ""
+    shown = f" (it is {value})" if value else ""
     return f"{shown_location}: {message}{shown}" if shown_location else message + shown

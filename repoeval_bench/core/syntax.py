@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
-from repoeval_bench.core.languages import FURTHER
+from repoeval_bench.core.languages import FURTHER, Language
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tree_sitter import Language as TreeSitterLanguage
     from tree_sitter import Node, Query, Tree
 
-    from repoeval_bench.core.languages import Language
 
 Child: TypeAlias = "tuple[int, int, Node]"
 """First line, last line (inclusive), node."""

@@ -1,7 +1,8 @@
-"""Counts with their nouns, for printed sentences."""
+"""Text for people: counts with their nouns, and text from outside that no terminal obeys."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 
@@ -14,14 +15,14 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or plural(one)}"
 
 
-def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
+def few(names: Sequence[str], most: int) -> str:
     """The first `most` names, and the number of the others.
 
     >>> few(["a", "b", "c"], 2), few(["a"], 2)
     ('a, b and 1 more', 'a')
     """
     more = len(names) - most
-    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def plural(one: str) -> str:
@@ -36,3 +37,34 @@ def plural(one: str) -> str:
     if one.endswith("y") and not one.endswith(("ay", "ey", "oy", "uy")):
         return f"{one[:-1]}ies"
     return one + ("es" if one.endswith(("s", "x", "z", "ch", "sh")) else "s")
+
+
+# Names of repositories, systems and licences, the errors of programs, and source code are printed. A terminal obeys the
+# control characters in them, and shows what is after a bidirectional character in another order.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]"  # C0 without tab and line end, DEL, C1
+    "|\r(?!\n)"
+    "|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # characters that change the direction of writing
+    "|[\ud800-\udfff]"  # lone surrogates, which cannot be encoded
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with the characters that a terminal obeys as visible escapes: `\u001b`, as in JSON.
+
+    >>> print(visible("a\x1b[31mb\tc"))
+    a\u001b[31mb	c
+    """
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    r"""The text `visible` and on one line, so that a name from outside does not break its table or caption.
+
+    >>> one_line("a\r\nb\x1b[31m")
+    'a b\\u001b[31m'
+    """
+    return visible(_BREAKS.sub(" ", text))

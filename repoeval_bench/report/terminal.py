@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.visible import one_line, visible
+from repoeval_bench.core.words import one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.clusters import Alone, clusters_of
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.places import Alone, clusters_of
 from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.cli.console import echo, print_json, print_table, print_tables
-from repoeval_bench.core.visible import visible
+from repoeval_bench.core.words import visible
 from repoeval_bench.report.table import Column, make_table
 from support.command import at_terminal, bench, one_sentence
 

@@ -9,7 +9,7 @@ import pytest
 from repoeval_bench.analysis.evidence import Cost
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.own.history import FileEdit
-from repoeval_bench.own.recommend.costs import new_chunks
+from repoeval_bench.own.recommend.beside import new_chunks
 from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import find_runs
 from support.command import json_of, succeed

@@ -9,9 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.grammars.grammar import BARE, NEW, DefinedName, Grammar, Kind, Reader, named, named_all, words
+from repoeval_bench.core.grammars.grammar import (
+    BARE,
+    NEW,
+    DefinedName,
+    Grammar,
+    Kind,
+    Reader,
+    child,
+    defined,
+    named,
+    named_all,
+    words,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,12 +43,7 @@ _NAMES = words(
 # Statements that look like a function after a syntax error or a macro.
 _STATEMENTS = words("if else for while do switch catch return sizeof")
 _SHAPES = words("function_declarator pointer_declarator array_declarator reference_declarator")
-_TAGGED = {
-    "struct_specifier": "struct",
-    "union_specifier": "union",
-    "enum_specifier": "enum",
-    "class_specifier": "class",
-}
+_TAGGED = {f"{word}_specifier": word for word in ("struct", "union", "enum", "class")}
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\r?\n|\\.)*", re.MULTILINE)
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/', re.DOTALL)
 _SCOPES = words(
@@ -51,13 +58,9 @@ def _declared(node: Node) -> tuple[Node, str] | None:
     while node.type not in _NAMES:
         if node.type in _SHAPES:
             shape = node.type
-        inner = node.child_by_field_name("declarator")
-        if inner is None:
-            inner = next(
-                (child for child in node.named_children if child.type in _NAMES or child.type in _SHAPES), None
-            )
-        if inner is None:
-            inner = next((child for child in node.named_children if child.type.endswith("declarator")), None)
+        parts = node.named_children
+        inner = child(node, "declarator") or next((part for part in parts if part.type in _NAMES | _SHAPES), None)
+        inner = inner or next((part for part in parts if part.type.endswith("declarator")), None)
         if inner is None:
             return None
         node = inner
@@ -68,21 +71,19 @@ def _qualified(parsed: Parsed, node: Node) -> tuple[tuple[str, ...], str]:
     """The scopes before a name, and the name: (A, m) of `A<T>::m`."""
     scope: list[str] = []
     while node.type == "qualified_identifier":
-        scope_node, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
-        if scope_node is not None:
-            inner = scope_node.child_by_field_name("name") or scope_node
-            scope.append(parsed.text(inner))
-        if name is None:
+        if (around := child(node, "scope")) is not None:
+            scope.append(parsed.text(child(around, "name") or around))
+        if (name := child(node, "name")) is None:
             break
         node = name
     if node.type == "template_function":
-        node = node.child_by_field_name("name") or node
+        node = child(node, "name") or node
     text = parsed.text(node)
     return tuple(scope), " ".join((text.partition("(")[0] if node.type == "operator_cast" else text).split())
 
 
 def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    declarator = node.child_by_field_name("declarator")
+    declarator = child(node, "declarator")
     declared = _declared(declarator) if declarator is not None else None
     if declared is None:
         return
@@ -90,28 +91,26 @@ def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     scope, name = _qualified(parsed, name_node)
     if name in _STATEMENTS:
         return
-    body = node.child_by_field_name("body")
-    attempt = body or next((child for child in node.children if child.type == "try_statement"), None)
+    body = child(node, "body")
+    attempt = body or next((part for part in node.children if part.type == "try_statement"), None)
     if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
-        body = attempt.child_by_field_name("body")
+        body = child(attempt, "body")
     if shape != "function_declarator":
         # The grammar reads `class EXPORT A { … }` as a function without parameters; any other such function is an
         # error. In `class EXPORT A : ns::B { … }` it reads the base as the function, and the name as an error before.
-        tag = node.child_by_field_name("type")
+        tag = child(node, "type")
         if tag is not None and tag.type in _TAGGED:
             start = name_node.start_byte
             errors = (error for error in node.children if error.type == "ERROR" and error.end_byte <= start)
             inside = (inner for error in errors for inner in error.named_children if inner.type == "identifier")
             if misread := next(inside, None):
                 name_node, name = misread, parsed.text(misread)
-            yield DefinedName(
-                kind="class", form=_TAGGED[tag.type], name=name, node=node, name_node=name_node, body=body
-            )
+            yield defined(parsed, "class", _TAGGED[tag.type], name_node, node, name=name, body=body)
         return
     kind: Kind = "method" if scope else "function"
-    if not scope and declarator is not None and node.child_by_field_name("type") is None and _is_made(node, name):
+    if not scope and declarator is not None and child(node, "type") is None and _is_made(node, name):
         name = _invocation(parsed, declarator)
-    yield DefinedName(kind=kind, form="function", name=name, node=node, name_node=name_node, body=body, scope=scope)
+    yield defined(parsed, kind, "function", name_node, node, name=name, body=body, scope=scope)
 
 
 def _is_made(node: Node, name: str) -> bool:
@@ -133,15 +132,13 @@ def _called(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     after = node.next_named_sibling
     while after is not None and after.type == "comment":
         after = after.next_named_sibling
-    callee = call.child_by_field_name("function")
+    callee = child(call, "function")
     if callee is None or callee.type != "identifier" or not end.is_missing or after is None:
         return
     name = _invocation(parsed, call)
     # Without a string it is what is left of a header that the grammar could not parse.
     if after.type == "compound_statement" and name[:1].isupper() and '"' in name:
-        yield DefinedName(
-            kind="function", form="function", name=name, node=call, name_node=callee, body=after, apart=True
-        )
+        yield defined(parsed, "function", "function", callee, call, name=name, body=after, apart=True)
 
 
 def _without_comments(text: str) -> str:
@@ -155,23 +152,21 @@ def _blank(match: re.Match[str]) -> str:
 
 def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """A struct, union, enum or class with a body; without one only if it is a statement, as in `class A;`."""
-    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    name, body = child(node, "name"), child(node, "body")
     alone = body is None and node.parent is not None and node.parent.type in _SCOPES
     if name is not None and (body is not None or alone):
-        scope, text = _qualified(parsed, name.child_by_field_name("name") or name)
-        form = _TAGGED[node.type]
-        yield DefinedName(
-            kind="class", form=form, name=text, node=node, name_node=name, body=body, scope=scope, declared=body is None
-        )
+        scope, text = _qualified(parsed, child(name, "name") or name)
+        facts: dict[str, Any] = {"name": text, "body": body, "scope": scope, "declared": body is None}
+        yield defined(parsed, "class", _TAGGED[node.type], name, node, **facts)
 
 
 def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`struct a { … } x, *y, f(int);`: a type with a body, then each declarator."""
-    tag = node.child_by_field_name("type")
-    tagged = tag is not None and tag.type in _TAGGED and tag.child_by_field_name("body") is not None
+    tag = child(node, "type")
+    tagged = tag is not None and tag.type in _TAGGED and child(tag, "body") is not None
     if tag is not None and tagged:
         yield from _tagged(parsed, tag)
-    extern = any(child.type == "storage_class_specifier" and parsed.text(child) == "extern" for child in node.children)
+    extern = any(part.type == "storage_class_specifier" and parsed.text(part) == "extern" for part in node.children)
     several = node.children_by_field_name("declarator")
     for declarator in several:
         declared = _declared(declarator)
@@ -180,38 +175,34 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         name_node, shape = declared
         holder = declarator if tagged or len(several) > 1 else node
         scope, name = _qualified(parsed, name_node)
-        defined = DefinedName(
-            kind="variable", form="variable", name=name, node=holder, name_node=name_node, scope=scope
-        )
+        facts: dict[str, Any] = {"name": name, "scope": scope}
         if shape == "function_declarator":
-            yield replace(defined, kind="method" if scope else "function", form="function")
+            yield defined(parsed, "method" if scope else "function", "function", name_node, holder, **facts)
         else:
-            yield replace(defined, declared=extern and declarator.type != "init_declarator")
+            facts["declared"] = extern and declarator.type != "init_declarator"
+            yield defined(parsed, "variable", "variable", name_node, holder, **facts)
 
 
 def _typedef(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`typedef struct a { … } b;` defines both names; a struct without a name has that of the typedef."""
-    tag = node.child_by_field_name("type")
-    body = tag.child_by_field_name("body") if tag is not None and tag.type in _TAGGED else None
+    tag = child(node, "type")
+    body = child(tag, "body") if tag is not None and tag.type in _TAGGED else None
     if tag is not None and body is not None:
         yield from _tagged(parsed, tag)
     for declarator in node.children_by_field_name("declarator"):
         declared = _declared(declarator)
         if declared is None:
             continue
-        name = parsed.text(declared[0])
-        if tag is not None and body is not None and tag.child_by_field_name("name") is None:
-            yield DefinedName(
-                kind="class", form=_TAGGED[tag.type], name=name, node=tag, name_node=declared[0], body=body
-            )
+        if tag is not None and body is not None and child(tag, "name") is None:
+            yield defined(parsed, "class", _TAGGED[tag.type], declared[0], tag, body=body)
             body = None
         else:
-            yield DefinedName(kind="class", form="type", name=name, node=declarator, name_node=declared[0])
+            yield defined(parsed, "class", "type", declared[0], declarator)
 
 
 def _macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`#define N 3` and `#define F(x) …`; without a value it is a switch or an include guard, not a definition."""
-    if node.child_by_field_name("value") is not None:
+    if child(node, "value") is not None:
         called = node.type == "preproc_function_def"
         for definition in named("function" if called else "variable", "macro")(parsed, node):
             yield replace(definition, declared=False)

@@ -14,7 +14,10 @@ from repoeval_bench.core.grammars.grammar import (
     TAG,
     DefinedName,
     Grammar,
+    Kind,
+    child,
     declarators,
+    defined,
     named,
     named_all,
     words,
@@ -34,31 +37,19 @@ def _plain(text: str) -> str:
 
 def _property(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """A property with code is a method; `{ get; set; }` alone is a variable."""
-    name, accessors = node.child_by_field_name("name"), node.child_by_field_name("accessors")
-    value = node.child_by_field_name("value")
-    if value is not None and value.type == "arrow_expression_clause":
-        accessors = value
-    coded = accessors is not None and (
-        accessors is value
-        or any(accessor.child_by_field_name("body") is not None for accessor in accessors.named_children)
-    )
+    name, accessors, value = child(node, "name"), child(node, "accessors"), child(node, "value")
+    body = value if value is not None and value.type == "arrow_expression_clause" else None
+    if accessors is not None and any(child(accessor, "body") for accessor in accessors.named_children):
+        body = body or accessors
+    kind: Kind = "variable" if body is None else "method"
     form = node.type.removesuffix("_declaration")
-    yield DefinedName(
-        kind="method" if coded else "variable",
-        form=form,
-        name=parsed.text(name) if name is not None else "this",
-        node=node,
-        name_node=name or node,
-        body=accessors if coded else None,
-    )
+    yield defined(parsed, kind, form, name or node, node, body=body, name="" if name else "this")
 
 
 def _operator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    sign = node.child_by_field_name("operator") or node.child_by_field_name("type")
-    if sign is not None:
-        body = node.child_by_field_name("body")
+    if (sign := child(node, "operator", "type")) is not None:
         name = f"operator {parsed.text(sign)}"
-        yield DefinedName(kind="method", form="operator", name=name, node=node, name_node=sign, body=body)
+        yield defined(parsed, "method", "operator", sign, node, name=name, body=child(node, "body"))
 
 
 def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

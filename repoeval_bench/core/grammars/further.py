@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind, Reader, words
+from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind, Reader, defined, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,18 +30,18 @@ def _part(node: Node, *keys: str) -> Node | None:
     return None
 
 
-def _defined(
+def _scoped(
     parsed: Parsed, node: Node, name: Node | None, body: Node | None, kind: Kind, form: str
 ) -> Iterator[DefinedName]:
     if name is None:
         return
     *scope, own = re.split(r"::|[.:]", text) if _SCOPED.fullmatch(text := parsed.text(name)) else [text]
-    yield DefinedName(kind=kind, form=form, name=own, node=node, name_node=name, body=body, scope=tuple(scope))
+    yield defined(parsed, kind, form, name, node, name=own, body=body, scope=tuple(scope))
 
 
 def _reader(kind: Kind, form: str, names: str, bodies: str) -> Reader:
     def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-        return _defined(parsed, node, _part(node, *names.split()), _part(node, *bodies.split()), kind, form)
+        return _scoped(parsed, node, _part(node, *names.split()), _part(node, *bodies.split()), kind, form)
 
     return read
 
@@ -67,7 +67,7 @@ def _elixir(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     if name.type == "call":
         name = name.child_by_field_name("target") or name
     body = _part(node, "do_block") or _part(arguments, "keywords")
-    yield from _defined(parsed, node, name, body, _ELIXIR[form], form)
+    yield from _scoped(parsed, node, name, body, _ELIXIR[form], form)
 
 
 _ELIXIR: Mapping[str, Kind] = {
@@ -82,19 +82,19 @@ def _lua_value(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     value = _part(values, "value")
     if value is not None and value.type == "function_definition":
         name = _part(_part(node, "variable_list") or node, "name")
-        yield from _defined(parsed, node, name, value.child_by_field_name("body"), "function", "function")
+        yield from _scoped(parsed, node, name, value.child_by_field_name("body"), "function", "function")
 
 
 def _zig(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`fn add() void {…}`, and `const Cart = struct {…}`."""
     if (function := _part(node, "FnProto")) is not None:
-        yield from _defined(parsed, node, _part(function, "function"), _part(node, "Block"), "function", "function")
+        yield from _scoped(parsed, node, _part(function, "function"), _part(node, "Block"), "function", "function")
     elif (value := _part(node, "VarDecl")) is not None:
         inner: Node | None = value
         for kind in ("ErrorUnionExpr", "SuffixExpr", "ContainerDecl"):
             inner = _part(inner, kind) if inner is not None else None
         if inner is not None:
-            yield from _defined(parsed, node, _part(value, "variable_type_function"), inner, "class", "struct")
+            yield from _scoped(parsed, node, _part(value, "variable_type_function"), inner, "class", "struct")
 
 
 def _grammar(
@@ -155,11 +155,7 @@ FURTHER_GRAMMARS: Mapping[str, Grammar] = {
         comments="comment multiline_comment",
         separated=r"\b",
     ),
-    "elixir": _grammar(
-        {"call": _elixir},
-        types="defmodule defprotocol defimpl",
-        functions="def defp defmacro",
-    ),
+    "elixir": _grammar({"call": _elixir}, types="defmodule defprotocol defimpl", functions="def defp defmacro"),
     "shell": _grammar(_table("function_definition"), types="", functions=r"function \w+[ \t]*\(\)", separated=r"\b"),
     "haskell": _grammar(
         _table(

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, Reader, base_name, named, named_all, words
+from repoeval_bench.core.grammars.grammar import (
+    BARE,
+    DefinedName,
+    Grammar,
+    Reader,
+    base_name,
+    child,
+    defined,
+    named,
+    named_all,
+    words,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,15 +36,15 @@ _DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?",
 
 
 def _method(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    receiver = node.child_by_field_name("receiver")
-    types = [parameter.child_by_field_name("type") for parameter in receiver.named_children] if receiver else []
+    receiver = child(node, "receiver")
+    types = [child(parameter, "type") for parameter in receiver.named_children] if receiver else []
     scope = tuple(base_name(parsed, parameter) for parameter in types[:1] if parameter is not None)
     for definition in named("method", "method")(parsed, node):
         yield replace(definition, scope=scope)
 
 
 def _type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    typed = node.child_by_field_name("type")
+    typed = child(node, "type")
     for definition in named("class", "type")(parsed, node):
         if typed is not None and typed.type == "struct_type":
             yield replace(definition, form="struct", body=typed.named_children[-1])
@@ -47,28 +58,21 @@ def _names(form: str) -> Reader:
     def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         for name_node in node.children_by_field_name("name"):
             if name_node.type != ",":
-                yield DefinedName(
-                    kind="variable", form=form, name=parsed.text(name_node), node=node, name_node=name_node
-                )
+                yield defined(parsed, "variable", form, name_node, node)
 
     return read
 
 
 def _ungrouped(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`type A struct …`; the specs of `type ( … )` are read one by one."""
-    if any(child.type in ("(", "var_spec_list") for child in node.children):
+    if any(part.type in ("(", "var_spec_list") for part in node.children):
         return
-    for child in node.named_children:
-        if child.type in _SPECS:
-            yield from _SPECS[child.type](parsed, child)
+    for part in node.named_children:
+        if part.type in _SPECS:
+            yield from _SPECS[part.type](parsed, part)
 
 
-_SPECS = {
-    "type_spec": _type,
-    "type_alias": _type,
-    "const_spec": _names("constant"),
-    "var_spec": _names("variable"),
-}
+_SPECS = {"type_spec": _type, "type_alias": _type, "const_spec": _names("constant"), "var_spec": _names("variable")}
 GO = Grammar(
     anywhere={
         **named_all("function", function="function_declaration"),

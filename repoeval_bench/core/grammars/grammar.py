@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -107,14 +107,25 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def child(node: Node | None, *fields: str) -> Node | None:
+    """The child in the first of these fields that has one; None of no node."""
+    children = (node.child_by_field_name(field) for field in fields) if node is not None else ()
+    return next((inner for inner in children if inner is not None), None)
+
+
+def defined(
+    parsed: Parsed, kind: Kind, form: str, named: Node, node: Node, *, name: str = "", **facts: Any
+) -> DefinedName:
+    """A definition by the node of its name, whose text is the name unless one is given, and other fields."""
+    return DefinedName(kind=kind, form=form, name=name or parsed.text(named), node=node, name_node=named, **facts)
+
+
 def named(kind: Kind, form: str) -> Reader:
     """A reader of a node with the fields `name` and `body`."""
 
     def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-        name = node.child_by_field_name("name")
-        if name is not None:
-            body = node.child_by_field_name("body")
-            yield DefinedName(kind=kind, form=form, name=parsed.text(name), node=node, name_node=name, body=body)
+        if (name := child(node, "name")) is not None:
+            yield defined(parsed, kind, form, name, node, body=child(node, "body"))
 
     return read
 
@@ -128,13 +139,11 @@ def declarators(form: str) -> Reader:
     """`int a, b = 2;`: each declarator with a name, here or one level down."""
 
     def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-        for child in node.named_children:
-            for declarator in child.named_children if child.type == "variable_declaration" else (child,):
-                name = declarator.child_by_field_name("name")
+        for part in node.named_children:
+            for declarator in part.named_children if part.type == "variable_declaration" else (part,):
+                name = child(declarator, "name")
                 if declarator.type == "variable_declarator" and name is not None:
-                    yield DefinedName(
-                        kind="variable", form=form, name=parsed.text(name), node=declarator, name_node=name
-                    )
+                    yield defined(parsed, "variable", form, name, declarator)
 
     return read
 
@@ -142,7 +151,7 @@ def declarators(form: str) -> Reader:
 def base_name(parsed: Parsed, node: Node) -> str:
     """A type's own name: `Foo` of `&m::Foo<T>` and `*Foo[T]`."""
     while True:
-        inner = node.child_by_field_name("name") or node.child_by_field_name("type")
+        inner = child(node, "name", "type")
         if inner is None and node.type in ("pointer_type", "reference_type", "parenthesized_type"):
             inner = node.named_children[-1]
         if inner is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, Kind, named_all, words
+from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, Kind, child, defined, named_all, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -57,14 +57,10 @@ def _unwrapped(value: Node | None) -> Node | None:
     """
     inner = value
     while inner is not None and inner.type == "call_expression":
-        callee, given = inner.child_by_field_name("function"), inner.child_by_field_name("arguments")
+        callee, given = child(inner, "function"), child(inner, "arguments")
         while callee is not None and callee.type == "call_expression":  # connect(state)(function …)
-            callee = callee.child_by_field_name("function")
-        owner = (
-            callee.child_by_field_name("object")
-            if callee is not None and callee.type == "member_expression"
-            else callee
-        )
+            callee = child(callee, "function")
+        owner = child(callee, "object") if callee is not None and callee.type == "member_expression" else callee
         if owner is None or owner.type != "identifier" or (owner is not callee and not _is_capital(owner)):
             return value
         inner = next((part for part in given.named_children if part.type != "comment"), None) if given else None
@@ -76,19 +72,15 @@ def _is_capital(node: Node) -> bool:
 
 
 def _valued(
-    node: Node, name: str, name_node: Node, value: Node | None, *, kind: Kind = "function"
-) -> Iterator[DefinedName]:
-    """Yield what `name = value` defines: a function, a class, or a variable."""
+    parsed: Parsed, node: Node, named: Node, value: Node | None, *, kind: Kind = "function", **facts: Any
+) -> DefinedName:
+    """Return what `name = value` defines: a function (or another `kind`), a class, or a variable."""
     if value is not None and value.type in _FUNCTION_VALUES:
         form = "arrow" if value.type == "arrow_function" else "function"
-        yield DefinedName(
-            kind=kind, form=form, name=name, node=node, name_node=name_node, body=value.child_by_field_name("body")
-        )
-    elif value is not None and value.type == "class":
-        body = value.child_by_field_name("body")
-        yield DefinedName(kind="class", form="class", name=name, node=node, name_node=name_node, body=body)
-    else:
-        yield DefinedName(kind="variable", form="variable", name=name, node=node, name_node=name_node)
+        return defined(parsed, kind, form, named, node, body=child(value, "body"), **facts)
+    if value is not None and value.type == "class":
+        return defined(parsed, "class", "class", named, node, body=child(value, "body"), **facts)
+    return defined(parsed, "variable", "variable", named, node, **facts)
 
 
 def _is_function_or_class(value: Node) -> bool:
@@ -106,7 +98,7 @@ def bound_names(pattern: Node | None) -> Iterator[Node]:
         if node.type in ("identifier", "shorthand_property_identifier_pattern"):
             yield node
         elif node.type in _BOUND_PART:
-            stack.append(node.child_by_field_name(_BOUND_PART[node.type]))
+            stack.append(child(node, _BOUND_PART[node.type]))
         else:
             stack += reversed(node.named_children)
 
@@ -114,41 +106,37 @@ def bound_names(pattern: Node | None) -> Iterator[Node]:
 def is_required(value: Node | None) -> bool:
     """Return whether a value is a module, or a name of one: `require("a").b` is an import."""
     while value is not None and value.type in ("member_expression", "await_expression"):
-        value = value.child_by_field_name("object") or value.named_children[-1]
-    called = value.child_by_field_name("function") if value is not None and value.type == "call_expression" else None
+        value = child(value, "object") or value.named_children[-1]
+    called = child(value, "function") if value is not None and value.type == "call_expression" else None
     return called is not None and called.text in (b"require", b"import")
 
 
 def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     for declarator in node.named_children:
-        name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
+        name, value = child(declarator, "name"), child(declarator, "value")
         if declarator.type != "variable_declarator" or name is None or is_required(value):
             continue
         if name.type == "identifier":
             outermost = node.parent is None or node.parent.type in ("program", "export_statement")
-            yield from _valued(declarator, parsed.text(name), name, _unwrapped(value) if outermost else value)
+            yield _valued(parsed, declarator, name, _unwrapped(value) if outermost else value)
         else:
             for name_node in bound_names(name):
-                yield DefinedName(
-                    kind="variable", form="variable", name=parsed.text(name_node), node=declarator, name_node=name_node
-                )
+                yield defined(parsed, "variable", "variable", name_node, declarator)
 
 
-def _default(parsed: Parsed, value: Node) -> Iterator[DefinedName]:
+def _default(parsed: Parsed, value: Node) -> DefinedName:
     """A function or class that a module exports as its value, named `default` if it has no name."""
     inner = _unwrapped(value) or value
-    name = inner.child_by_field_name("name")
-    yield from _valued(value, parsed.text(name) if name else "default", name or value, inner)
+    name = child(inner, "name")
+    return _valued(parsed, value, name or value, inner, name="" if name else "default")
 
 
 def _exported(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    inner = node.child_by_field_name("declaration")
-    value = node.child_by_field_name("value")
-    if inner is not None:
-        if inner.type in JAVASCRIPT.anywhere:
-            yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
-    elif value is not None and _is_function_or_class(value):
-        yield from _default(parsed, value)
+    inner, value = child(node, "declaration"), child(node, "value")
+    if inner is not None and inner.type in JAVASCRIPT.anywhere:
+        yield from JAVASCRIPT.anywhere[inner.type](parsed, inner)
+    elif inner is None and value is not None and _is_function_or_class(value):
+        yield _default(parsed, value)
 
 
 def _ambient(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
@@ -163,32 +151,32 @@ def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     assignment = node.children[0] if node.children else None
     if assignment is None or assignment.type != "assignment_expression":
         return
-    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    left, right = child(assignment, "left"), child(assignment, "right")
     if left is None or right is None or left.type != "member_expression":
         return
     if _is_function_or_class(right):
         *scope, name = parsed.text(left).split(".")
         if [*scope, name] == ["module", "exports"]:
-            return (yield from _default(parsed, right))
+            yield _default(parsed, right)
+            return
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
-        for definition in _valued(assignment, name, left.child_by_field_name("property") or left, _unwrapped(right)):
-            yield replace(definition, scope=owners)
+        named = child(left, "property") or left
+        yield _valued(parsed, assignment, named, _unwrapped(right), name=name, scope=owners)
 
 
 def _pair(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+    key, value = child(node, "key"), child(node, "value")
     if key is not None and value is not None and value.type in _FUNCTION_VALUES:
-        yield from _valued(node, parsed.text(key).strip("'\""), key, value, kind="method")
+        yield _valued(parsed, node, key, value, name=parsed.text(key).strip("'\""), kind="method")
 
 
 def _field(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    name = node.child_by_field_name("name") or node.child_by_field_name("property")
-    if name is not None:
-        yield from _valued(node, parsed.text(name), name, node.child_by_field_name("value"), kind="method")
+    if (name := child(node, "name", "property")) is not None:
+        yield _valued(parsed, node, name, child(node, "value"), kind="method")
 
 
 def _enumerator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    yield DefinedName(kind="variable", form="enumerator", name=parsed.text(node), node=node, name_node=node)
+    yield defined(parsed, "variable", "enumerator", node, node)
 
 
 JAVASCRIPT = Grammar(

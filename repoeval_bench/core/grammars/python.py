@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, named, words
+from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, child, defined, named, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,10 +35,10 @@ vars zip
 
 
 def _decorated(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    inner = node.child_by_field_name("definition")
+    inner = child(node, "definition")
     if inner is None:
         return
-    overload = any(parsed.text(child).endswith("overload") for child in node.children if child.type == "decorator")
+    overload = any(parsed.text(part).endswith("overload") for part in node.children if part.type == "decorator")
     for definition in _PLAIN[inner.type](parsed, inner):
         yield replace(definition, declared=True) if overload else definition
 
@@ -56,21 +56,18 @@ def _targets(target: Node) -> Iterator[Node]:
 def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     assignment = node.children[0] if node.children else None
     while assignment is not None and assignment.type == "assignment":
-        left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+        left, right = child(assignment, "left"), child(assignment, "right")
         for name_node in _targets(left) if left else ():
-            name = parsed.text(name_node)
-            yield DefinedName(
-                kind="variable", form="variable", name=name, node=node, name_node=name_node, declared=right is None
-            )
+            yield defined(parsed, "variable", "variable", name_node, node, declared=right is None)
         assignment = right
 
 
 def _type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    left = node.child_by_field_name("left")
+    left = child(node, "left")
     while left is not None and left.type in ("type", "generic_type"):
         left = left.named_children[0]
     if left is not None and left.type == "identifier":  # the grammar reads `type(x).y = z` as an alias too
-        yield DefinedName(kind="class", form="type", name=parsed.text(left), node=node, name_node=left)
+        yield defined(parsed, "class", "type", left, node)
 
 
 _PLAIN = {"function_definition": named("function", "function"), "class_definition": named("class", "class")}

@@ -12,6 +12,8 @@ from repoeval_bench.core.grammars.grammar import (
     DefinedName,
     Grammar,
     base_name,
+    child,
+    defined,
     named,
     named_all,
     words,
@@ -36,12 +38,9 @@ bool char f32 f64 i128 i16 i32 i64 i8 isize str u128 u16 u32 u64 u8 usize
 
 
 def _impl(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    typed = node.child_by_field_name("type")
-    if typed is not None:
-        body = node.child_by_field_name("body")
-        yield DefinedName(
-            kind="class", form="impl", name=base_name(parsed, typed), node=node, name_node=typed, body=body
-        )
+    if (typed := child(node, "type")) is not None:
+        name = base_name(parsed, typed)
+        yield defined(parsed, "class", "impl", typed, node, name=name, body=child(node, "body"))
 
 
 def _macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

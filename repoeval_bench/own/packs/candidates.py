@@ -7,13 +7,12 @@ drawn later.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments
+from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments, occurrences
 from repoeval_bench.core.grammars import GRAMMARS
-from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.reading.sampling import TaskCandidate
@@ -57,7 +56,28 @@ def examine(file: SourceFile, language: Language) -> Examined:
         comments |= comment_lines(file, occurrences(parsed).comments)
         defined += [definition for definition, _ in defining_nodes(parsed)]
     skipped: Counter[str] = Counter()
-    return Examined(tuple(_functions(file, defined, comments, skipped, language)), skipped)
+    functions: list[TaskCandidate] = []
+    seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None
+    taken_until = 0
+    for definition in defined:  # outer ones before those in them
+        if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":
+            continue
+        target_span = target_span_of(file, definition, comments)
+        reason = target_span if isinstance(target_span, str) else ""
+        if definition.broken:
+            reason = "syntax error"
+        elif not reason and definition.lines.end <= taken_until:
+            reason = "nested"
+        elif not reason and seen is not None and definition.qualified in seen:
+            reason = "overloaded"
+        if reason or isinstance(target_span, str):
+            skipped[reason] += 1
+            continue
+        if seen is not None:
+            seen.add(definition.qualified)
+        taken_until = max(taken_until, definition.lines.end)
+        functions.append(TaskCandidate(file.path, target_span, definition.name))
+    return Examined(tuple(functions), skipped)
 
 
 def target_span_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
@@ -90,33 +110,3 @@ def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[i
         begins = file.line_text(LineSpan(span.start, span.start + 1)).lstrip()
         lines.update(span if begins.startswith(_COMMENT_MARKS) else list(span)[1:])
     return frozenset(lines)
-
-
-def _functions(
-    file: SourceFile,
-    defined: Iterable[Definition],
-    comments: Collection[int],
-    skipped: Counter[str],
-    language: Language,
-) -> Iterator[TaskCandidate]:
-    """The functions and methods that fit, outer ones before those in them."""
-    seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None
-    taken_until = 0
-    for definition in defined:
-        if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":
-            continue
-        target_span = target_span_of(file, definition, comments)
-        reason = target_span if isinstance(target_span, str) else ""
-        if definition.broken:
-            reason = "syntax error"
-        elif not reason and definition.lines.end <= taken_until:
-            reason = "nested"
-        elif not reason and seen is not None and definition.qualified in seen:
-            reason = "overloaded"
-        if reason or isinstance(target_span, str):
-            skipped[reason] += 1
-            continue
-        if seen is not None:
-            seen.add(definition.qualified)
-        taken_until = max(taken_until, definition.lines.end)
-        yield TaskCandidate(file.path, target_span, definition.name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,16 +17,18 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import folder_beside, work_folder
-from repoeval_bench.core.languages import FURTHER, LANGUAGES
+from repoeval_bench.core.languages import ENDINGS, FURTHER, LANGUAGES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
+from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.core.words import count
+from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
-from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
+from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource, PackUses
 from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gather, is_test, no_code
 from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
@@ -34,13 +37,100 @@ from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER, make_task
 from repoeval_bench.dataset.reading.sampling import Distinct, Order, take_turns
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
-from repoeval_bench.dataset.trees import decode
-from repoeval_bench.dataset.uses_table import dump_uses
+from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
+from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
-from repoeval_bench.own.packs.uses import counts, resolve_uses
+from repoeval_bench.own.references.resolver import Resolver
+from repoeval_bench.own.references.steps import DEEPEST, MOST
+from repoeval_bench.own.references.tree_names import Reason
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.reading.origin import Origin
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskUses:
+    """Definitions that tasks use, and counts of their names: all, resolved by tier, and not resolved by reason.
+
+    `unread` are the tasks whose file no resolver can read within the limits; they have no uses.
+    """
+
+    uses: Uses = field(default_factory=dict)
+    names: int = 0
+    resolved: Counter[Tier] = field(default_factory=Counter)
+    without: Counter[str] = field(default_factory=Counter)
+    unread: list[str] = field(default_factory=list)
+
+    def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
+        """Resolve the names of tasks of the resolver's repository."""
+        for task in tasks:
+            uses = resolver.uses(task.path, task.body)
+            self.uses[task.task_id] = uses.used if uses else ()
+            if uses is None:
+                self.unread.append(task.task_id)
+                continue
+            self.names += uses.names
+            self.resolved.update(uses.resolved)
+            self.without.update(uses.without)
+
+    @property
+    def counts(self) -> PackUses:
+        """The counts that the manifest keeps."""
+        return PackUses(
+            tasks=sum(map(bool, self.uses.values())),
+            unread=len(self.unread),
+            names=self.names,
+            resolved={tier: self.resolved[tier] for tier in TIERS},
+            without={reason: self.without[reason] for reason in get_args(Reason)},
+        )
+
+
+GARBAGE = 1_000_000
+"""Bytes of code after whose resolution memory is freed."""
+
+
+def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> TaskUses:
+    """Resolve what tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
+
+    A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
+    """
+    task_uses = TaskUses()
+    garbage = 0
+    with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
+        for repo, index in repositories.items():
+            own = [task for task in tasks if task.repo == repo]
+            size = sum(path.stat().st_size for path in (tree / repo).rglob("*") if path.is_file())
+            if size > uses_table.MOST_CODE:
+                NOTICES.info(
+                    f"note: {repo} has {size / 1e6:.0f} MB of code; names are resolved up to "
+                    f"{uses_table.MOST_CODE / 1e6:.0f} MB, so its tasks use nothing under protocol uses"
+                )
+                task_uses.uses |= {task.task_id: () for task in own}
+                task_uses.unread += [task.task_id for task in own]
+                continue
+            before, before_unread = task_uses.resolved["resolved"], len(task_uses.unread)
+            with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
+                for task in own:
+                    task_uses.add([task], resolver)
+                    bar.update()
+            if unread := task_uses.unread[before_unread:]:
+                paths = [*dict.fromkeys(task.path for task in own if task.task_id in unread)]
+                NOTICES.info(
+                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested more "
+                    f"than {DEEPEST:,} deep, or takes more than {MOST:,} steps, in {', '.join(paths[:3])}"
+                    + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+                )
+            del resolver
+            garbage += size
+            if garbage > GARBAGE:
+                gc.collect()  # a resolver refers to itself, and the next one needs the memory
+                garbage = 0
+            if index is not None and own and task_uses.resolved["resolved"] == before:
+                raise DatasetError(
+                    f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
+                )
+    return task_uses
+
 
 OF_TESTS = "of tests"
 """The reason of functions that could be tasks and are in tests."""
@@ -109,12 +199,7 @@ class BuildRequest:
             require("--scip", "google.protobuf")
 
 
-def build_pack(
-    request: BuildRequest,
-    out: Path | str,
-    *,
-    opener: Callable[[str, Path], Origin] = open_origin,
-) -> Pack:
+def build_pack(request: BuildRequest, out: Path | str, *, opener: Callable[[str, Path], Origin] = open_origin) -> Pack:
     """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
 
     Notices name every source, and say where there are too few tasks. `opener` opens a source's text,
@@ -211,7 +296,7 @@ class _Building:
                 candidates=self._candidates,
                 left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
                 | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
-                uses=counts(used) if used else None,
+                uses=used.counts if used else None,
             )
         )
         write_plain(self._folder / MANIFEST, dump_manifest(content))

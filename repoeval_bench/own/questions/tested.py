@@ -7,17 +7,16 @@ would find.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.definitions import Definition, definitions, occurrences
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
-from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -72,7 +71,7 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
     unscored = 0
     for repo, repo_files in benchmark.files.items():
         files[repo] = tuple(file for file in repo_files if not is_test(file.path))
-        golds = _golds(files[repo])
+        gold_of = partial(_gold, _functions(files[repo]))
         groups = _tests(repo_files)
         common = _common(chain.from_iterable(groups))
         by_file: list[list[tuple[str, Gold, str | None]]] = []
@@ -83,7 +82,7 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
                 masked = test.question(specific)
                 if specific and count_words(masked) >= LEAST:
                     question = test.question(()) if named else masked
-                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, specific))), test.location))
+                    by_file[-1].append((question, join(chain.from_iterable(map(gold_of, specific))), test.location))
                 else:
                     unscored += 1
         tasks += question_tasks(repo, LEVEL, by_file)
@@ -199,29 +198,25 @@ def _common(tests: Iterable[_Test]) -> frozenset[CodeDefinition]:
     return frozenset(definition for definition, number in times.items() if number > most)
 
 
-class _Golds:
-    """The lines of a repository's functions and classes, by the place where a resolver finds their definition."""
-
-    def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._functions: dict[tuple[str, str], list[Definition]] = {}
-        for file in files:
-            language = _language(file)
-            for definition in definitions(file, language) if language else ():
-                if definition.kind in {"function", "method"}:
-                    self._functions.setdefault((file.name, definition.name), []).append(definition)
-
-    def lines(self, named: CodeDefinition) -> Gold:
-        """Return all lines of a function; of a class those that `uses` takes: its head and its docstring."""
-        own_name = named.name.rpartition(".")[2]
-        for definition in self._functions.get((named.file, own_name), ()) if named.kind != "class" else ():
-            if definition.lines.overlaps(named.lines):
-                return (Place(named.file, definition.lines),)
-        return (Place(named.file, named.lines),)
-
-
 @lru_cache(maxsize=128)
-def _golds(files: tuple[SourceFile, ...]) -> _Golds:
-    return _Golds(files)
+def _functions(files: tuple[SourceFile, ...]) -> Mapping[tuple[str, str], list[Definition]]:
+    """Return (file, name) -> the functions of that name."""
+    functions: dict[tuple[str, str], list[Definition]] = defaultdict(list)
+    for file in files:
+        language = _language(file)
+        for definition in definitions(file, language) if language else ():
+            if definition.kind in {"function", "method"}:
+                functions[file.name, definition.name].append(definition)
+    return functions
+
+
+def _gold(functions: Mapping[tuple[str, str], list[Definition]], named: CodeDefinition) -> Gold:
+    """Return all lines of a function; of a class those that `uses` takes: its head and its docstring."""
+    own_name = named.name.rpartition(".")[2]
+    for definition in functions.get((named.file, own_name), ()) if named.kind != "class" else ():
+        if definition.lines.overlaps(named.lines):
+            return (Place(named.file, definition.lines),)
+    return (Place(named.file, named.lines),)
 
 
 TESTS = protocol(

@@ -11,12 +11,11 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import is_benchmark
-from repoeval_bench.own.history import commit_questions, edits_of, history_of, pack_of
+from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.own.history import FileEdit
 
 ENOUGH = 60
 """Questions of a history from which they are asked instead of docstrings."""

@@ -24,7 +24,7 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
+from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
@@ -39,11 +39,9 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.prompts import tokens_per_nws
 from repoeval_bench.dataset.reading.sampling import some_of
-from repoeval_bench.own.recommend.costs import with_costs
-from repoeval_bench.own.recommend.golds import with_golds
+from repoeval_bench.own.recommend.beside import BESIDE, with_costs, with_golds, with_retrievers
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
-from repoeval_bench.own.recommend.retrievers import BESIDE, with_retrievers
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
@@ -61,7 +59,6 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker
     from repoeval_bench.runs.jobs import Workers

@@ -4,7 +4,7 @@ Sources in, references out: `resolver.Resolver` takes a repository's files and, 
 gives the definitions that it uses. This room knows no benchmark, task or prompt.
 
 `resolver` tries `scip` first, then the reader of the file's language: `python_names` or `by_name`. For `python_names`,
-`python_nodes` reads the syntax tree, `python_scopes` and `python_bindings` find the names of each scope,
-`python_modules` follows imports, and `python_types` and `python_members` infer types. `by_name` follows a language's
+`python_nodes` reads the syntax tree, `python_scopes` finds the names of each scope, `python_modules` follows imports,
+and `python_types` infers types. `by_name` follows a language's
 `language_rules.LanguageRules`; each language is a file of `languages` with a table beside it.
 """

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -59,16 +59,16 @@ class BindingForms:
     - `refers`: `node.field` in which a name refers to a definition.
     """
 
-    names: frozenset[str]
-    binds: Mapping[str, tuple[Form, ...]]
-    scopes: frozenset[str]
-    outer: frozenset[str]
-    within: Mapping[str, tuple[str, ...]]
-    refers: frozenset[str]
+    names: frozenset[str] = frozenset()
+    binds: Mapping[str, tuple[Form, ...]] = field(default_factory=dict)
+    scopes: frozenset[str] = frozenset()
+    outer: frozenset[str] = frozenset()
+    within: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    refers: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()
     sealed: frozenset[str] = frozenset()
     passes: frozenset[str] = frozenset()
-    closed: Mapping[str, tuple[str, ...]]
+    closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def declared(self, node: Node) -> Iterator[Node]:
         """Yield the names in the fields in which a node that no table knows declares them."""
@@ -76,14 +76,15 @@ class BindingForms:
             return
         for index, inner in enumerate(node.named_children):
             if inner.type in self.names and not inner.child_count:
-                field = node.field_name_for_named_child(index)
-                if field in _DECLARING and f"{node.type}.{field}" not in self.refers:
+                part = node.field_name_for_named_child(index)
+                if part in _DECLARING and f"{node.type}.{part}" not in self.refers:
                     yield inner
 
     def forms(self, node: Node) -> Iterator[tuple[Form, Node]]:
         """Yield (form, name) of the names that a node binds by the table of its language."""
         for form in self.binds[node.type]:
-            if form.needs and not _has(node, form.needs):
+            tokens = (inner.type for inner in node.children)
+            if form.needs and node.child_by_field_name(form.needs) is None and form.needs not in tokens:
                 continue
             if form.parts.startswith("="):
                 yield form, node
@@ -91,7 +92,9 @@ class BindingForms:
                 if form.scope == "label":
                     yield from [(form, part)] if part.type.endswith("identifier") else []
                 else:
-                    yield from ((form, name) for name in self._named(part) if _is_of(form.space, name))
+                    # A value is never named by the node of a type.
+                    typed = form.space != "value"
+                    yield from ((form, name) for name in self._named(part) if typed or name.type != "type_identifier")
 
     def _named(self, pattern: Node) -> Iterator[Node]:
         """Yield the names that a pattern or a declarator binds."""
@@ -106,52 +109,27 @@ class BindingForms:
                 stack += node.named_children
 
 
-def binding_forms(
-    *,
-    names: str = "",
-    binds: str = "",
-    scopes: str = "",
-    outer: str = "",
-    within: str = "",
-    refers: str = "",
-    functions: str = "",
-    sealed: str = "",
-    passes: str = "",
-    closed: str = "",
-) -> BindingForms:
-    """Read the tables of a language."""
+def binding_forms(**tables: str) -> BindingForms:
+    """Read the tables of a language, each a field of `BindingForms` as text."""
     forms: dict[str, tuple[Form, ...]] = defaultdict(tuple)
-    for line in binds.strip().splitlines():
+    for line in tables.pop("binds").strip().splitlines():
         kinds, parts, scope, since, *others = line.split()
         needs = next((word[3:] for word in others if word.startswith("if:")), "")
         space = next((word for word in others if word in ("type", "both", "any", "method")), "value")
         for kind in kinds.split("|"):
             forms[kind] += (Form(parts=parts, scope=scope, since=since, space=space, needs=needs),)  # type: ignore[arg-type]
-    inside = {kind for kind, lines in forms.items() if any(form.scope == "inside" for form in lines)}
-    parts_within: dict[str, tuple[str, ...]] = {}
-    for line in within.strip().splitlines():
+    within: dict[str, tuple[str, ...]] = {}
+    for line in tables.pop("within", "").strip().splitlines():
         kinds, *fields = line.split()
-        parts_within.update(dict.fromkeys(kinds.split("|"), tuple(fields)))
-    parts_closed: dict[str, tuple[str, ...]] = defaultdict(tuple)
-    for pair in closed.split():
+        within.update(dict.fromkeys(kinds.split("|"), tuple(fields)))
+    closed: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    for pair in tables.pop("closed", "").split():
         kind, _, part = pair.partition(".")
-        parts_closed[kind] += (part,)
-    return BindingForms(
-        names=frozenset(names.split()),
-        binds=dict(forms),
-        scopes=frozenset({*scopes.split(), *outer.split(), *functions.split(), *inside}),
-        outer=frozenset(outer.split()),
-        within=parts_within,
-        refers=frozenset(refers.split()),
-        functions=frozenset(functions.split()),
-        sealed=frozenset(sealed.split()),
-        passes=frozenset(passes.split()),
-        closed=dict(parts_closed),
-    )
-
-
-def _has(node: Node, needed: str) -> bool:
-    return node.child_by_field_name(needed) is not None or any(inner.type == needed for inner in node.children)
+        closed[kind] += (part,)
+    words = {name: frozenset(text.split()) for name, text in tables.items()}
+    inside = {kind for kind, lines in forms.items() if any(form.scope == "inside" for form in lines)}
+    words["scopes"] = words["scopes"].union(words["outer"], words.get("functions", ()), inside)
+    return BindingForms(binds=dict(forms), within=within, closed=dict(closed), **words)
 
 
 def _parts(node: Node, part: str) -> list[Node]:
@@ -165,8 +143,3 @@ def _parts(node: Node, part: str) -> list[Node]:
     if sign == ">":
         return [inner for inner in node.named_children if (sibling := inner.prev_sibling) and sibling.type == token]
     return [] if sign == "=" else [inner for inner in node.children_by_field_name(part) if inner.is_named]
-
-
-def _is_of(space: Space, name: Node) -> bool:
-    """Return whether a node can be a name of this space: a value is never named by the node of a type."""
-    return space != "value" or name.type != "type_identifier"

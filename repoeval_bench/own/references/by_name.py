@@ -15,25 +15,27 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.language_rules import NOWHERE, Located
-from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
 from repoeval_bench.own.references.script_types import ScriptTypes
-from repoeval_bench.own.references.static_nodes import called_with
+from repoeval_bench.own.references.static_types import called_with
 from repoeval_bench.own.references.steps import DEEPEST, Steps, TooManyStepsError
-from repoeval_bench.own.references.tree_names import IDENTIFIERS, first_leaf, is_macro, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import (
+    IDENTIFIERS,
+    Reason,
+    ResolvedName,
+    first_leaf,
+    is_macro,
+    receiver_of,
+    text_of,
+)
 from repoeval_bench.own.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.languages import Language
 
 _LONGEST_TYPED = 2_000
 """The longest line, in characters, whose names are resolved by type. A longer line can be nested as deeply as it is
 long, and tree-sitter searches for each parent from the root."""
-
-
-def _query(language: Language) -> str:
-    return "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
 
 
 class ByName(VisibleNames):
@@ -54,10 +56,11 @@ class ByName(VisibleNames):
             parsed = self._trees.of(path)
             if self._is_deep(path, lines):
                 raise TooManyStepsError
-            for match in parsed.matches(_query(self._language[path]), lines):
+            kinds = " ".join(f"({kind})" for kind in IDENTIFIERS[self._language[path].name])
+            for match in parsed.matches(f"[{kinds}] @name", lines):
                 (node,) = match["name"]
                 span = parsed.span(node)
-                if span.start not in lines:
+                if span.start not in lines:  # tree-sitter also returns nodes that reach into the lines
                     continue
                 line = file.chars_of(span)
                 definitions, reason = self._resolve(path, lines, node, typed=len(line) <= _LONGEST_TYPED)
@@ -166,19 +169,16 @@ class ByName(VisibleNames):
             return (), "dynamic"
         if self.of_namespaces(path, plain):
             return self.of_module(path, plain, name)
-        return self._of_receiver(path, plain, name)
-
-    def _of_receiver(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
         for import_ in self.imports.of(path):
-            if import_.name == parts[0] and len(parts) == 1:
+            if [import_.name] == plain:
                 if not import_.files:
                     return (), "third party"
                 if import_.original is None:
                     matches = self.in_files(path, import_.files, name)
                     return matches, None if matches else "unresolved"
-        if (special := self.rules(path).looked_up(self, path, parts, name)) is not None:
+        if (special := self.rules(path).looked_up(self, path, plain, name)) is not None:
             return special
-        classes, reason = self.bare(path, NOWHERE, parts[-1])
+        classes, reason = self.bare(path, NOWHERE, plain[-1])
         if members := self.members(path, classes, name):
             return members, None
         return (), "third party" if reason == "third party" else "dynamic"

@@ -7,22 +7,24 @@ are one family with one file.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.binding_forms import BindingForms, binding_forms
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.binding_forms import BindingForms
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.imports import Import, Imports
-    from repoeval_bench.own.references.resolved_name import Reason
     from repoeval_bench.own.references.steps import Steps
+
 
 Located = tuple[str, "Definition"]
 """A definition with the path of its file."""
@@ -42,9 +44,6 @@ class Names(Protocol):
 
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions that a call with this number of arguments can mean; all of them if none fits."""
-
-    def defined(self, path: str) -> Sequence[Definition]:
-        """Return the definitions of a file, in its order."""
 
     def of_name(self, path: str, name: str) -> Sequence[Located]:
         """Return all definitions of a name in the language family of a file."""
@@ -91,7 +90,7 @@ class LanguageRules:
     - `calls`, `casts`, `items` (subscripts), `literals`, `collections`, `classes`, `generic` types, `declarators` and
       `aliases` are what they say.
     """
-    forms: BindingForms = field(default_factory=binding_forms)
+    forms: BindingForms = field(default_factory=BindingForms)
     """The forms in which it binds local names."""
     self_names: frozenset[str] = frozenset()
     """Names of an object and of its class inside the class, such as `this`."""
@@ -199,8 +198,11 @@ class LanguageRules:
         """Return whether a signature takes this number of arguments though it has another number of parameters."""
         return False
 
-    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
-        """Choose from the definitions of one qualified name in one file; None if the name may mean any of them."""
+    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
+        """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.
+
+        None if the name may mean any of them.
+        """
         return matches[0]
 
 
@@ -211,3 +213,62 @@ def parameters_of(signature: str) -> Sequence[str]:
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
     return [part.strip() for part in text.split(",")] if text and text != "void" else []
+
+
+EVERY = "*"
+"""Stands for all names of a module."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import of a file: `name` is bound to the name `original` of `files`, or to the module if that is None.
+
+    With None, a use `name.member` means a definition at the top of `files`; else see `LanguageRules.looked_up`.
+
+    It has no files if it is from outside the repository. `exported`: other files can import the name from this file.
+    `name` may be `EVERY`.
+    """
+
+    name: str
+    original: str | None
+    files: tuple[str, ...]
+    exported: bool = False
+
+
+class Imports:
+    """The imports of each file of a repository, read on first use by the rules that `rules_of` returns for its path.
+
+    `files` is path -> file, and `others` the same for files that are no code. `folders` is folder -> the paths in it,
+    `tails` is file name -> the paths that end in it.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, SourceFile],
+        others: Mapping[str, SourceFile],
+        rules_of: Callable[[str], LanguageRules],
+    ) -> None:
+        self.files, self.others = files, others
+        self.folders: dict[str, list[str]] = defaultdict(list)
+        self.tails: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(files):
+            self.folders[posixpath.dirname(path)].append(path)
+            self.tails[posixpath.basename(path)].append(path)
+        self._rules_of = rules_of
+        self._known: dict[str, tuple[Import, ...]] = {}
+        self._once: dict[Hashable, Any] = {}
+
+    def of(self, path: str) -> tuple[Import, ...]:
+        """Return the imports of a file."""
+        if path not in self._known:
+            self._known[path] = tuple(self._rules_of(path).imports(self, path, self.files[path].text))
+        return self._known[path]
+
+    def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
+        """Return the result of `read`, which is called once for each key."""
+        if key not in self._once:
+            self._once[key] = read()
+        value: _T = self._once[key]
+        return value

@@ -78,7 +78,8 @@ class LocalScopes:
                     bound
                     for bound in scope.bindings[name]
                     if bound.since <= start
-                    and _sees(space, bound.form.space)
+                    and bound.form.space != "method"
+                    and (space == "any" or bound.form.space in (space, "both"))
                     and not (sealed and (scope.sealed or bound.form.since != "start"))
                 ]
                 if holding and not (scope.closed and _is_closed(scope, holder, inner)):
@@ -125,10 +126,6 @@ def _is_closed(scope: _Scope, holder: Node, inner: Node) -> bool:
     return inner.type in scope.closed or any(holder.child_by_field_name(part) == inner for part in scope.closed)
 
 
-def _sees(looked_in: str, space: str) -> bool:
-    return space != "method" and (looked_in == "any" or space in (looked_in, "both"))
-
-
 def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     """Read the bindings of a scope; in a function also those of inner blocks that hold in all of it."""
     parent = root.parent
@@ -137,21 +134,18 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     hidden = outer and not rules.implicit_members and parent is not None
     scope = _Scope(outer=outer, hidden=hidden, sealed=root.type in forms.sealed, closed=forms.closed.get(root.type, ()))
     for node, form, name in _bound_in(root, forms, rules):
-        if form == UNKNOWN or not rules.refers(node, name):
-            _add(scope, node, form, name)
+        if form != UNKNOWN and rules.refers(node, name):
+            continue
+        text = form.parts[1:] if form.parts.startswith("=") else text_of(name)
+        scope.here.add(name.start_byte)
+        if form.scope != "label" and text != "_":
+            place = node if form.since == "end" else node.child_by_field_name(form.since) or name
+            since = 0 if form.since == "start" else name.end_byte if form.since == "name" else place.end_byte
+            scope.bindings[text].append(Bound(name=name, node=node, form=form, since=since, outer=outer))
+    # The walk is by a stack, so it meets the statements of a block in another order than the file has them.
     for bound in scope.bindings.values():
         bound.sort(key=lambda binding: (binding.since, binding.name.start_byte))
     return scope
-
-
-def _add(scope: _Scope, node: Node, form: Form, name: Node) -> None:
-    text = form.parts[1:] if form.parts.startswith("=") else text_of(name)
-    scope.here.add(name.start_byte)
-    if form.scope == "label" or text == "_":
-        return
-    place = node.child_by_field_name(form.since) if form.since not in ("start", "name", "end") else node
-    since = 0 if form.since == "start" else name.end_byte if form.since == "name" or not place else place.end_byte
-    scope.bindings[text].append(Bound(name=name, node=node, form=form, since=since, outer=scope.outer))
 
 
 def _bound_in(root: Node, forms: BindingForms, rules: LanguageRules) -> Iterator[tuple[Node, Form, Node]]:

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.own.references.python_bindings import read_module
 from repoeval_bench.own.references.python_nodes import inside
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.python_scopes import Imported, Module, Scope, read_module
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.python_scopes import Imported, Module, Scope
-    from repoeval_bench.own.references.resolved_name import Reason
     from repoeval_bench.own.references.steps import Steps
 
 
@@ -145,18 +143,14 @@ class Modules:
             return None
         if (package, name) not in tried:  # many imports may lead to one module
             tried[package, name] = None
-            tried[package, name] = self._looked_up(package, name, tried, depth + 1)
-        return tried[package, name]
-
-    def _looked_up(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
-        module = self.module(package)
-        inner = Package(f"{package.path}/{name}".lstrip("/"))
-        if module is not None and (targets := self._in_scope(name, module.top, tried, depth)):
+            module, inner = self.module(package), Package(f"{package.path}/{name}".lstrip("/"))
+            targets = self._in_scope(name, module.top, tried, depth + 1) if module is not None else ()
             # `from . import name` in the package itself names the module.
-            return inner if isinstance(targets[0], Outside) and self._exists(inner) else targets[0]
-        if self._exists(inner):
-            return inner
-        return None
+            if targets and not (isinstance(targets[0], Outside) and self._exists(inner)):
+                tried[package, name] = targets[0]
+            elif self._exists(inner):
+                tried[package, name] = inner
+        return tried[package, name]
 
     def _follow(self, imported: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
         package = self.find(imported.module, imported.level, scope.module.file.path)
@@ -198,10 +192,9 @@ class Modules:
             around = folders[: len(root)] == root
             return (1 if around else 2, -len(root) if around else len(root), root)
 
-        return sorted((root for root in holding if not self._is_package(root)), key=rank)
-
-    def _is_package(self, folders: list[str]) -> bool:
-        return self._by_package.get("/".join(folders), "").endswith("__init__.py") and bool(folders)
+        modules = self._by_package
+        outer = (root for root in holding if not (root and modules.get("/".join(root), "").endswith("__init__.py")))
+        return sorted(outer, key=rank)
 
     def _exists(self, package: Package) -> bool:
         return package.path in self._by_package or package.path in self._folders

@@ -12,8 +12,7 @@ from repoeval_bench.own.references.python_modules import Modules, Name, Outside,
 from repoeval_bench.own.references.python_nodes import attribute_of, expression_of, inside
 from repoeval_bench.own.references.python_scopes import Module, Scope, parts_of
 from repoeval_bench.own.references.python_types import Types
-from repoeval_bench.own.references.resolved_name import Reason, ResolvedName
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.tree_names import Reason, ResolvedName, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

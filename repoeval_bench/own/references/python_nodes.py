@@ -55,7 +55,7 @@ def bare(node: Node) -> Node:
     return node
 
 
-def field(node: Node, name: str) -> Node | None:
+def part_of(node: Node, name: str) -> Node | None:
     """Return the expression in a field; None if it is empty."""
     part = node.child_by_field_name(name)
     return bare(part) if part is not None and part.end_byte > part.start_byte else None
@@ -116,7 +116,7 @@ def subscripted(node: Node) -> tuple[Node, list[Node]]:
     if node.type == "generic_type":
         value, *lists = inside(node) or [node]
         return value, [bare(part) for listed in lists for part in inside(listed)]
-    value = field(node, "value") or node
+    value = part_of(node, "value") or node
     parts = [bare(part) for part in node.children_by_field_name("subscript")]
     return value, inside(parts[0]) if len(parts) == 1 and parts[0].type == "tuple" else parts
 
@@ -128,7 +128,9 @@ def given(node: Node | None) -> tuple[list[Node], Mapping[str, Node]]:
     if node.type == "generator_expression":
         return [node], {}
     parts = inside(node)
-    named = {text_of(field(part, "name")): field(part, "value") for part in parts if part.type == "keyword_argument"}
+    named = {
+        text_of(part_of(part, "name")): part_of(part, "value") for part in parts if part.type == "keyword_argument"
+    }
     placed = [bare(part) for part in parts if part.type not in ("keyword_argument", "dictionary_splat")]
     return placed, {name: value for name, value in named.items() if value is not None}
 
@@ -140,7 +142,7 @@ def arguments_of(call: Node) -> tuple[list[Node], Mapping[str, Node]]:
 
 def called_name(node: Node) -> str:
     """Return the name that a call calls, without a receiver; "" of another node."""
-    function = field(node, "function") if node.type == "call" else None
+    function = part_of(node, "function") if node.type == "call" else None
     return text_of(function) if function is not None and function.type == "identifier" else ""
 
 
@@ -178,7 +180,7 @@ def caught(clause: Node) -> tuple[list[Node], Node | None]:
     """Return the types that an `except` catches, and the name that it binds."""
     parts = [part for part in inside(clause) if part.type != "block"]
     if len(parts) == 1 and parts[0].type == "as_pattern":
-        return inside(parts[0])[:1], field(parts[0], "alias")
+        return inside(parts[0])[:1], part_of(parts[0], "alias")
     if len(parts) == 2 and parts[1].type == "identifier" and text_of(parts[1]).islower():
         return parts[:1], parts[1]  # `except A, e` of Python 2; since 3.14 these are two types
     return parts, None
@@ -186,7 +188,7 @@ def caught(clause: Node) -> tuple[list[Node], Node | None]:
 
 def alias_name(statement: Node) -> Node:
     """Return the name of `type X[T] = …`; the grammar takes `type(x).y = z` for such a statement too."""
-    left = field(statement, "left") or statement
+    left = part_of(statement, "left") or statement
     return inside(left)[0] if left.type == "generic_type" else left
 
 

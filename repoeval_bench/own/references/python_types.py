@@ -6,43 +6,13 @@ Nothing is run. What does not follow from the source in a few steps has no type 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.python_members import Members
+from repoeval_bench.own.references import python_nodes as nodes
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.own.references.python_nodes import (
-    COMPREHENSIONS,
-    STRINGS,
-    SUBSCRIPTS,
-    TUPLES,
-    UNIONS,
-    arguments_of,
-    attribute_of,
-    bare,
-    expression_of,
-    field,
-    inside,
-    last_word,
-    operands,
-    string_of,
-    subscripted,
-)
-from repoeval_bench.own.references.python_values import (
-    HOLDERS,
-    ONE_OF,
-    PROPERTIES,
-    SAME,
-    WRAPPERS,
-    Class,
-    Instance,
-    Items,
-    Routine,
-    Type,
-    class_around,
-    results,
-)
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -53,8 +23,55 @@ if TYPE_CHECKING:
 
 _DEPTH = 12
 """The most steps from one expression to the next; what needs more is not known."""
-_DISPLAYS = TUPLES | {"list", "set", "dictionary"}
-_LITERALS = STRINGS | {"integer", "float", "true", "false", "ellipsis"}
+_DISPLAYS = nodes.TUPLES | {"list", "set", "dictionary"}
+_LITERALS = nodes.STRINGS | {"integer", "float", "true", "false", "ellipsis"}
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class itself."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a class; `above`: as `super()` sees it, without the class's own names."""
+
+    scope: Scope
+    above: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A function or a bound method; `on` is the class that it was looked up in."""
+
+    scope: Scope
+    on: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Anything that contains or yields values of a type: a list, a dictionary (its values), a generator."""
+
+    of: Type
+
+
+Type = Class | Instance | Routine | Items | Package | Outside
+
+WRAPPERS = frozenset(
+    {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
+)
+_HOLDERS = """
+list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
+dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
+AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
+AbstractAsyncContextManager UserDict UserList Reversible
+"""
+HOLDERS = frozenset(_HOLDERS.split())
+SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
+ONE_OF = frozenset({"next", "min", "max", "choice"})
+PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
 
 
 class Types:
@@ -62,7 +79,8 @@ class Types:
 
     def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._members = Members(modules, self.infer, target_span)
+        self._target_span = target_span
+        self._orders: dict[Scope, list[Scope | Outside]] = {}
         self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
         self._busy: set[object] = set()
 
@@ -70,14 +88,14 @@ class Types:
         """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
         if node.type == "identifier":
             return self._modules.lookup(text_of(node), scope)
-        if (attribute := attribute_of(node)) is not None:
-            members = (self._members.of(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
+        if (attribute := nodes.attribute_of(node)) is not None:
+            members = (self.attribute(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
             return tuple(dict.fromkeys(target for target in members if target is not None))
         return ()
 
     def infer(self, node: Node, scope: Scope) -> tuple[Type, ...]:
         """The types that an expression may have; none if nothing is known."""
-        node = bare(node)
+        node = nodes.bare(node)
         key = (node, scope)
         if key not in self._known:
             if key in self._busy or len(self._busy) > _DEPTH:
@@ -94,7 +112,7 @@ class Types:
         return self._known[key]
 
     def _infer(self, node: Node, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
-        kind, attribute = node.type, attribute_of(node)
+        kind, attribute = node.type, nodes.attribute_of(node)
         if node in scope.module.unknown:
             yield Outside("builtin")
         elif kind == "identifier":
@@ -104,26 +122,29 @@ class Types:
             owners = self.infer(attribute[0], scope)
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
             for target in self.targets(node, scope) if owners else ():
-                yield from (type_ for type_ in self.types_of(target, on) if not self._is_descriptor(type_))
+                for type_ in self.types_of(target, on):
+                    # A descriptor decides by itself what an attribute that has it means.
+                    if not isinstance(type_, Instance) or not isinstance(self.attribute(type_, "__get__"), Name):
+                        yield type_
         elif kind == "call":
             yield from self._call(node, scope)
-        elif kind in SUBSCRIPTS:
-            yield from self._of_subscript(*subscripted(node), scope)
+        elif kind in nodes.SUBSCRIPTS:
+            yield from self._of_subscript(*nodes.subscripted(node), scope)
         elif kind == "named_expression":
-            yield from self.infer(field(node, "value") or node, scope)
+            yield from self.infer(nodes.part_of(node, "value") or node, scope)
         elif kind in ("await", "list_splat", "as_pattern"):
-            for part in inside(node)[:1]:
+            for part in nodes.inside(node)[:1]:
                 yield from self.infer(part, scope)
         elif kind == "conditional_expression":
-            for part in inside(node)[::2]:
+            for part in nodes.inside(node)[::2]:
                 yield from self.infer(part, scope)
         elif kind == "boolean_operator":
-            for value in operands(node, "or" if any(sign.type == "or" for sign in node.children) else "and"):
+            for value in nodes.operands(node, "or" if any(sign.type == "or" for sign in node.children) else "and"):
                 yield from self.infer(value, scope)
-        elif kind in UNIONS:
-            for part in inside(node)[:1]:
+        elif kind in nodes.UNIONS:
+            for part in nodes.inside(node)[:1]:
                 yield from (operand for operand in self.infer(part, scope) if isinstance(operand, Instance | Outside))
-        elif kind in COMPREHENSIONS or kind in _DISPLAYS:
+        elif kind in nodes.COMPREHENSIONS or kind in _DISPLAYS:
             yield from self._of_display(node, scope)
         elif kind in _LITERALS:
             yield Outside("builtin")
@@ -137,12 +158,12 @@ class Types:
 
     def _of_display(self, node: Node, scope: Scope) -> Iterator[Type]:
         """The types of a list, a dictionary (those of its values) and the like, written out or as a comprehension."""
-        if node.type in COMPREHENSIONS:
-            parts, scope = inside(node)[:1], scope.module.scopes.get(node, scope)
+        if node.type in nodes.COMPREHENSIONS:
+            parts, scope = nodes.inside(node)[:1], scope.module.scopes.get(node, scope)
         else:
-            parts = inside(node)[:3]
+            parts = nodes.inside(node)[:3]
         for part in parts:
-            value = (field(part, "value") or part) if part.type == "pair" else part
+            value = (nodes.part_of(part, "value") or part) if part.type == "pair" else part
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
@@ -177,14 +198,10 @@ class Types:
         elif any(by_site.values()):
             yield from chain.from_iterable(by_site.values())
         else:
-            for base in self._members.bases(scope)[1:]:
+            for base in self.bases(scope)[1:]:
                 if not isinstance(base, Outside) and (name in base.names or name in base.members):
                     yield from self.types_of(Name(base, name), on)
                     return
-
-    def _is_descriptor(self, type_: Type) -> bool:
-        """Return whether a value decides by itself what an attribute that has it means."""
-        return isinstance(type_, Instance) and isinstance(self._members.of(type_, "__get__"), Name)
 
     def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         if site.opens is not None:
@@ -192,7 +209,8 @@ class Types:
         elif site.source is None:
             around = scope.parent
             if around is not None and around.kind == "class" and scope.own == name:
-                yield Class(around) if _is_of_class(scope) else Instance(around)
+                of_class = "classmethod" in scope.decorators or scope.name.endswith((".__new__", ".__init_subclass__"))
+                yield Class(around) if of_class else Instance(around)
         elif site.role == "many":
             yield from map(Items, self.annotated(site.source, site.scope))
             yield Outside("builtin")
@@ -221,7 +239,7 @@ class Types:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
     def _returned(self, value: Instance, method: str) -> Iterator[Type]:
-        target = self._members.of(value, method)
+        target = self.attribute(value, method)
         if isinstance(target, Name):
             for type_ in self.types_of(target, value.scope):
                 if isinstance(type_, Routine):
@@ -237,13 +255,13 @@ class Types:
             return
         self._busy.add((scope, "returns"))
         try:
-            if (declared := field(scope.node, "return_type")) is not None:
+            if (declared := nodes.part_of(scope.node, "return_type")) is not None:
                 types = tuple(self.annotated(declared, scope.parent or scope, on))
                 yield from types
                 if types:
                     return
             for part in results(scope):
-                value = next(map(bare, inside(part)), None)
+                value = next(map(nodes.bare, nodes.inside(part)), None)
                 if value is None or any(word.type == "from" for word in part.children):
                     continue
                 if part.type == "yield":
@@ -256,7 +274,7 @@ class Types:
             self._busy.discard((scope, "returns"))
 
     def _call(self, node: Node, scope: Scope) -> Iterator[Type]:
-        function = field(node, "function")
+        function = nodes.part_of(node, "function")
         if function is None:
             return
         for callee in self.infer(function, scope):
@@ -272,11 +290,11 @@ class Types:
 
     def _call_outside(self, call: Node, function: Node, scope: Scope) -> tuple[Type, ...]:
         """Return the types of the result of a well-known function; nothing for others."""
-        name = last_word(function)
+        name = nodes.last_word(function)
         if name == "super":
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
-        arguments = [argument for argument in arguments_of(call)[0] if argument.type != "list_splat"]
+        arguments = [argument for argument in nodes.arguments_of(call)[0] if argument.type != "list_splat"]
         if not arguments or name not in SAME | ONE_OF:
             return ()
         types = self.infer(arguments[-1 if name == "filter" else 0], scope)
@@ -287,28 +305,28 @@ class Types:
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
         self._modules.steps.take()
-        node = bare(node)
-        if (text := string_of(node)) is not None:
-            if (inner := expression_of(text.strip())) is not None:
+        node = nodes.bare(node)
+        if (text := nodes.string_of(node)) is not None:
+            if (inner := nodes.expression_of(text.strip())) is not None:
                 yield from self.annotated(inner, scope, on)
-        elif node.type in UNIONS and len(parts := [*operands(node, "|")]) > 1:
+        elif node.type in nodes.UNIONS and len(parts := [*nodes.operands(node, "|")]) > 1:
             for operand in parts:
                 yield from self.annotated(operand, scope, on)
-        elif node.type in TUPLES:
-            for element in inside(node):
+        elif node.type in nodes.TUPLES:
+            for element in nodes.inside(node):
                 yield from self.annotated(element, scope, on)
-        elif node.type in SUBSCRIPTS:
+        elif node.type in nodes.SUBSCRIPTS:
             yield from self._subscripted(node, scope, on)
         elif node not in scope.module.unknown:
-            if last_word(node) == "Self" and (around := on or class_around(scope)):
+            if nodes.last_word(node) == "Self" and (around := on or class_around(scope)):
                 yield Instance(around)
                 return
             for target in self.targets(node, scope):
                 yield from self._named_type(target)
 
     def _subscripted(self, node: Node, scope: Scope, on: Scope | None) -> Iterator[Type]:
-        value, parts = subscripted(node)
-        word = last_word(value)
+        value, parts = nodes.subscripted(node)
+        word = nodes.last_word(value)
         if word in WRAPPERS:
             for part in parts[:1] if word == "Annotated" else parts:
                 yield from self.annotated(part, scope, on)
@@ -333,14 +351,101 @@ class Types:
             for site in target.scope.names.get(target.name, ()):
                 if site.source is None:
                     continue
-                if site.role == "value" and site.source.type in (*SUBSCRIPTS, *UNIONS):
+                if site.role == "value" and site.source.type in (*nodes.SUBSCRIPTS, *nodes.UNIONS):
                     yield from self.annotated(site.source, site.scope)
-                elif last_word(field(site.source, "function")) == "TypeVar":
-                    bound = arguments_of(site.source)[1].get("bound")
+                elif nodes.last_word(nodes.part_of(site.source, "function")) == "TypeVar":
+                    bound = nodes.arguments_of(site.source)[1].get("bound")
                     yield from self.annotated(bound, site.scope) if bound is not None else ()
             self._busy.discard(target)
 
+    def attribute(self, value: Type, name: str) -> Target | None:
+        """Return what an attribute of a value denotes; None if its type does not tell."""
+        match value:
+            case Outside():
+                return value
+            case Package():
+                return self._modules.attribute(value, name) or Outside("unresolved")
+            case Items() | Routine():
+                return Outside("builtin")
+            case Class() | Instance():
+                return self._of_class(value, name)
 
-def _is_of_class(scope: Scope) -> bool:
-    """Return whether a method's first parameter is its class."""
-    return "classmethod" in scope.decorators or scope.name.endswith((".__new__", ".__init_subclass__"))
+    def _of_class(self, value: Class | Instance, name: str) -> Target | None:
+        order = self.bases(value.scope)
+        outside: Outside | None = None
+        in_target: Name | None = None
+        for cls in order[1:] if isinstance(value, Instance) and value.above else order:
+            self._modules.steps.take()
+            if isinstance(cls, Outside):
+                outside = outside or cls
+            elif sites := cls.sites(name):
+                path, lines = self._target_span or ("", ())
+                if cls.module.file.path != path or any(site.line not in lines for site in sites):
+                    return Name(cls, name)
+                # It is bound in the target alone: a base may define it; if none does, this still tells its type.
+                in_target = in_target or Name(cls, name)
+        known = name.startswith("__") and name.endswith("__")
+        return in_target or outside or Outside("builtin" if known else "unresolved")
+
+    def bases(self, scope: Scope) -> list[Scope | Outside]:
+        """Return a class and its bases, in the order in which attributes are looked up."""
+        if scope not in self._orders:
+            self._orders[scope] = [scope]  # what a class that inherits from itself sees of its bases
+            self._orders[scope] = self._order(scope)
+        return self._orders[scope]
+
+    def _order(self, scope: Scope) -> list[Scope | Outside]:
+        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies.
+
+        The order is built from its end, so that each class is visited once. It takes a stack, as a hierarchy may be
+        deeper than Python's recursion.
+        """
+        last: dict[Scope | Outside, None] = {}
+        opened = {scope}
+        stack = [(scope, iter(self._above(scope)[::-1]))]
+        while stack:
+            current, above = stack[-1]
+            self._modules.steps.take()
+            base = next(above, None)
+            if base is None:
+                stack.pop()
+                last.setdefault(current)
+            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
+                last.setdefault(base)
+            else:
+                opened.add(base)
+                stack.append((base, iter(self._above(base)[::-1])))
+        return [*last][::-1]
+
+    def _above(self, scope: Scope) -> list[Scope | Outside]:
+        """Return the direct bases of a class, in their order."""
+        above: list[Scope | Outside] = []
+        for base in nodes.given(scope.node.child_by_field_name("superclasses"))[0] if scope.parent is not None else ():
+            for type_ in self.infer(
+                nodes.subscripted(base)[0] if base.type in nodes.SUBSCRIPTS else base, scope.parent or scope
+            ):
+                if isinstance(type_, Class):
+                    above.append(type_.scope)
+                elif isinstance(type_, Outside):
+                    above.append(type_)
+        return above
+
+
+def results(scope: Scope) -> Iterator[Node]:
+    """Yield what a function returns or yields, without functions and classes inside it."""
+    stack = [*nodes.inside(scope.node.child_by_field_name("body"))][::-1]
+    while stack:
+        node = stack.pop()
+        if scope.module.marked(node) and node.type not in nodes.DEFINITIONS and node.type != "lambda":
+            if node.type in ("return_statement", "yield"):
+                yield node
+            stack += nodes.inside(node)[::-1]
+
+
+def class_around(scope: Scope) -> Scope | None:
+    """Return the scope itself if it is a class, else the innermost class around it; None outside of classes."""
+    while scope.kind != "class":
+        if scope.parent is None:
+            return None
+        scope = scope.parent
+    return scope

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
@@ -22,7 +22,7 @@ from repoeval_bench.own.references.scip import ScipNames
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
 
 if TYPE_CHECKING:
-    from repoeval_bench.own.references.resolved_name import ResolvedName
+    from repoeval_bench.own.references.tree_names import ResolvedName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +39,6 @@ class Resolution:
     without: Mapping[str, int] = field(default_factory=dict)
 
 
-class Analysis(Protocol):
-    """A source of definitions that reads no names, such as a SCIP index."""
-
-    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
-        """The definitions that the name at a line and column (0-based) of a file means; empty if it knows none."""
-
-
 class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
@@ -58,7 +51,7 @@ class Resolver(ExitStack):
         sources = tuple(files)
         self.steps = Steps()
         self._readers = PythonNames(sources, self.steps), ByName(sources, self.steps)
-        self.analyses: list[Analysis] = [ScipNames(scip, sources, self.defined_at)] if scip else []
+        self.analyses = [ScipNames(scip, sources, self.defined_at)] if scip else []
 
     def reader(self, path: str) -> PythonNames | ByName | None:
         """Return the reader of a file; None if its language is not known."""

@@ -6,33 +6,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import child, words
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
-from repoeval_bench.own.references.imports import EVERY, Imports
+from repoeval_bench.own.references.language_rules import EVERY, Imports, LanguageRules
 from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
 from repoeval_bench.own.references.steps import Steps, TooManyStepsError
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.tree_names import children, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.language_rules import LanguageRules
 
-FUNCTIONS = frozenset(
-    {
-        "function_declaration",
-        "function_expression",
-        "function_signature",
-        "generator_function",
-        "generator_function_declaration",
-        "arrow_function",
-        "method_definition",
-        "method_signature",
-        "abstract_method_signature",
-        "function_type",
-    }
+FUNCTIONS = words(
+    "function_declaration function_expression function_signature generator_function generator_function_declaration "
+    "arrow_function method_definition method_signature abstract_method_signature function_type"
 )
 """Nodes that can be called: they may have parameters, a declared result and a body."""
 
@@ -45,26 +35,11 @@ _MOST_FOLLOWED = 60
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
 
 
-def child(node: Node | None, *fields: str) -> Node | None:
-    """The child in the first of these fields that has one."""
-    children_ = (node.child_by_field_name(field) for field in fields) if node is not None else ()
-    return next((node_ for node_ in children_ if node_ is not None), None)
-
-
-def children(node: Node | None, kind: str) -> list[Node]:
-    """The children of a kind."""
-    return [child for child in node.children if child.type == kind] if node is not None else []
-
-
 class Trees:
     """The trees of a repository's files, parsed on first use."""
 
     def __init__(
-        self,
-        files: Mapping[str, SourceFile],
-        imports: Imports,
-        steps: Steps,
-        rules: Callable[[str], LanguageRules],
+        self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps, rules: Callable[[str], LanguageRules]
     ) -> None:
         self._files, self._imports, self.steps, self.rules = files, imports, steps, rules
         self._cached: OrderedDict[str, Parsed] = OrderedDict()
@@ -83,6 +58,7 @@ class Trees:
             self._cached[path] = parse(self._files[path], language)
             while len(self._cached) > 1 and sum(len(self._files[file].text) for file in self._cached) > _MOST_CACHED:
                 self._cached.popitem(last=False)
+                # Their nodes would keep the tree in memory.
                 self._parents.clear()
                 self.scopes.clear()
                 self._assigned.clear()

@@ -6,11 +6,12 @@ Overloads are not distinguished, a type parameter is its bound, and a conditiona
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees, child
+from repoeval_bench.core.grammars.grammar import child, words
+from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -28,48 +29,14 @@ _MODULES = frozenset({"program", "internal_module", "module"})
 _LOGICAL = frozenset({"??", "||", "&&"})
 
 
-def _either(node: Node) -> list[Node | None]:
-    return [child(node, "consequence"), child(node, "alternative")]
-
-
-def _logical(node: Node) -> list[Node | None]:
-    return [child(node, "left"), child(node, "right")] if text_of(child(node, "operator")) in _LOGICAL else []
-
-
-def _first(node: Node) -> list[Node]:
-    return node.named_children[:1]
-
-
-def _last(node: Node) -> list[Node]:
-    return node.named_children[-1:]
-
-
 # Nodes that have the type of some of their parts.
-_PARTS: Mapping[str, Callable[[Node], Iterable[Node | None]]] = {
-    "parenthesized_expression": _first,
-    "parenthesized_type": _first,
-    "non_null_expression": _first,
-    "readonly_type": _first,
-    "constraint": _first,
-    "type_annotation": _first,
-    "default_type": _first,
-    "optional_type": _first,
-    "type_query": _first,
-    "satisfies_expression": _first,
-    "as_expression": _last,
-    "assignment_expression": _last,
-    "union_type": lambda node: node.named_children,
-    "intersection_type": lambda node: node.named_children,
-    "conditional_type": _either,
-    "ternary_expression": _either,
-    "binary_expression": _logical,
-}
-_INFERRED_BY = {
-    "call_expression": "_of_call",
-    "new_expression": "_of_new",
-    "await_expression": "_of_await",
-    "subscript_expression": "_of_subscript",
-}
+_FIRST = words(
+    "parenthesized_expression parenthesized_type non_null_expression readonly_type constraint type_annotation "
+    "default_type optional_type type_query satisfies_expression"
+)
+_LAST = frozenset({"as_expression", "assignment_expression"})
+_UNIONS = frozenset({"union_type", "intersection_type"})
+_EITHER = frozenset({"conditional_type", "ternary_expression"})
 _SAME = frozenset({"Readonly", "Partial", "Required", "NonNullable", "Omit", "Pick", "NoInfer"})
 _PROMISES = frozenset({"Promise", "PromiseLike"})
 _COLLECTIONS = _PROMISES | {"Array", "ReadonlyArray", "Set", "ReadonlySet", "Iterable"}
@@ -114,10 +81,10 @@ class ScriptTypes:
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Iterator[Type]:
+    def _of(self, path: str, node: Node) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         kind = node.type
-        if kind in _PARTS:
-            for part in _PARTS[kind](node):
+        if parts := _parts(node):
+            for part in parts:
                 yield from self.of(path, part)
         elif kind in ("identifier", "type_identifier"):
             yield from self._of_name(path, node)
@@ -130,22 +97,18 @@ class ScriptTypes:
         elif kind in ("this", "this_type", "super"):
             for around in self._around(path, node):
                 yield from self._bases(around) if kind == "super" else [around]
-        elif kind in _INFERRED_BY:
-            yield from getattr(self, _INFERRED_BY[kind])(path, node)
+        elif kind == "call_expression":
+            yield from self._of_call(path, node)
+        elif kind == "new_expression":
+            yield from (type_ for type_ in self.of(path, child(node, "constructor")) if type_.node.type in CLASSES)
+        elif kind == "await_expression":
+            for type_ in self.of(path, node.named_children[-1]):
+                yield from self._promised(type_)
+        elif kind == "subscript_expression":
+            for type_ in self.of(path, child(node, "object")):
+                yield from self.elements(type_)
         elif kind in FUNCTIONS or kind in _TYPES:
             yield Type(path, node)
-
-    def _of_new(self, path: str, node: Node) -> Iterator[Type]:
-        types = self.of(path, child(node, "constructor"))
-        yield from (type_ for type_ in types if type_.node.type in CLASSES)
-
-    def _of_await(self, path: str, node: Node) -> Iterator[Type]:
-        for type_ in self.of(path, node.named_children[-1]):
-            yield from self._promised(type_)
-
-    def _of_subscript(self, path: str, node: Node) -> Iterator[Type]:
-        for type_ in self.of(path, child(node, "object")):
-            yield from self.elements(type_)
 
     def _of_name(self, path: str, node: Node) -> Iterator[Type]:
         for file, binding in self.trees.bound(path, node, text_of(node)):
@@ -375,26 +338,28 @@ class ScriptTypes:
             yield from self.of(path, child(parent, "left"))
         elif kind == "pair":
             yield from self.values(self._expected_at(path, parent.parent), text_of(child(parent, "key")).strip("\"'"))
-        elif kind == "arguments" and parent.parent is not None:
-            yield from self._argument_types(path, parent.parent, parent.named_children.index(node))
+        elif kind == "arguments" and (call := parent.parent) is not None and call.type == "call_expression":
+            for type_ in self.of(path, child(call, "function")):
+                if type_.node.type in FUNCTIONS:
+                    yield from self._parameter(type_, parent.named_children.index(node))
         elif kind == "return_statement" or (kind == "arrow_function" and node == child(parent, "body")):
             function: Node | None = parent
             while function is not None and function.type not in FUNCTIONS:
                 function = function.parent
-            if function is not None:
-                yield from self._expected_result(path, function)
+            is_async = function is not None and any(token.type == "async" for token in function.children)
+            for result in self.of(path, child(function, "return_type")):
+                yield from self._promised(result) if is_async else [result]
 
-    def _argument_types(self, path: str, call: Node, index: int) -> Iterator[Type]:
-        """Yield the types that a call declares for the argument at an index."""
-        for type_ in self.of(path, child(call, "function")) if call.type == "call_expression" else ():
-            if type_.node.type in FUNCTIONS:
-                yield from self._parameter(type_, index)
 
-    def _expected_result(self, path: str, function: Node) -> Iterator[Type]:
-        """Yield the types that a function must return; for an async one, those that it promises."""
-        asynchronous = any(node.type == "async" for node in function.children)
-        for result in self.of(path, child(function, "return_type")):
-            yield from self._promised(result) if asynchronous else [result]
+def _parts(node: Node) -> list[Node | None]:
+    """Return the parts whose types a node has; none if it has a type of its own."""
+    kind = node.type
+    if kind in _EITHER:
+        return [child(node, "consequence"), child(node, "alternative")]
+    if kind == "binary_expression" and text_of(child(node, "operator")) in _LOGICAL:
+        return [child(node, "left"), child(node, "right")]
+    parts = node.named_children
+    return [*(parts[:1] if kind in _FIRST else parts[-1:] if kind in _LAST else parts if kind in _UNIONS else [])]
 
 
 def _name_of(node: Node) -> Node:

@@ -6,41 +6,24 @@ of arguments alone. `Names` resolves names without a receiver.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
+from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import Located
-from repoeval_bench.own.references.languages import nodes_of
-from repoeval_bench.own.references.script_trees import Trees, child
-from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
-from repoeval_bench.own.references.static_nodes import (
-    CALLS,
-    CAST,
-    CLASSES,
-    COLLECTIONS,
-    CREATIONS,
-    DOTTED,
-    GENERIC,
-    ITEMS,
-    LITERALS,
-    SAME,
-    arguments_of,
-    bare_type,
-    called_with,
-    callee_of,
-    head_of,
-    qualified_parts,
-)
+from repoeval_bench.own.references.language_rules import Located, Names
+from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.language_rules import Names
     from repoeval_bench.own.references.local_scopes import Bound
+    from repoeval_bench.own.references.script_trees import Trees
+
 
 _MOST_CACHED = 200
 """The most files whose definitions are cached with their trees."""
@@ -60,8 +43,6 @@ _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "ba
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
-_GROUPS = nodes_of("groups")
-_ALIASES = nodes_of("aliases")
 _RESULT = ("result", "return_type", "returns", "type")
 
 
@@ -119,36 +100,39 @@ class StaticTypes:
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one branch a kind of node
         kind = node.type
         if text_of(node) in self._names.rules(path).self_names:
             return self.around(path, node)
-        if kind in ("bracketed_type", *GENERIC):
+        if kind in ("bracketed_type", *NODES["generic"]):
             named = child(node, "name")
             return self.of(path, named) if kind == "template_function" else self.typed(path, bare_type(node))
         if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
             return self._first(self.named(path, node)[1])
         if kind in _NAMES:
             return self._of_name(path, node)
-        if kind in DOTTED:
+        if kind in NODES["dotted"]:
             name = child(node, "field", "name")
             if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
                 return self.of(path, name)
-            return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
-        if kind in CALLS:
+            if name is not None:
+                return self._of_member(path, node, name)
+            # A class of Java in a class or in a package.
+            return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
+        if kind in NODES["calls"]:
             return self._of_call(path, node)
-        if kind in CREATIONS:
+        if kind in NODES["creations"]:
             return self.typed(path, child(node, "type", "name"))
-        if kind in CAST:
+        if kind in NODES["casts"]:
             return self.typed(path, child(node, "type", "right"))
         if kind == "try_expression":
             return self.step(self.of(path, node.named_children[0]), "inside")
-        if kind in SAME and node.named_children:
+        if kind in NODES["same"] and node.named_children:
             inner = child(node, "operand", "function", "argument", "value", "condition", "right")
             return self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
-        if kind in ITEMS and node.named_children:
+        if kind in NODES["items"] and node.named_children:
             return self.step(self.of(path, node.named_children[0]), "item")
-        return _OUTSIDE if kind in LITERALS else None
+        return _OUTSIDE if kind in NODES["literals"] else None
 
     def _of_name(self, path: str, node: Node) -> Value | None:
         name = text_of(node)
@@ -169,7 +153,7 @@ class StaticTypes:
         owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
         text = self._names.rules(path).qualifier(path, owner) if owner is not None else ""
         parts = text.replace("::", ".").split(".") if text else []
-        if name.type in GENERIC:
+        if name.type in NODES["generic"]:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
         if (
             owner is not None
@@ -183,10 +167,6 @@ class StaticTypes:
         if members is None:
             return _OUTSIDE
         return self._first(members) or self._embedded_as(self.of(path, owner), text_of(name))
-
-    def _of_inner(self, path: str, node: Node) -> Value | None:
-        """The type of a class of Java in a class or in a package."""
-        return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
 
     def _first(self, matches: Members) -> Value | None:
         return self.of_definition(*matches[0]) if matches else None
@@ -211,7 +191,7 @@ class StaticTypes:
             bindings = defining_nodes(self._trees.of(path))
             self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
         node = self._nodes[path].get((parsed.named, parsed.name))
-        if node is not None and node.type in _GROUPS:
+        if node is not None and node.type in NODES["groups"]:
             names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
             return next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
         return node
@@ -219,7 +199,7 @@ class StaticTypes:
     def around(self, path: str, node: Node) -> Value | None:
         """Return the type of `this`."""
         current: Node | None = node
-        while current is not None and current.type not in CLASSES:
+        while current is not None and current.type not in NODES["classes"]:
             if current.type == "function_definition" and (scope := child(callee_of(current), "scope")) is not None:
                 return Value(path, scope)  # a method of C++ that is defined outside of its class
             current = current.parent
@@ -232,7 +212,7 @@ class StaticTypes:
             return None
         alone = node.type != "method_invocation" or child(node, "object") is None
         called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
-        method = child(function, "field", "name") if function.type in DOTTED else function
+        method = child(function, "field", "name") if function.type in NODES["dotted"] else function
         if called is None or called is _OUTSIDE:
             owner = receiver_of(method) if method is not None else None
             return self._known_method(self.of(path, owner), text_of(method)) if owner is not None else called
@@ -245,7 +225,7 @@ class StaticTypes:
         head = head_of(receiver.node)
         if head in _INSIDE and name in _OPENS:
             return self.step(receiver, "inside")
-        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in COLLECTIONS):
+        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in NODES["collections"]):
             return self.step(receiver, "item")
         return None
 
@@ -272,7 +252,7 @@ class StaticTypes:
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
             part = child(parts[step], "type") or parts[step] if step < len(parts) else None
             return self.typed(value.path, part) if parts or step else value
-        if node.type in COLLECTIONS:
+        if node.type in NODES["collections"]:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
         arguments = arguments_of(node)
@@ -288,12 +268,11 @@ class StaticTypes:
             return ()
         return [type_ for type_ in self._names.types(value.path, qualified_parts(node))[0] if type_[1].kind == "class"]
 
-    def members(self, value: Value, name: str) -> Members:
-        """The members of that name of a value; None if its type is from outside the repository."""
-        return self._members(value, name, {})
-
     def _members(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        """The same; `tried` are the types so far, as type aliases may name one another."""
+        """The members of that name of a value; None if its type is from outside the repository.
+
+        `tried` are the types so far, as type aliases may name one another.
+        """
         key = value.path, text_of(value.node)
         if key not in tried:
             self._names.steps.take()
@@ -308,7 +287,7 @@ class StaticTypes:
         rules = self._names.rules(value.path)
         while head_of(node) in rules.pointers and (arguments := arguments_of(node)):
             node = bare_type(arguments[0])
-        if node.type in COLLECTIONS or node.type in ("primitive_type", "predefined_type", "integral_type"):
+        if node.type in NODES["collections"] or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
             inner = self.around(value.path, node)
@@ -321,7 +300,7 @@ class StaticTypes:
             return matches
         for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
             spec = self._node(path, parsed)
-            if spec is not None and spec.type in _ALIASES:
+            if spec is not None and spec.type in NODES["aliases"]:
                 written = child(spec, "type")
                 self._depth += 1
                 meant = self._members(Value(path, written), name, tried) if written is not None else ()
@@ -355,7 +334,7 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
-        matches = self.members(owner, text_of(node))
+        matches = self._members(owner, text_of(node), {})
         return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
     def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
@@ -400,3 +379,173 @@ class StaticTypes:
         if holder is None or (before is not None and before.type == "field_designator"):
             return None
         return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
+
+
+def bare_type(node: Node) -> Node:
+    """A type without pointers and references."""
+    while node.type in NODES["wraps"]:
+        inner = child(node, "type", "trait") or (node.named_children[-1] if node.named_children else None)
+        if inner is None:
+            break
+        node = inner
+    if node.type in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
+        node = child(node, "name") or node
+    return node
+
+
+def head_of(node: Node) -> str:
+    """A type's own name, without qualifiers and type arguments."""
+    parts = qualified_parts(bare_type(node))
+    return parts[-1] if parts else ""
+
+
+def arguments_of(node: Node) -> list[Node]:
+    """The arguments of a generic type; none for another."""
+    generic = bare_type(node)
+    while generic.type == "qualified_identifier" and (inner := child(generic, "name")) is not None:
+        generic = inner  # `vector<T>` of `std::vector<T>`
+    parts = generic.named_children if generic.type in NODES["generic"] else []
+    lists = [part for part in parts if part.type.endswith(("arguments", "argument_list"))]
+    return [part for part in lists[0].named_children if part.type != "lifetime"] if lists else []
+
+
+def qualified_parts(node: Node) -> Sequence[str]:
+    """The parts of a type's qualified name, the outermost first."""
+    text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
+    words = re.findall(r"\w+", text)
+    return words if re.fullmatch(r"[\w.:\s]*", text) else ()
+
+
+def callee_of(function: Node) -> Node | None:
+    """Return the node of a function's name in C or C++."""
+    current = child(function, "declarator")
+    while current is not None and current.type not in ("qualified_identifier", "identifier"):
+        current = child(current, "declarator") or (current.named_children[0] if current.named_children else None)
+    return current
+
+
+def called_with(node: Node) -> int | None:
+    """Return the number of arguments that a name is called with; None if it is not called."""
+    call = node.parent
+    while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
+        call = call.parent
+    arguments, called = child(call, "arguments"), child(call, "function", "name")
+    if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
+        return None
+    inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
+    return sum(1 for argument in arguments.named_children if "comment" not in argument.type) if inside else None
+
+
+Step = int | Literal["item", "inside"]
+"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
+
+_CONTENT = frozenset({"Some", "Ok"})
+_LISTS = frozenset({"short_var_declaration", "receive_statement", "range_clause", "var_spec"})
+_LOOPS = frozenset({"enhanced_for_statement", "foreach_statement", "for_range_loop"})
+_DECLARATIONS = frozenset({"declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"})
+
+
+@dataclass(frozen=True, slots=True)
+class StaticBinding:
+    """The type that a name is declared with, else the value that it is given, and the steps from there."""
+
+    typed: Node | None = None
+    value: Node | None = None
+    steps: tuple[Step, ...] = ()
+
+
+def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one branch a kind
+    """Return the type of a local, or the value that it is given; neither if its form has none."""
+    name, node = bound.name, bound.node
+    if node.type == "type_switch_statement":
+        return StaticBinding(value=child(node, "value"))
+    if node.type == "variable_declarator" and node.parent is not None:  # the declaration around it has the type
+        node = node.parent
+    kind, typed = node.type, child(node, "type")
+    if typed is not None and (typed.type in NODES["untyped"] or text_of(typed) == "var"):
+        typed = None
+    if kind in _LISTS:
+        return _in_list(name, node, typed)
+    if kind in _LOOPS:
+        if name == (child(node, "name", "left") or _declared(child(node, "declarator"))):
+            return (
+                StaticBinding(typed) if typed else StaticBinding(value=child(node, "value", "right"), steps=("item",))
+            )
+    elif kind in _DECLARATIONS:
+        for inner in node.named_children:
+            if inner != typed and _declared(inner) == name:
+                last = inner.named_children[-1] if inner.type == "variable_declarator" else None
+                value = child(inner, "value") or last
+                return StaticBinding(typed, None if value == name else value)
+    elif kind == "instanceof_expression":
+        if child(node, "name") == name:
+            return StaticBinding(child(node, "right"))
+    elif (pattern := child(node, "pattern")) is not None:
+        around = node.parent.parent if kind == "match_arm" and node.parent is not None else node
+        steps: tuple[Step, ...] = ("item",) if kind == "for_expression" else ()
+        return _in_pattern(name, pattern, StaticBinding(typed, child(around, "value"), steps))
+    else:
+        names: list[Node | None] = [*node.children_by_field_name("name")]
+        is_typed = typed is not None or kind in ("resource", "parameter_declaration", "parameter")
+        if is_typed and name in (names or [_declared(child(node, "declarator"))]):
+            return StaticBinding(typed, child(node, "value"))
+    return StaticBinding()
+
+
+def case_of(switch: Node, node: Node) -> Node | None:
+    """Return the type that a value has in the case of a type switch of Go around a node, if it is a single one."""
+    while node.parent is not None and node.parent != switch:
+        node = node.parent
+    types = node.children_by_field_name("type")
+    return types[0] if len(types) == 1 else None
+
+
+def _in_list(name: Node, node: Node, typed: Node | None) -> StaticBinding:
+    """Return the binding of a name in `a, b := f()`, `for a, b := range c` or `var a, b = f()` of Go."""
+    names = node.children_by_field_name("name") if node.type == "var_spec" else _listed(child(node, "left"))
+    if name not in names:
+        return StaticBinding()
+    index, values = names.index(name), _listed(child(node, "right", "value"))
+    if node.type == "range_clause":
+        return StaticBinding(value=child(node, "right") if index == 1 else None, steps=("item",))
+    if typed is not None:
+        return StaticBinding(typed)
+    if len(values) == len(names):
+        return StaticBinding(value=values[index])
+    return StaticBinding(value=values[0] if values else None, steps=(index,))
+
+
+def _listed(node: Node | None) -> list[Node]:
+    return node.named_children if node is not None and node.type == "expression_list" else [node] if node else []
+
+
+def _declared(node: Node | None) -> Node | None:
+    """Return the name in a declarator."""
+    while node is not None and node.type not in ("identifier", "field_identifier"):
+        if node.type not in NODES["declarators"] and node.type != "variable_declarator":
+            return None
+        node = child(node, "declarator", "name") or (node.named_children[-1] if node.named_children else None)
+    return node
+
+
+def _in_pattern(name: Node, pattern: Node, whole: StaticBinding) -> StaticBinding:
+    """Return the binding of a name in a pattern of Rust that is bound as a `whole`, by the way up from the name."""
+    steps: tuple[Step, ...] = ()
+    node: Node | None = name
+    while node is not None and node != pattern:
+        inner, node = node, node.parent
+        parts = node.named_children if node is not None else []
+        kind = node.type if node is not None and inner in parts else ""
+        if kind == "field_pattern" and inner == child(node, "pattern", "name"):  # its type is that of the field
+            return StaticBinding(value=child(node, "name"), steps=steps)
+        if kind == "tuple_struct_pattern" and text_of(child(node, "type")) in _CONTENT:
+            steps = ("inside", *steps)
+        elif kind == "tuple_struct_pattern":  # a field of a variant, by its index
+            return StaticBinding(child(node, "type"), steps=(parts.index(inner) - 1, *steps))
+        elif kind in ("tuple_pattern", "slice_pattern"):
+            step: Step = parts.index(inner) if kind == "tuple_pattern" else "item"
+            steps = (step, *steps)
+        elif kind not in NODES["patterns"] or inner != parts[0 if kind == "match_pattern" else -1]:
+            return StaticBinding()
+    is_plain = name.type in ("identifier", "shorthand_field_identifier")
+    return replace(whole, steps=(*whole.steps, *steps)) if is_plain else StaticBinding()

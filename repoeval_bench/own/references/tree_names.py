@@ -1,13 +1,16 @@
-"""Syntax nodes of names: which nodes are names, and their receivers."""
+"""Syntax nodes of names, and their receivers; the record of a name with the definitions that it refers to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.uses import CodeDefinition
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 _LABELS = frozenset({"statement_identifier", "label_name", "package_identifier"})
 IDENTIFIERS = {
@@ -24,6 +27,11 @@ _MEMBERS = ("property", "field", "name")
 def text_of(node: Node | None) -> str:
     """The text of a node; "" of none."""
     return node.text.decode("utf-8", "replace") if node is not None and node.text else ""
+
+
+def children(node: Node | None, kind: str) -> list[Node]:
+    """The children of a kind."""
+    return [child for child in node.children if child.type == kind] if node is not None else []
 
 
 def first_leaf(node: Node) -> Node:
@@ -66,3 +74,21 @@ def receiver_of(node: Node) -> Node | None:
         if receiver is not None and receiver.id != node.id and receiver.end_byte <= node.start_byte:
             return receiver
     return None
+
+
+Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
+"""Reasons for no definition: a name is the language's own, another package's, known only at run time, or not found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedName:
+    """A name at a position (0-based line, column in characters): its definitions, or the reason why there are none.
+
+    A local, a parameter or a module has neither.
+    """
+
+    name: str
+    line: int
+    column: int
+    definitions: tuple[CodeDefinition, ...] = ()
+    reason: Reason | None = None

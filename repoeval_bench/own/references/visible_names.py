@@ -1,30 +1,44 @@
-"""Definitions that names mean in a repository's files, in languages other than Python: by scope, imports and bases."""
+"""Definitions in languages other than Python, by line and by name, and those that names mean: by imports and bases."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.errors import GrammarError
+from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.file_definitions import FileDefinitions
-from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, parameters_of
+from repoeval_bench.core.uses import LIMIT, CodeDefinition
+from repoeval_bench.own.references.language_rules import (
+    EVERY,
+    NOWHERE,
+    Import,
+    Imports,
+    LanguageRules,
+    Located,
+    parameters_of,
+)
+from repoeval_bench.own.references.languages import RULES
 from repoeval_bench.own.references.script_trees import Trees
 from repoeval_bench.own.references.static_types import StaticTypes
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.resolved_name import Reason
     from repoeval_bench.own.references.steps import Steps
+    from repoeval_bench.own.references.tree_names import Reason
 
+
+_NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
 
+_Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = dict[tuple[str, str], int]
 """(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
 
@@ -53,17 +67,141 @@ class _Namespaces:
         return [part for part in parts if part not in self._unsaid]
 
 
-class VisibleNames(FileDefinitions):
-    """The definitions of a name that a file sees, and those that a class has."""
+class NamedIn(NamedTuple):
+    """The definitions of a file: those at its top level by name, and all of them by qualified name."""
+
+    top: dict[str, list[Definition]]
+    whole: dict[str, list[Definition]]
+
+
+class VisibleNames:
+    """The definitions of a name that a file sees, and those that a class has, in languages other than Python."""
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
-        super().__init__(files)
+        self._files: dict[str, SourceFile] = {}
+        self._language: dict[str, Language] = {}
+        self._rules: dict[str, LanguageRules] = {}
+        others: dict[str, SourceFile] = {}
+        for file in files:
+            language = language_of(file.path, file.text)
+            if language is not None and language.family in RULES:
+                self._files[file.path], self._language[file.path] = file, language
+                self._rules[file.path] = RULES[language.family]
+            elif language is None:
+                others[file.path] = file
+        self._defined: dict[str, tuple[Definition, ...]] = {}
+        self._names: dict[str, NamedIn] = {}
         self.steps = steps
-        self.imports = Imports(self._files, self._others, lambda path: self.rules(path).imports)
+        self.imports = Imports(self._files, others, self.rules)
         self._trees = Trees(self._files, self.imports, steps, self.rules)
         self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
+
+    def knows(self, path: str) -> bool:
+        """Return whether a file is in one of the languages."""
+        return path in self._files
+
+    def rules(self, path: str) -> LanguageRules:
+        """Return the rules of a file's language; the default rules for a file that is none of these."""
+        return self._rules.get(path, _NO_RULES)
+
+    def defined(self, path: str) -> tuple[Definition, ...]:
+        """The definitions of a file; none if its grammar is not installed."""
+        if path not in self._defined:
+            try:
+                self._defined[path] = definitions(self._files[path], self._language[path])
+            except GrammarError:
+                self._defined[path] = ()
+        return self._defined[path]
+
+    def definition(self, path: str, parsed: Definition) -> CodeDefinition:
+        """Return a definition with its gold lines: at most `LIMIT` lines of its header that are not blank.
+
+        They begin at the name's line; if there is room, also before it, where doc comments and decorators are.
+        """
+        file = self._files[path]
+        lines = LineSpan(parsed.lines.start, max(parsed.header.end, parsed.named + 1))
+        filled = [line for line in lines if file.line_text(LineSpan(line, line + 1)).strip()]
+        if filled:
+            start = min(bisect_left(filled, parsed.named), max(0, len(filled) - LIMIT))
+            lines = LineSpan(filled[start], filled[start : start + LIMIT][-1] + 1)
+        around = self._holder(path, parsed)
+        member = around is not None and around.kind == "class"
+        return CodeDefinition(
+            file.name, lines, parsed.qualified, "attribute" if parsed.kind == "variable" and member else parsed.kind
+        )
+
+    def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
+        """The functions and methods that these lines are in."""
+        inside = (definition for definition in self.defined(path) if definition.kind in ("function", "method"))
+        return frozenset(
+            self.definition(path, definition)
+            for definition in inside
+            if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
+        )
+
+    def of_name(self, path: str, name: str) -> Sequence[Located]:
+        """Return (file, definition) of all definitions of a name in the language family of a file."""
+        return self._named.get((self.rules(path), name), ())
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[Located]]:
+        by_name: dict[tuple[LanguageRules, str], list[Located]] = defaultdict(list)
+        for path in self._files:
+            for definition in self.defined(path):
+                by_name[self.rules(path), definition.name].append((path, definition))
+        return by_name
+
+    def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
+        """Return the definition of this name whose header is on a line (0-based); none inside the target."""
+        parsed = self._parsed_at(path, line, name)
+        definition = self.definition(path, parsed) if parsed else None
+        return None if definition and target_span and target_span.contains(definition.lines) else definition
+
+    def _parsed_at(self, path: str, line: int, name: str) -> Definition | None:
+        defined = self.defined(path) if path in self._files else ()
+        headed = [definition for definition in defined if definition.name == name and line in definition.header]
+        return min(headed, key=lambda definition: len(definition.lines), default=None)
+
+    def _best(self, matches: Sequence[Located]) -> tuple[CodeDefinition, ...]:
+        real = [located for located in matches if not located[1].declaration] or matches
+        # In Rust a type is defined once, and may have any number of `impl` blocks.
+        real = [located for located in real if located[1].form != "impl"] or real
+        by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
+        for path, parsed in real:
+            by_name[path, parsed.qualified].append((path, parsed))
+        own = {name: [one for one in matches if not self._is_of_trait(*one)] for name, matches in by_name.items()}
+        best = (self.rules(name[0]).best(matches, own[name]) for name, matches in by_name.items())
+        return tuple(self.definition(*located) for located in best if located)
+
+    def _is_of_trait(self, path: str, parsed: Definition) -> bool:
+        around = self._holder(path, parsed)
+        return around is not None and around.form == "impl" and " for " in around.signature
+
+    def _holder(self, path: str, parsed: Definition) -> Definition | None:
+        return self.defined(path)[parsed.parent] if parsed.parent is not None else None
+
+    def _named_in(self, path: str) -> NamedIn:
+        if path not in self._names:
+            named = NamedIn(defaultdict(list), defaultdict(list))
+            rules = self.rules(path)
+            for definition in self.defined(path):
+                named.whole[definition.qualified].append(definition)
+                parent = self._holder(path, definition)
+                if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
+                    outer = parent.qualified.rpartition(".")[0]
+                    same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
+                    same_name.append(definition)
+                # Code can name it without a receiver: outside of classes, or as an inner class.
+                if parent is None:
+                    is_top = definition.kind != "method" and "." not in definition.qualified
+                else:
+                    is_top = definition.kind == "class" and parent.kind == "class" and rules.implicit_members
+                if is_top:
+                    named.top[definition.name].append(definition)
+            self._names[path] = named
+        return self._names[path]
 
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
@@ -83,7 +221,7 @@ class VisibleNames(FileDefinitions):
             return [(path, definition) for definition in top], None
         if outside:
             return (), "third party"
-        for files in (self._tops.get((rules, name), ()),) if rules.sees_all else self._visible(path):
+        for files in (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path):
             if matches := self._in_files(files, name, name, rules, 0):
                 return matches, None
         return (), "unresolved"
@@ -99,22 +237,17 @@ class VisibleNames(FileDefinitions):
         return self._seen[path]
 
     @cached_property
-    def _tops(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """Return (rules, name) -> the files with it at the top level, in languages where a file sees all files."""
-        return self._by_names(lambda path: self._named_in(path).top)
-
-    @cached_property
-    def _wholes(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """Return (rules, qualified name) -> the files with a definition of it, in the same languages."""
-        return self._by_names(lambda path: self._named_in(path).whole)
-
-    def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        by_names: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
-        for path in self._files:
-            rules = self.rules(path)
-            for name in names_of(path) if rules.sees_all else ():
-                by_names[rules, name].append(path)
-        return by_names
+    def _everywhere(self) -> tuple[_Files, _Files]:
+        """Return the files with a name at the top level, and with a qualified name, where a file sees all files."""
+        tops: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
+        wholes: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
+        for path, rules in self._rules.items():
+            named = self._named_in(path) if rules.sees_all else NamedIn({}, {})
+            for name in named.top:
+                tops[rules, name].append(path)
+            for name in named.whole:
+                wholes[rules, name].append(path)
+        return tops, wholes
 
     def _reached(self, path: str, rules: LanguageRules) -> Iterator[Sequence[str]]:
         yield rules.beside(self.imports, path)
@@ -327,7 +460,7 @@ class VisibleNames(FileDefinitions):
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
         """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
         if rules.sees_all:
-            return dict.fromkeys([path, *self._wholes.get((rules, qualified), ())])
+            return dict.fromkeys([path, *self._everywhere[1].get((rules, qualified), ())])
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
     def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:

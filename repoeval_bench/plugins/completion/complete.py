@@ -16,12 +16,12 @@ from annotated_types import Ge
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
+from repoeval_bench.core.definitions import identifiers_in
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.occurrences import identifiers_in
 from repoeval_bench.core.source import readable, spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec, short_hash, slug

@@ -21,8 +21,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import short_hash, slug
-from repoeval_bench.core.visible import one_line
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, one_line
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs.import_gold import (
     CONVERSATION,

@@ -22,8 +22,7 @@ from repoeval_bench.analysis.evidence import Recommendation
 from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.analysis.verdicts import Result, leads_of
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.visible import visible
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, visible
 from repoeval_bench.report.comparison import MOST_NOTES, comparison_columns
 from repoeval_bench.report.figure import VARIABLES, Figure, css, looks, svg
 from repoeval_bench.report.html.payload import payload

@@ -10,7 +10,7 @@ import pytest
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.python_bindings import read_module
+from repoeval_bench.own.references.python_scopes import read_module
 from support.written import uses
 
 

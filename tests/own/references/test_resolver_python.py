@@ -8,8 +8,8 @@ import pytest
 import repoeval_bench
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.python_bindings import read_module
 from repoeval_bench.own.references.python_names import names_of
+from repoeval_bench.own.references.python_scopes import read_module
 from repoeval_bench.own.references.resolver import Resolver
 from support import written
 from support.written import lookups, names

@@ -35,7 +35,8 @@ def _read(family: str) -> LanguageRules:
 RULES: Mapping[str, LanguageRules] = {family: _read(family) for family in _FAMILIES}
 """Family of languages -> its rules; Python has a reader of its own, `python_names`."""
 
-
-def nodes_of(role: str) -> frozenset[str]:
-    """Return the syntax nodes that have a role in any language: no kind means something else in another grammar."""
-    return frozenset(kind for rules in RULES.values() for kind in rules.nodes.get(role, ()))
+NODES: Mapping[str, frozenset[str]] = {
+    role: frozenset(kind for rules in RULES.values() for kind in rules.nodes.get(role, ()))
+    for role in {role for rules in RULES.values() for role in rules.nodes}
+}
+"""Role -> the syntax nodes that have it in any language: no kind means something else in another grammar."""

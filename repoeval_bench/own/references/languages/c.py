@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.resolved_name import Reason
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 

@@ -22,10 +22,7 @@ class CSharp(LanguageRules):
         inner, outer = node, node.parent
         while outer is not None and outer.type in _TYPES:
             inner, outer = outer, outer.parent
-        typed = outer is not None and inner in (
-            outer.child_by_field_name("type"),
-            outer.child_by_field_name("returns"),
-        )
+        typed = outer is not None and inner in (outer.child_by_field_name("type"), outer.child_by_field_name("returns"))
         return "type" if typed or (outer is not None and outer.type in _LISTS_OF_TYPES) else "any"
 
     def may_take(self, signature: str, arguments: int) -> bool:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.imports import Import, Imports
-from repoeval_bench.own.references.language_rules import LanguageRules, Names
+from repoeval_bench.own.references.language_rules import Import, Imports, LanguageRules, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names
+from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.resolved_name import Reason
+    from repoeval_bench.own.references.tree_names import Reason
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _JUMPS = ("return_statement", "throw_statement", "continue_statement", "break_statement")

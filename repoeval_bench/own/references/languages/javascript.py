@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.javascript import is_required
-from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import LanguageRules
+from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.imports import EVERY, Import, Imports
-from repoeval_bench.own.references.language_rules import NOWHERE, LanguageRules, Located, Names
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
+from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.resolved_name import Reason
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
@@ -48,12 +46,8 @@ class Rust(LanguageRules):
 
     def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
         """Return the variant that is imported, as in `use Shape::Round`."""
-        definitions = ((path, definition) for path in imported.files for definition in names.defined(path))
-        return [
-            located
-            for located in definitions
-            if (located[1].form, located[1].name) == ("enumerator", imported.original or "")
-        ]
+        named = names.of_name(imported.files[0], imported.original or "") if imported.files else ()
+        return [located for located in named if located[0] in imported.files and located[1].form == "enumerator"]
 
     def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
         """Return the type that a path through modules names."""
@@ -127,12 +121,10 @@ class Rust(LanguageRules):
         ]
         return candidates if len({index for index, _ in candidates}) == 1 else []
 
-    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Return the method of the type's own `impl`; None if the name may mean any of several."""
-        own = [located for index, located in enumerate(matches) if index not in of_trait]
-        if len(own or matches) > 1 and matches[0][1].kind == "method":
-            return None
-        return (own or matches)[0]
+        several = len(own or matches) > 1 and matches[0][1].kind == "method"
+        return None if several else (own or matches)[0]
 
 
 def _own(path: str) -> str:
