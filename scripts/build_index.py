@@ -21,8 +21,7 @@ from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.index import Coordinates, Repository, table_name
 from repoeval_bench.dataset.repoeval import FUNCTION, parse_tasks, task_sets
 from repoeval_bench.dataset.sources.archived import MirrorFolder
-from repoeval_bench.dataset.summary import identify_licence
-from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
+from repoeval_bench.dataset.trees import decode, identify_licence, is_included_path, is_source_path, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

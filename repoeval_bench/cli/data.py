@@ -21,7 +21,7 @@ from repoeval_bench.report.table import Column, Table, figures, make_table
 if TYPE_CHECKING:
     from repoeval_bench.dataset.obtain import Obtained
     from repoeval_bench.dataset.pack import Pack, PackFile
-    from repoeval_bench.dataset.summary import RepositorySummary
+    from repoeval_bench.dataset.verification import RepositorySummary
 
 
 @click.group("data")
@@ -35,7 +35,7 @@ def data_group() -> None:
 def fetch(*, as_json: bool, **options: Any) -> None:
     """Fetch missing data, or more of a part; show tasks, files and licences, the fingerprint and what is missing."""
     from repoeval_bench.dataset.loader import describe, load_set
-    from repoeval_bench.dataset.summary import summarize
+    from repoeval_bench.dataset.verification import summarize
 
     obtained = _obtain(**options, upgrade=True)
     benchmark = load_set(obtained.installed)

@@ -107,7 +107,7 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
 
 def _edition(shipped: Pack, task_set: TaskSet, home: Path) -> Obtained:
     """The pack of shipped facts under `home`, made where it is missing or is another one of that name."""
-    from repoeval_bench.dataset.reading.edition import make_edition, write_uses
+    from repoeval_bench.dataset.shipped import make_edition, write_uses
 
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
