@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 
-from repoeval_bench.chunkers._lines import cut_before, pack
+from repoeval_bench.chunkers._cutter import cut_before, pack
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.fields import Doc

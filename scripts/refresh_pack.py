@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from _listing import Release
 
     from repoeval_bench.dataset.pack import PackFile
+    from repoeval_bench.dataset.reading.code import Origin
     from repoeval_bench.dataset.reading.opening import Npm, PyPI
-    from repoeval_bench.dataset.reading.origin import Origin
 
 _Whole = Annotated[int, Field(ge=0)]
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.source import readable
-from repoeval_bench.embedding.batches import batches, features, side_by_side
-from repoeval_bench.embedding.loading import load_model
+from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.models import ModelFiles, locate, read_json
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 

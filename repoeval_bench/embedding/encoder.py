@@ -18,10 +18,8 @@ from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
-from repoeval_bench.embedding.batches import batches, features, side_by_side
-from repoeval_bench.embedding.device import DEFAULT, DeviceName
-from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.precision import AUTO, MEANINGS
+from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
+from repoeval_bench.embedding.device import AUTO, DEFAULT, MEANINGS, DeviceName
 from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
 from repoeval_bench.embedding.text_encoder import Limit, unit_rows
 
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from repoeval_bench.embedding.device import Precision
     from repoeval_bench.embedding.models import ModelFiles
-    from repoeval_bench.embedding.precision import Precision
 
 BATCH_TOKENS = 1024
 """Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32."""

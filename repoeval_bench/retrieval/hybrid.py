@@ -20,7 +20,7 @@ from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 if TYPE_CHECKING:
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
+    from repoeval_bench.retrieval.ranking import Chunks, Excluded
 
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 

@@ -13,7 +13,7 @@ from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.uses import is_uses
-from repoeval_bench.retrieval.choice import ResolvedRetriever, choose_retriever
+from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -232,7 +232,7 @@ def skipped_for_language(
     If fewer than `least` would be left, the reasons are a LanguageError. They offer to leave out files unless
     `skippable` is False.
     """
-    from repoeval_bench.chunkers.tools.known_languages import unknown_language
+    from repoeval_bench.chunkers._adapters import unknown_language
 
     files = [file for repo_files in benchmark.files.values() for file in repo_files]
     reasons = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}

@@ -18,8 +18,7 @@ from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.protocols.queries import NAMED, make_queries
-from repoeval_bench.protocols.query_gold_overlap import gold_in_query
+from repoeval_bench.protocols.queries import NAMED, gold_in_query, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.executors import LARGE

@@ -21,7 +21,7 @@ from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
-from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
 from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting

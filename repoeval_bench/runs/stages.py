@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
-from repoeval_bench.retrieval.scope import pooled
+from repoeval_bench.retrieval.ranking import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Query
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.choice import ResolvedRetriever
+    from repoeval_bench.retrieval.registry import ResolvedRetriever
     from repoeval_bench.runs.planning import Plan, PlannedRun
 
 

@@ -20,7 +20,6 @@ from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.archives import read_archive
 from repoeval_bench.dataset.reading.origin import (
     MAX_UNPACKED,
-    Origin,
     checked_hash,
     of_archive,
     open_folder,
@@ -30,6 +29,7 @@ from repoeval_bench.dataset.sources import SourceError, TamperedError
 from repoeval_bench.dataset.sources.package_index import open_index
 
 if TYPE_CHECKING:
+    from repoeval_bench.dataset.reading.code import Origin
     from repoeval_bench.dataset.sources.package_index import Index
 
 

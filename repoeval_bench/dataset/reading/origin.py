@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,28 +25,9 @@ from repoeval_bench.dataset.reading.checkout import (
     read_bare,
     read_checkout,
 )
-from repoeval_bench.dataset.reading.code import name_reason
+from repoeval_bench.dataset.reading.code import Origin, name_reason
 from repoeval_bench.dataset.sources import TamperedError
 from repoeval_bench.dataset.trees import refuse_folder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """A source that was opened."""
-
-    name: str
-    """The repository's name in the pack."""
-    facts: Mapping[str, object]
-    """What a pack records of it: kind, version, hash, commit …"""
-    paths: Collection[str]
-    entries: Callable[[], Iterator[ArchiveEntry]]
-    """Lists the files in one order, each to be read before the next is taken."""
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    """Reason -> number of files that are left out before that."""
-    licence: str = ""
-    """That of its metadata, or ""."""
-    notes: tuple[str, ...] = ()
-    """What tells the user how it was read."""
 
 
 def repository_name(text: str) -> str:

@@ -29,8 +29,7 @@ from repoeval_bench.dataset.pack import (
     new_target,
     write_plain,
 )
-from repoeval_bench.dataset.reading.code import CodeFile, Gathered, check_extensions, gather
-from repoeval_bench.dataset.reading.origin import Origin
+from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, check_extensions, gather
 from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER
 from repoeval_bench.dataset.trees import licence_of
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions

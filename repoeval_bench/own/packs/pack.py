@@ -50,7 +50,7 @@ from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICAT
 from repoeval_bench.own.packs.uses import counts, resolve_uses
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.origin import Origin
+    from repoeval_bench.dataset.reading.code import Origin
 
 OF_TESTS = "of tests"
 """The reason of functions that could be tasks and are in tests."""
