@@ -19,7 +19,7 @@ from repoeval_bench.dataset.home import data_home
 from repoeval_bench.report.table import Column, Table, figures, make_table
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.obtain import Obtained
+    from repoeval_bench.dataset.loader import Obtained
     from repoeval_bench.dataset.pack import Pack, PackFile
     from repoeval_bench.dataset.verification import RepositorySummary
 
@@ -198,7 +198,7 @@ def _levels(content: PackFile) -> Table:
 def _obtain(
     *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
 ) -> Obtained:
-    from repoeval_bench.dataset.obtain import obtain, task_set_at
+    from repoeval_bench.dataset.loader import obtain, task_set_at
 
     return obtain(source, task_set_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
 

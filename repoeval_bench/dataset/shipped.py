@@ -46,7 +46,7 @@ from repoeval_bench.dataset.pack import (
     write_plain,
 )
 from repoeval_bench.dataset.reading.opening import open_registry
-from repoeval_bench.dataset.reading.prompts import make_task
+from repoeval_bench.dataset.reading.sampling import make_task
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.sources import TamperedError
 from repoeval_bench.dataset.trees import read_tree

@@ -22,7 +22,7 @@ from repoeval_bench.embedding.storage import DELETE, Kind, VectorCache, key_pref
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
 
 
 class CachedEmbedder:

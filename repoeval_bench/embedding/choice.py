@@ -12,7 +12,7 @@ from repoeval_bench.embedding.registry import EMBEDDERS
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.long_text import LongText
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
 
 
 def parse_embedder(text: str) -> Spec:

@@ -20,8 +20,7 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.device import AUTO, DEFAULT, MEANINGS, DeviceName
-from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
-from repoeval_bench.embedding.text_encoder import Limit, unit_rows
+from repoeval_bench.embedding.registry import EMBEDDERS, Limit, LongChunks, LongQueries, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,8 +17,7 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
-from repoeval_bench.embedding.registry import EMBEDDERS
-from repoeval_bench.embedding.text_encoder import PlainEncoder
+from repoeval_bench.embedding.registry import EMBEDDERS, PlainEncoder
 
 
 @EMBEDDERS.register(name="hash", meaning="code terms hashed into buckets: instant, for tests, without any meaning")

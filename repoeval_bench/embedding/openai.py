@@ -18,8 +18,7 @@ from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
-from repoeval_bench.embedding.registry import EMBEDDERS
-from repoeval_bench.embedding.text_encoder import unit_rows
+from repoeval_bench.embedding.registry import EMBEDDERS, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

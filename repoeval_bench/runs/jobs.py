@@ -21,7 +21,7 @@ from repoeval_bench.runs.materials import Materials
 from repoeval_bench.runs.provenance import code_digest, versions
 
 if TYPE_CHECKING:
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.request import DataRequest
     from repoeval_bench.runs.results import Results

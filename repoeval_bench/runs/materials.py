@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.runs.results import Results
 
 

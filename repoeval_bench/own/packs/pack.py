@@ -24,7 +24,7 @@ from repoeval_bench.core.spec import nearest, short_hash, slug
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
-from repoeval_bench.dataset.obtain import is_benchmark
+from repoeval_bench.dataset.loader import is_benchmark
 from repoeval_bench.dataset.pack import (
     FEWEST_TASKS,
     MANIFEST,
@@ -41,8 +41,16 @@ from repoeval_bench.dataset.pack import (
 from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gather, is_test, no_code
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
 from repoeval_bench.dataset.reading.plain import only_of_code
-from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
-from repoeval_bench.dataset.reading.sampling import Distinct, Order, take_turns
+from repoeval_bench.dataset.reading.sampling import (
+    CONTEXT,
+    TOKENIZER,
+    Distinct,
+    Order,
+    make_task,
+    prompt_lines,
+    take_turns,
+    tokens_of,
+)
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.trees import UNKNOWN, decode, licence_of
 from repoeval_bench.dataset.uses_table import dump_uses

@@ -15,8 +15,7 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.install import read_hashes
-from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.obtain import obtain, task_set_at
+from repoeval_bench.dataset.loader import load_benchmark, obtain, task_set_at
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.opening import open_registry
 from repoeval_bench.dataset.sources import TamperedError
