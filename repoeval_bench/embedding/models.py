@@ -64,17 +64,12 @@ class ModelFiles:
     precision: Precision
 
     @property
-    def settings(self) -> dict[str, str]:
-        """The configuration's part of an identity."""
-        return {} if self.config is None else {"config_sha256": self.config}
-
-    @property
     def identity(self) -> dict[str, Any]:
         """All that decides a vector, beside prompt and text: plain values for the cache key and the manifest."""
         return {
             "model": self.model_id,
             "weights_sha256": self.weights,
-            **self.settings,
+            **({} if self.config is None else {"config_sha256": self.config}),
             "max_length": self.max_tokens,
             "pooling": self.pooling,
             "model_normalizes": self.normalize,

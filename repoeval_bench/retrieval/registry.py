@@ -70,11 +70,8 @@ class PlugInScorer:
 
     def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
+        self.identity: Mapping[str, Any] = getattr(inner, "identity", {})
         """Facts that decide a score beside the two texts and the spec."""
-        return getattr(self._inner, "identity", {})
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score for each text; MetricError where the plug-in fails or gives something else."""
