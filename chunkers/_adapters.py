@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 from typing import cast
 
 from repoeval_bench.chunkers._cutter import Cutter, cut_spans
@@ -42,12 +41,6 @@ def misplaced(chunk: Chunk, file: SourceFile) -> str:
     except ValueError as error:
         return str(error)
     return "" if chunk == expected else f"{chunk.chunk_id} is not what {file.name} holds at {chunk.chars}"
-
-
-def char_offsets(text: str) -> dict[int, int]:
-    """UTF-8 byte offset -> character offset, for every character boundary of the text, its end included."""
-    widths = (len(char.encode("utf-8", "surrogatepass")) for char in text)
-    return {byte: index for index, byte in enumerate(accumulate(widths, initial=0))}
 
 
 def spans_in_order(text: str, pieces: Iterable[str], overlap: int = 0) -> list[tuple[int, int]] | None:

@@ -98,14 +98,8 @@ def match_size(
     option = size_option(start)
     if option is None:
         realised = mean_nws(chunker, files, skip_errors=skip_errors)
-        near = _is_near(realised, target, tolerance)
-        return SizeMatch(
-            spec=str(start),
-            nominal=None,
-            realised=realised,
-            target=target,
-            reason="" if near else f"{spec} has no option for a size",
-        )
+        reason = "" if _is_near(realised, target, tolerance) else f"{spec} has no option for a size"
+        return SizeMatch(spec=str(start), nominal=None, realised=realised, target=target, reason=reason)
     own_size = int(start.params[option])
     low, high = 0, max(1, own_size)  # doubling 0 would never end
     seen: dict[int, float] = {}

@@ -75,7 +75,7 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
     if task_set.level != FUNCTION.name:
         yield f"{path.name}: it has a wrong hash"
         return
-    known = {coordinates.task_id: coordinates.hashes for coordinates in index.coordinates(task_set)}
+    known = {coordinates.task.task_id: coordinates.hashes for coordinates in index.coordinates(task_set)}
     for task in tasks:
         if known.get(task.task_id) != (sha256_text(task.prompt), sha256_text(task.ground_truth)):
             yield f"{path.name}: the texts of {task.task_id} have a wrong hash"

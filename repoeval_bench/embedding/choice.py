@@ -21,17 +21,14 @@ def parse_embedder(text: str) -> Spec:
     A SpecError names what is missing or impossible; it never repeats what could be a key.
     """
     spec = Spec.parse(text)
-    if spec.name == "openai":
-        from repoeval_bench.core.api_server import check_no_key
-
-        check_no_key("embedder openai", spec.params)
-    resolved = EMBEDDERS.choose(spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
-    values = dict(resolved.options)
     if spec.name == "openai":
-        from repoeval_bench.core.api_server import server_address
+        from repoeval_bench.core.api_server import check_no_key, server_address
 
+        check_no_key("embedder openai", spec.params)
+    values = dict(EMBEDDERS.choose(spec).options)
+    if spec.name == "openai":
         values = {"base_url": server_address(values.pop("base_url", "")), **values}
     return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
 

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,19 @@ MAX_OBJECT = 64 << 20
 
 class UnreadableCheckoutError(Exception):
     """A checkout is broken, or holds what is not read. The text is the reason, without the folder."""
+
+
+@contextmanager
+def _unreadable(broken: str, where: str = "") -> Iterator[None]:
+    """Raise what fails in the block as an UnreadableCheckoutError, with the reason `broken` if the library failed."""
+    try:
+        yield
+    except UnreadableCheckoutError:
+        raise
+    except OSError as error:
+        raise UnreadableCheckoutError(f"{error.strerror or 'a file'}{where}") from error
+    except Exception as error:  # a broken file, a split or a sparse index can fail anywhere in the library
+        raise UnreadableCheckoutError(broken) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +78,7 @@ class CommittedFiles:
 
 def read_bare(root: Path) -> CommittedFiles:
     """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
-    try:
+    with _unreadable("its objects are broken or incomplete"):
         control, common = control_folders(root)
         commit = head_commit(control, common)
         if not commit:
@@ -73,12 +86,6 @@ def read_bare(root: Path) -> CommittedFiles:
         with closing(open_objects(common, commit)) as store:
             files = dict(_committed(store, commit))
             here = {path: blob for path, blob in files.items() if blob in store}
-    except UnreadableCheckoutError:
-        raise
-    except OSError as error:
-        raise UnreadableCheckoutError(error.strerror or "a file of it") from error
-    except Exception as error:  # a broken file can fail anywhere in the library
-        raise UnreadableCheckoutError("its objects are broken or incomplete") from error
 
     def read() -> Iterator[tuple[str, bytes]]:
         with closing(open_objects(common, commit)) as store:
@@ -109,14 +116,8 @@ def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
     top = next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), None)
     if top is None:
         return None
-    try:
+    with _unreadable("its .git is broken, or its index is split or sparse", " in .git"):
         return _read(top, root, paths)
-    except UnreadableCheckoutError:
-        raise
-    except OSError as error:
-        raise UnreadableCheckoutError(f"{error.strerror or 'a file'} in .git") from error
-    except Exception as error:  # a broken file, a split or a sparse index can fail anywhere in the library
-        raise UnreadableCheckoutError("its .git is broken, or its index is split or sparse") from error
 
 
 def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,28 +107,15 @@ def rebuild_tasks(task_set: TaskSet, files: Mapping[str, bytes]) -> list[Task]:
     tasks = []
     sources: dict[str, SourceFile] = {}
     for coordinates in index.coordinates(task_set):
-        name = f"{coordinates.repo}/{coordinates.path}"
+        task, name = coordinates.task, coordinates.task.file
         if coordinates.prompt is None or name not in files:
             continue
         if name not in sources:
-            sources[name] = SourceFile(coordinates.repo, coordinates.path, decode(files[name]))
-        prompt = sources[name].slice(coordinates.prompt)
-        ground_truth = sources[name].line_text(coordinates.body)
+            sources[name] = SourceFile(task.repo, task.path, decode(files[name]))
+        prompt, ground_truth = sources[name].slice(coordinates.prompt), sources[name].line_text(task.body)
         if (sha256_text(prompt), sha256_text(ground_truth)) != coordinates.hashes:
-            raise DatasetError(f"{coordinates.task_id}: the text at its place in {name} has a wrong hash")
-        tasks.append(
-            Task(
-                task_id=coordinates.task_id,
-                repo=coordinates.repo,
-                path=coordinates.path,
-                prompt=prompt,
-                ground_truth=ground_truth,
-                body=coordinates.body,
-                context_start=coordinates.context_start,
-                level=task_set.level,
-                function_name=coordinates.function_name,
-            )
-        )
+            raise DatasetError(f"{task.task_id}: the text at its place in {name} has a wrong hash")
+        tasks.append(replace(task, prompt=prompt, ground_truth=ground_truth))
     return tasks
 
 
@@ -163,7 +151,21 @@ class Index:
         With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
         version, neither wheel nor sdist of it, cannot be reached, or states another hash.
         """
-        return self._fetch(self._choose(name, version, file, sdist=sdist), folder)
+        import httpx2
+        from unearth.errors import HashMismatchError, UnpackError
+        from unearth.preparer import download_link
+
+        package = self._choose(name, version, file, sdist=sdist)
+        stated = _stated_hashes(package)
+        hashes = {algorithm: [digest] for algorithm, digest in stated.items()}
+        try:
+            return download_link(self._finder.session, package.link, folder, hashes or None), stated
+        except HashMismatchError as error:
+            raise TamperedError(
+                f"{package.link.filename} could not be fetched (its bytes have another hash)"
+            ) from error
+        except (httpx2.HTTPError, UnpackError, OSError) as error:
+            raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
 
     def _choose(self, name: str, version: str, file: str, *, sdist: bool) -> Package:
         """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
@@ -181,22 +183,6 @@ class Index:
             sought = file or ("sdist" if sdist else "pure-Python wheel or sdist")
             raise SourceError(f"the package index has no {sought} of {name} {version}; name a folder or an archive")
         return fitting[0]
-
-    def _fetch(self, package: Package, work: Path) -> tuple[Path, dict[str, str]]:
-        import httpx2
-        from unearth.errors import HashMismatchError, UnpackError
-        from unearth.preparer import download_link
-
-        stated = _stated_hashes(package)
-        hashes = {algorithm: [digest] for algorithm, digest in stated.items()}
-        try:
-            return download_link(self._finder.session, package.link, work, hashes or None), stated
-        except HashMismatchError as error:
-            raise TamperedError(
-                f"{package.link.filename} could not be fetched (its bytes have another hash)"
-            ) from error
-        except (httpx2.HTTPError, UnpackError, OSError) as error:
-            raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
 
 
 @contextmanager
