@@ -198,13 +198,10 @@ _LAST_WORDS = 300
 
 
 class _Conversation:
-    """One running program; `n_lines` counts the lines that it was sent.
-
-    A thread waits for each answer, so that a silent program cannot block the caller. Standard error goes to a file,
-    which blocks nobody.
-    """
+    """One running program; `n_lines` counts the lines that it was sent."""
 
     def __init__(self, arguments: list[str]) -> None:
+        # To a file and not to a pipe, which a program that writes much would fill, and wait.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the program
         self._process = subprocess.Popen(
             arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, process_group=0
@@ -258,6 +255,7 @@ class _Conversation:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
+        # A thread waits for the answer, so that a silent program cannot block the caller.
         answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=_send_and_read, args=(stdin, request, stdout, answers), daemon=True).start()
         try:

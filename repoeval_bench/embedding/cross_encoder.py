@@ -37,8 +37,7 @@ def find_cross_encoder(spec: str) -> CrossEncoderScorer:
 class CrossEncoderScorer:
     """Scores pairs with the model in `files`, and knows of no cache; torch and the model are loaded on the first pair.
 
-    A score is the model's raw output (logit) in fp32: squeezed through a sigmoid, good pairs would tie. A model that
-    has more outputs than one is an EmbeddingError.
+    A score is the model's raw output (logit) in fp32. A model that has more outputs than one is an EmbeddingError.
     """
 
     def __init__(self, files: ModelFiles) -> None:
@@ -86,6 +85,7 @@ class CrossEncoderScorer:
         import torch
 
         with torch.inference_mode():
+            # Not through a sigmoid, as the library's `predict` does: good pairs would tie.
             return self._model(inputs)["scores"].float().reshape(-1).cpu().numpy()
 
     @cached_property

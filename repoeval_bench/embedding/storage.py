@@ -52,10 +52,9 @@ class ForeignError(Exception):
 
 
 class RawDisk(Disk):  # type: ignore[misc]
-    """Reads keys and values that are bytes, and refuses pickles and files, unread.
+    """Reads keys and values that are bytes, and refuses pickles and files, unread."""
 
-    diskcache would unpickle them: whoever can write the folder could run code in the reader (CVE-2025-69872).
-    """
+    # diskcache would unpickle them: whoever can write the folder could run code in the reader (CVE-2025-69872).
 
     def get(self, key: Any, raw: bool) -> bytes:
         """Return a key of the database."""

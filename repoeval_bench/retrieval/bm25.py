@@ -136,11 +136,12 @@ class _Vocabulary:
 
 
 class _NumbersOfWords(dict[str, bytes]):
-    """The numbers of a word's terms as the bytes of an int32 array: they are joined quickly, and small.
+    """The numbers of a word's terms as the bytes of an int32 array; a new term takes the next number.
 
-    A new term takes the next number; `names` lists the terms by number. All words of a process are kept: 300,000 of
-    100 MB of code take 40 MB.
+    `names` lists the terms by number.
     """
+
+    # Bytes are joined quickly, and small. All words of a process are kept: 300,000 of 100 MB of code take 40 MB.
 
     def __init__(self, terms: Callable[[str], tuple[str, ...]], names: list[str]) -> None:
         self._terms, self._names = terms, names

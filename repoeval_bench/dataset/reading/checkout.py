@@ -1,8 +1,7 @@
 """Read a git checkout: the commit, the tracked paths, and which other paths git ignores; or a bare repository's HEAD.
 
-Nothing that a checkout configures can run or be fetched. git is not started, and the configuration, which can name
-programs, is not opened. The single files of `.git` are read by dulwich. Its `Repo` is not used: it reads the
-configuration, and its reader of reftables writes.
+Nothing that a checkout configures can run or be fetched: git is not started, and the configuration, which can name
+programs, is not opened.
 """
 
 from __future__ import annotations
@@ -123,6 +122,7 @@ def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
 def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     from dulwich.index import ConflictedIndexEntry, Index
 
+    # dulwich's `Repo` is not used: it reads the configuration, and its reader of reftables writes.
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     control, common = control_folders(top)
     commit = head_commit(control, common)

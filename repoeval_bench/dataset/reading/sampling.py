@@ -130,11 +130,9 @@ class Distinct:
         self._by_pair: dict[_TokenPair, list[frozenset[_TokenPair]]] = defaultdict(list)
 
     def admits(self, tokens: Sequence[str]) -> bool:
-        """Return False for a near-duplicate of a text that was admitted before; admit it otherwise.
-
-        Two similar texts in the same sort order share a pair among the first `1 - SIMILAR` of both. So others are
-        looked up there alone (prefix filtering; Chaudhuri et al. 2006). Long pairs come first, as few texts have them.
-        """
+        """Return False for a near-duplicate of a text that was admitted before; admit it otherwise."""
+        # Prefix filtering (Chaudhuri et al. 2006): two similar texts in the same sort order share a pair among the
+        # first `1 - SIMILAR` of both, so others are looked up there alone. Long pairs come first: few texts have them.
         pairs = frozenset(pairwise(tokens))
         ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
         prefix = ordered[: len(pairs) - ceil(SIMILAR * len(pairs)) + 1] or [("", "")]
