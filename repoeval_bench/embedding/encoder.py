@@ -19,7 +19,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
-from repoeval_bench.embedding.device import AUTO, DEFAULT, MEANINGS, DeviceName
+from repoeval_bench.embedding.device import DEFAULT, DeviceName
 from repoeval_bench.embedding.registry import EMBEDDERS, Limit, LongChunks, LongQueries, unit_rows
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class ModelOptions:
     ] = None
     device: Annotated[DeviceName, Doc("where the model runs; auto: CUDA or MPS where present")] = DEFAULT
     precision: Annotated[
-        Literal["auto", "fp32", "bf16", "fp16"], Doc(f"what it computes in; {AUTO}: {MEANINGS[AUTO]}")
+        Literal["auto", "fp32", "bf16", "fp16"],
+        Doc("what it computes in; auto: bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32"),
     ] = "auto"
     long_queries: LongQueries = "head"
     long_chunks: LongChunks = "head"

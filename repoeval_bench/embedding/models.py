@@ -16,7 +16,7 @@ from repoeval_bench.core.errors import EmbeddingError, SpecError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
-from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding.device import AUTO, DEFAULT, Precision, choose_precision, on_device
 from repoeval_bench.embedding.registry import EMBEDDERS
 
@@ -81,8 +81,6 @@ class ModelFiles:
 
 def check_spec(spec: Spec) -> Spec:
     """The spec, its options and values checked; a SpecError says what is not possible. No model is looked for."""
-    if spec.name not in NAMES:
-        raise SpecError(nearest("embedder", spec.name, NAMES))
     EMBEDDERS.choose(spec)
     _precision(spec)
     return spec

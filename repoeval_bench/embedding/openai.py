@@ -78,11 +78,6 @@ class ServerOptions:
     target="MODEL",
     requires=("openai",),
 )
-def ask_openai(model: str, **given: Any) -> OpenAiEncoder:
-    """Return the encoder of a model behind a server."""
-    return OpenAiEncoder(model, ServerOptions(**given))
-
-
 class OpenAiEncoder:
     """Sends texts in batches, some at a time. The server's weights are not known; they may change unseen.
 
@@ -92,7 +87,8 @@ class OpenAiEncoder:
     limit = None
     count_tokens = None
 
-    def __init__(self, model: str, options: ServerOptions) -> None:
+    def __init__(self, model: str, **given: Any) -> None:
+        options = ServerOptions(**given)
         # How texts are sent decides no vector, so it is not part of the run's name.
         self.spec = format_spec("openai", options.named, model)
         self.identity = {

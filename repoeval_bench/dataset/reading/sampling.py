@@ -42,34 +42,25 @@ class TaskCandidate(NamedTuple):
     name: str
 
 
-class _Ranked(NamedTuple):
-    """A candidate with its place in the order: its rank within its file, then by chance."""
-
-    rank: int
-    chance: bytes
-    candidate: TaskCandidate
-
-
 class Order:
     """The front of the order of one repository's candidates."""
 
     def __init__(self, seed: int, repo: str, room: int) -> None:
         self._salt = f"{seed}\0{repo}\0"
         self._room = room
-        self._front: list[_Ranked] = []
+        self._front: list[tuple[int, bytes, TaskCandidate]] = []
+        """Candidates by their rank within their file, then by chance."""
 
     def add(self, candidates: Iterable[TaskCandidate]) -> None:
         """Add all candidates of one file."""
         chances = sorted((self._chance(candidate), candidate) for candidate in candidates)
-        self._front += [
-            _Ranked(rank, chance, candidate_) for rank, (chance, candidate_) in enumerate(chances[: self._room])
-        ]
+        self._front += [(rank, *candidate) for rank, candidate in enumerate(chances[: self._room])]
         if len(self._front) > 4 * self._room:
             self._cut()
 
     def __iter__(self) -> Iterator[TaskCandidate]:
         self._cut()
-        return iter([ranked.candidate for ranked in self._front])
+        return iter([candidate for _, _, candidate in self._front])
 
     def _cut(self) -> None:
         self._front.sort()
