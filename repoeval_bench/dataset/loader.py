@@ -29,8 +29,9 @@ from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.questions import asked_repositories, with_questions
 from repoeval_bench.dataset.reading.plain import code_folders, load_folders, only_of_code
 from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
-from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
+from repoeval_bench.dataset.shipped import edition_of, editions, make_edition, shipped_pack, write_uses
 from repoeval_bench.dataset.sources import Source, SourceError, archived
+from repoeval_bench.dataset.sources.package_index import PackageIndex
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
@@ -233,8 +234,6 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
                 f"the source pypi carries the {FUNCTION.name} level only; for level {task_set.level} "
                 "take github or --source FOLDER"
             )
-        from repoeval_bench.dataset.sources.package_index import PackageIndex  # with its client
-
         return PackageIndex()
     if _is_remote(source):
         return archived.MirrorUrl(source, home)
@@ -271,8 +270,6 @@ def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
 
 def _edition(shipped: Pack, task_set: TaskSet, home: Path) -> Obtained:
     """The pack of shipped facts under `home`, made where it is missing or is another one of that name."""
-    from repoeval_bench.dataset.shipped import make_edition, write_uses
-
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
         pack = Pack.find(str(target))

@@ -17,6 +17,8 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.pack import MANIFEST
+from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
+from repoeval_bench.dataset.reading.opening import open_origin
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.repoeval import TaskSet
@@ -32,10 +34,6 @@ def read_code(source: str, extensions: Sequence[str] = ()) -> tuple[str, tuple[S
     UsageError: the source does not exist or is of no known form; DatasetError: it cannot be fetched or read, or has no
     code.
     """
-    # Archives, indexes and git: a comparison of runs that are stored needs none of them.
-    from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
-    from repoeval_bench.dataset.reading.opening import open_origin
-
     with work_folder("sources") as work:
         origin = open_origin(source, work)
         gathered = Gathered()
