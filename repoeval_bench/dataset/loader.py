@@ -35,7 +35,6 @@ from repoeval_bench.dataset.sources.package_index import PackageIndex
 from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.install import InstalledSet
     from repoeval_bench.dataset.uses_table import Uses
 
 

@@ -23,7 +23,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
@@ -45,16 +44,12 @@ from repoeval_bench.dataset.pack import (
     new_folder,
     write_plain,
 )
-from repoeval_bench.dataset.reading.opening import open_registry
+from repoeval_bench.dataset.reading.opening import Npm, PyPI, open_registry
 from repoeval_bench.dataset.reading.sampling import make_task
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.sources import TamperedError
 from repoeval_bench.dataset.trees import read_tree
 from repoeval_bench.dataset.uses_table import table_lines
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.opening import Npm, PyPI
-
 
 FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
 

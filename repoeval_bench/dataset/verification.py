@@ -6,7 +6,6 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.files import git_blob_id, sha256_file, sha256_text
@@ -16,9 +15,6 @@ from repoeval_bench.dataset.assembly import files_of, is_misplaced, place_proble
 from repoeval_bench.dataset.install import InstalledSet, read_hashes
 from repoeval_bench.dataset.repoeval import FUNCTION
 from repoeval_bench.dataset.trees import Tree, is_source_path, licence_of, read_trees
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.install import InstalledSet
 
 
 @dataclass(frozen=True, slots=True)

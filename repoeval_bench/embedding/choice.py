@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, cast
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
-from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.embedding.registry import EMBEDDERS, TextEncoder
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.long_text import LongText
-    from repoeval_bench.embedding.registry import TextEncoder
 
 
 def parse_embedder(text: str) -> Spec:

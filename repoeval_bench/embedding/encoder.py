@@ -19,14 +19,13 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
-from repoeval_bench.embedding.device import DEFAULT, DeviceName
+from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
 from repoeval_bench.embedding.registry import EMBEDDERS, Limit, LongChunks, LongQueries, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.embedding.device import Precision
     from repoeval_bench.embedding.models import ModelFiles
 
 BATCH_TOKENS = 1024

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,6 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
 from repoeval_bench.embedding.long_text import LongText
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.registry import ResolvedSpec
-
 
 LongQueries = Annotated[LongText, Doc("what is read of queries longer than the model reads: head, tail or mean")]
 LongChunks = Annotated[LongText, Doc("what is read of chunks longer than the model reads: head, tail or mean")]

@@ -16,12 +16,10 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.terms import TokenizerName
 from repoeval_bench.retrieval.bm25 import K1, B, Bm25Retriever, Header
 from repoeval_bench.retrieval.dense import DenseRetriever
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 if TYPE_CHECKING:
-    from repoeval_bench.retrieval.ranking import Chunks, Excluded
-
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
 _ALL = 2**62

@@ -9,20 +9,16 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import MetricError, UsageError, plug_in_errors_as
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
-from repoeval_bench.core.registry import Kind, Row
+from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.retrieval.expansion import NOTHING
-from repoeval_bench.retrieval.ranking import rank
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.registry import ResolvedSpec
-    from repoeval_bench.retrieval.ranking import Chunks, Excluded
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,13 +18,12 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName, dice
 from repoeval_bench.embedding.device import DeviceName
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_first, read_first
 
 if TYPE_CHECKING:
     from repoeval_bench.core.registry import ResolvedSpec
     from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
-    from repoeval_bench.retrieval.ranking import Chunks, Excluded
 
 _STEP = 1e-3  # distance between scores of chunks that are not reranked: more than the sort's rounding
 

@@ -26,11 +26,10 @@ from repoeval_bench.dataset.reading.origin import (
     repository_name,
 )
 from repoeval_bench.dataset.sources import SourceError, TamperedError
-from repoeval_bench.dataset.sources.package_index import open_index
+from repoeval_bench.dataset.sources.package_index import Index, open_index
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.reading.code import Origin
-    from repoeval_bench.dataset.sources.package_index import Index
 
 
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
