@@ -136,7 +136,7 @@ def match_sizes(
             matches.append(match_size(spec, target, files, skip_errors=skip_errors))
         except ChunkError as error:  # it ends this chunker's run alone
             own = make_chunker(spec).spec
-            matches.append(SizeMatch(spec=own, nominal=None, realised=0.0, target=target, reason=str(error)))
+            matches.append(SizeMatch(spec=own, realised=0.0, target=target, reason=str(error)))
     return matches
 
 
