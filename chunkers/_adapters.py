@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import partial
 from typing import cast
 
-from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
+from repoeval_bench.chunkers._cutter import Cutter, cut_spans
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, GrammarError, LanguageError, UsageError, plug_in_errors_as
+from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -41,12 +41,6 @@ def misplaced(chunk: Chunk, file: SourceFile) -> str:
     except ValueError as error:
         return str(error)
     return "" if chunk == expected else f"{chunk.chunk_id} is not what {file.name} holds at {chunk.chars}"
-
-
-def char_offsets(text: str) -> dict[int, int]:
-    """UTF-8 byte offset -> character offset, for every character boundary of the text, its end included."""
-    widths = (len(char.encode("utf-8", "surrogatepass")) for char in text)
-    return {byte: index for index, byte in enumerate(accumulate(widths, initial=0))}
 
 
 def spans_in_order(text: str, pieces: Iterable[str], overlap: int = 0) -> list[tuple[int, int]] | None:
@@ -143,3 +137,29 @@ def as_chunker(value: object) -> Chunker:
             "with a text `spec` and a method `chunk`"
         )
     return FunctionChunker(cast("Callable[[SourceFile], Sequence[Chunk]]", value))
+
+
+def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageError | None:
+    """Return the error of a chunker that does not know a language of the files, or None.
+
+    The shortest file of each language is cut, except of Python, which every chunker here knows. Raises GrammarError if
+    a grammar is not installed, which says nothing about the chunker. Other failures are ignored here.
+    """
+    shortest: dict[str, SourceFile] = {}
+    for file in files:
+        name = language_name(file.path, file.text)
+        if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
+            shortest[name] = file
+    # An adapter of this package decides by the file's name, before its library is imported.
+    by_name = getattr(chunker, "language_in", None) if isinstance(chunker, Peer) else None
+    check = by_name or partial(chunks_of, chunker=chunker)
+    for file in shortest.values():
+        try:
+            check(file)
+        except GrammarError:
+            raise
+        except LanguageError as error:
+            return error
+        except ChunkError:
+            continue
+    return None

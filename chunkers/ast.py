@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge
 
-from repoeval_bench.chunkers._lines import cut_before, pack
+from repoeval_bench.chunkers._cutter import cut_before, pack
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
@@ -68,12 +68,10 @@ _Part = tuple[int, int, "list[Node]"]
 
 
 def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
-    """Return the first lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement.
-
-    An explicit stack replaces recursion, because nesting can be deeper than Python's.
-    """
+    """Return the first lines of pieces that fit, in order, with `_BORDER` around the pieces of a split statement."""
     pieces: list[int] = []
     border: _Part = (_BORDER, 0, [])
+    # An explicit stack instead of recursion: code can be nested deeper than Python's own limit.
     stack: list[_Part] = [(parsed.first, parsed.end, [parsed.root])]
     while stack:
         first, end, nodes = stack.pop()

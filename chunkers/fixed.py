@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 
-from repoeval_bench.chunkers._lines import cut_before, pack
+from repoeval_bench.chunkers._cutter import cut_before, pack
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.fields import Doc
@@ -22,8 +22,7 @@ class FixedChunker(Sized):
 
     Every line is in exactly one chunk; a single line above the size is a chunk of its own. `offset` moves the
     boundaries, so the spread between offsets shows how much of a difference is chance. The lines before it join the
-    first chunk, which may have up to `offset` lines more than fit. As a chunk of their own they would be a small chunk
-    in every file, and the spread would show the effect of its size.
+    first chunk, which may have up to `offset` lines more than fit.
     """
 
     name: ClassVar[str] = "fixed"
@@ -37,5 +36,7 @@ class FixedChunker(Sized):
         # An offset within the leading blank lines, or after the last line with text, moves nothing.
         offset = self.offset if 0 < before[min(self.offset, file.n_lines)] < before[-1] else 0
         sizes = [after - earlier for earlier, after in pairwise(before[offset:])]
+        # The lines before the offset are no chunk of their own: that would be a small one in every file, and the spread
+        # between offsets would show the effect of its size.
         _, *starts = pack(sizes, self.limit)
         return cut_before(file, [0, *(offset + start for start in starts)])

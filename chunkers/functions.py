@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import cut_before, pack
+from repoeval_bench.chunkers._cutter import Cutter, cut_before, pack
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.definitions import definitions

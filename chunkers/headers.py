@@ -40,7 +40,8 @@ class HeadedChunker:
     kind: str
 
     def __post_init__(self) -> None:
-        _check(self.kind)
+        if self.kind not in KINDS:
+            raise SpecError(nearest("header", self.kind, KINDS))
 
     @property
     def spec(self) -> str:
@@ -57,10 +58,9 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     """Return chunks, which are ordered by start, with headers of a kind in comment lines.
 
     `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first, and all that
-    begin in it. SpecError for an unknown kind; LanguageError if `scope` or `context` needs a language that is not known
-    or whose grammar is not installed.
+    begin in it. LanguageError if `scope` or `context` needs a language that is not known or whose grammar is not
+    installed.
     """
-    _check(kind)
     if kind == "none" or not chunks:
         return list(chunks)
     if kind in {"path", "stem"}:
@@ -108,11 +108,6 @@ def _context(
         "Before: ": ", ".join(after),
     }
     return "".join(f"{language.line_comment} {name}{value}\n" for name, value in parts.items() if value)
-
-
-def _check(kind: str) -> None:
-    if kind not in KINDS:
-        raise SpecError(nearest("header", kind, KINDS))
 
 
 def _with_scopes(

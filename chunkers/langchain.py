@@ -57,7 +57,8 @@ class LangchainChunker(Peer):
 
     @property
     def unused(self) -> frozenset[str]:
-        """No overlap is not in the spec, as it was not before there was one."""
+        """The overlap, where there is none."""
+        # Specs of stored runs were printed without it before the option came.
         return frozenset() if self.chunk_overlap else frozenset({"chunk_overlap"})
 
     def check(self) -> None:

@@ -32,7 +32,6 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from repoeval_bench.chunkers._adapters import char_offsets
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import ChunkError, OutOfTurnError, SpecError, os_reason
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
@@ -105,15 +104,13 @@ def chunks_of(file: SourceFile, answer: Any) -> list[Chunk]:
 
 def _positions(file: SourceFile, unit: str) -> dict[int, int]:
     """Return position in the unit -> character offset, for every position at which a chunk may start or end."""
-    if unit == "characters":
-        return {index: index for index in range(len(file.text) + 1)}
+    if unit == "lines":
+        return dict(enumerate(accumulate(map(len, file.text.splitlines(keepends=True)), initial=0)))
     if unit == "bytes":
-        return char_offsets(file.text)
-    if unit == "utf16":
-        widths = (1 + (char > "\uffff") for char in file.text)
+        widths = [len(char.encode("utf-8", "surrogatepass")) for char in file.text]
     else:
-        lengths = map(len, file.text.splitlines(keepends=True))
-        return dict(enumerate(accumulate(lengths, initial=0)))
+        # UTF-16 has two units for a character beyond the first 65,536.
+        widths = [1 + (unit == "utf16" and char > "\uffff") for char in file.text]
     return {position: index for index, position in enumerate(accumulate(widths, initial=0))}
 
 
@@ -201,13 +198,10 @@ _LAST_WORDS = 300
 
 
 class _Conversation:
-    """One running program; `n_lines` counts the lines that it was sent.
-
-    A thread waits for each answer, so that a silent program cannot block the caller. Standard error goes to a file,
-    which blocks nobody.
-    """
+    """One running program; `n_lines` counts the lines that it was sent."""
 
     def __init__(self, arguments: list[str]) -> None:
+        # To a file and not to a pipe, which a program that writes much would fill, and wait.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the program
         self._process = subprocess.Popen(
             arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, process_group=0
@@ -261,6 +255,7 @@ class _Conversation:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
+        # A thread waits for the answer, so that a silent program cannot block the caller.
         answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=_send_and_read, args=(stdin, request, stdout, answers), daemon=True).start()
         try:

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
-from repoeval_bench.chunkers._lines import cut_spans, pack
+from repoeval_bench.chunkers._cutter import cut_spans, pack
 from repoeval_bench.chunkers._tokens import Ruler, Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.grammars import GRAMMARS

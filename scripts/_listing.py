@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from repoeval_bench.dataset.reading.npm import Npm, ask_npm, stated_licence
-from repoeval_bench.dataset.reading.pypi import PyPI, metadata
+from repoeval_bench.dataset.reading.opening import Npm, PyPI, ask_npm, metadata, stated_licence
 from repoeval_bench.dataset.sources import SourceError
 
 SOURCES = {"npm": "npm:{}@{}", "pypi": "pypi:{}=={}"}

@@ -9,18 +9,16 @@ from typing import Any
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.dataset.install import HASHES
-from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
-from repoeval_bench.dataset.reading.edition import LEVEL, files_of, fingerprint_of, task_set_of_pack
-from repoeval_bench.dataset.reading.files import dump_manifest, write_plain
-from repoeval_bench.dataset.repoeval import parse_tasks
-from repoeval_bench.dataset.shipped import FILES, HEADER, TASKS, USES
+from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource, dump_manifest, write_plain
+from repoeval_bench.dataset.repoeval import FUNCTION, parse_tasks
+from repoeval_bench.dataset.shipped import FILES, HEADER, TASKS, USES, files_of, fingerprint_of, task_set_of_pack
 from repoeval_bench.dataset.uses_table import dump_uses
 
 
 def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFile:
     """Write the facts of a pack's function tasks to a folder, with `facts` on each source; return its manifest."""
     installed = pack.installed(task_set_of_pack(pack.content))
-    tasks = parse_tasks(installed.task_file.read_bytes(), name=installed.task_file.name, level=LEVEL)
+    tasks = parse_tasks(installed.task_file.read_bytes(), name=installed.task_file.name, level=FUNCTION.name)
     names = sorted(line.partition("  ")[2] for line in (pack.root / TREE / HASHES).read_text("utf-8").splitlines())
     uses = installed.read_uses(tasks) or {}
     sources = []

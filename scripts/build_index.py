@@ -18,11 +18,10 @@ from repoeval_bench.core.files import sha256_text, write_atomic
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.archives import read_zip
-from repoeval_bench.dataset.index import Coordinates, Repository, table_name
+from repoeval_bench.dataset.index import Repository, table_name
 from repoeval_bench.dataset.repoeval import FUNCTION, parse_tasks, task_sets
 from repoeval_bench.dataset.sources.archived import MirrorFolder
-from repoeval_bench.dataset.summary import identify_licence
-from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
+from repoeval_bench.dataset.trees import decode, identify_licence, is_included_path, is_source_path, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +51,7 @@ def build_index(source: Path, output: Path) -> list[Path]:
     for task_set in task_sets(FUNCTION):
         name = task_set.task_file
         tasks = parse_tasks(task_files[name], name=name, level=task_set.level)
-        lines = (_row(_coordinates(task, files[task.file])) for task in tasks)
+        lines = (_row(task, files[task.file]) for task in tasks)
         tables[table_name(task_set)] = "\n".join([HEADER, *lines]) + "\n"
     hashes = "".join(f"{name}\t{text_hash(blobs[name])}\n" for name in files)
     texts = tables | {
@@ -64,26 +63,15 @@ def build_index(source: Path, output: Path) -> list[Path]:
     return [output / name for name in texts]
 
 
-def _coordinates(task: Task, file: SourceFile) -> Coordinates:
+def _row(task: Task, file: SourceFile) -> str:
+    """Return a line of a table, columns as in `HEADER`; dashes if the prompt has no exact range."""
     if file.line_text(task.body) != task.ground_truth:
         raise DatasetError(f"{task.task_id}: its ground truth is not at line {task.body.start + 1}")
-    return Coordinates(
-        task_id=task.task_id,
-        path=task.path,
-        prompt=_prompt_range(task, file),
-        context_start=task.context_start,
-        body=task.body,
-        function_name=task.function_name or "",
-        prompt_sha256=sha256_text(task.prompt),
-        ground_truth_sha256=sha256_text(task.ground_truth),
-    )
-
-
-def _row(task: Coordinates) -> str:
-    """Return a line of a table, columns as in `HEADER`; dashes if the prompt has no exact range."""
-    prompt = (task.prompt.start, task.prompt.end) if task.prompt else ("-", "-")
+    span = _prompt_range(task, file)
+    prompt = (span.start, span.end) if span else ("-", "-")
     lines = (task.context_start, task.body.start, task.body.end)
-    return "\t".join(map(str, (task.task_id, task.path, *prompt, *lines, task.function_name, *task.hashes)))
+    hashes = sha256_text(task.prompt), sha256_text(task.ground_truth)
+    return "\t".join(map(str, (task.task_id, task.path, *prompt, *lines, task.function_name or "", *hashes)))
 
 
 def _prompt_range(task: Task, file: SourceFile) -> CharSpan | None:

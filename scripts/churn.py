@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
+from collections.abc import Sequence
 from itertools import compress
 from typing import Any
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.statistics import default_tokens
-from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.languages import language_name
+from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.reading.plain import read_code
 from repoeval_bench.retrieval.corpus import build_corpus
 
+Code = tuple[str, Sequence[SourceFile]]
 
-def churn(spec: str, old: Any, new: Any) -> dict[str, Any]:
+
+def churn(spec: str, old: Code, new: Code) -> dict[str, Any]:
     """Count the distinct texts of the new files that the old ones lack, with their characters and tokens."""
     chunker = make_chunker(spec)
-    before, after = (build_corpus({"": code.files}, chunker, skip_errors=True) for code in (old, new))
+    before, after = (build_corpus({"": files}, chunker, skip_errors=True) for _, files in (old, new))
     known, texts = {chunk.embed_text for chunk in before}, [*dict.fromkeys(chunk.embed_text for chunk in after)]
     again = [text not in known for text in texts]
     sizes = [count_nws(text) for text in texts]
     row = {
         **{
-            role: {"name": code.name, "fingerprint": code.fingerprint, "language": code.language}
-            for role, code in (("old", old), ("new", new))
+            role: {"name": name, "fingerprint": fingerprint((), {"": files}), "language": most_used(files)}
+            for role, (name, files) in (("old", old), ("new", new))
         },
         "spec": chunker.spec,
         "old_texts": len(known),
@@ -42,6 +48,14 @@ def churn(spec: str, old: Any, new: Any) -> dict[str, Any]:
     if tokens is not None:
         row |= {"tokens": sum(tokens), "new_tokens": sum(compress(tokens, again))}
     return row
+
+
+def most_used(files: Sequence[SourceFile]) -> str:
+    """Return the language that most characters are of."""
+    sizes: Counter[str] = Counter()
+    for file in files:
+        sizes[language_name(file.path, file.text)] += len(file.text)
+    return max(sizes, key=lambda name: (sizes[name], name))
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.reading.files import new_folder, new_target
+from repoeval_bench.dataset.pack import new_folder, new_target
 from repoeval_bench.dataset.reading.opening import open_registry
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 from repoeval_bench.own.questions.documented import documented
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from _listing import Release
 
     from repoeval_bench.dataset.pack import PackFile
-    from repoeval_bench.dataset.reading.npm import Npm
-    from repoeval_bench.dataset.reading.origin import Origin
-    from repoeval_bench.dataset.reading.pypi import PyPI
+    from repoeval_bench.dataset.reading.code import Origin
+    from repoeval_bench.dataset.reading.opening import Npm, PyPI
 
 _Whole = Annotated[int, Field(ge=0)]
 

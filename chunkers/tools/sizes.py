@@ -21,16 +21,18 @@ from repoeval_bench.core.spec import Spec
 SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_chars", "lines")
 """The options that set a size, of any chunker; the `sizes` of a chunker's row come first."""
 
+TOLERANCE = 0.05
+"""How far a realised mean may be from its target, as a share of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeMatch:
-    """A chunker at a matched size: its full spec, the nominal size (None without one), the realised mean.
+    """A chunker at a matched size: its full spec, and the realised mean of its chunks.
 
     `reason` says why the realised mean is not within the tolerance of the target; "" if it is.
     """
 
     spec: str
-    nominal: int | None
     realised: float
     target: float
     reason: str = ""
@@ -38,11 +40,6 @@ class SizeMatch:
     def __str__(self) -> str:
         near = f"; {self.reason}" if self.reason else ""
         return f"{self.spec}: chunks average {self.realised:.0f} characters (target {self.target:.0f}){near}"
-
-    @property
-    def matched(self) -> bool:
-        """Return whether the realised mean is within the tolerance of the target."""
-        return not self.reason
 
 
 def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool = False) -> float:
@@ -82,12 +79,11 @@ def match_size(
     spec: str,
     target: float,
     files: Sequence[SourceFile],
-    tolerance: float = 0.05,
     *,
     skip_errors: bool = False,
     means: dict[int, float] | None = None,
 ) -> SizeMatch:
-    """Set a chunker's size so that its mean nws on the files is within `tolerance` (a share) of the target.
+    """Set a chunker's size so that its mean nws on the files is within `TOLERANCE` of the target.
 
     A chunker without a size option, or whose sizes do not reach the target, is returned at its nearest size with the
     reason. Errors of building and chunking are raised. With `skip_errors`, files that the chunker fails on at its own
@@ -98,14 +94,8 @@ def match_size(
     option = size_option(start)
     if option is None:
         realised = mean_nws(chunker, files, skip_errors=skip_errors)
-        near = _is_near(realised, target, tolerance)
-        return SizeMatch(
-            spec=str(start),
-            nominal=None,
-            realised=realised,
-            target=target,
-            reason="" if near else f"{spec} has no option for a size",
-        )
+        reason = "" if _is_near(realised, target) else f"{spec} has no option for a size"
+        return SizeMatch(spec=str(start), realised=realised, target=target, reason=reason)
     own_size = int(start.params[option])
     low, high = 0, max(1, own_size)  # doubling 0 would never end
     seen: dict[int, float] = {}
@@ -127,7 +117,7 @@ def match_size(
         low, high = high, high * 2
     reached = realised_at(high) >= reachable  # false for a chunker that drops lines, or repeats them, at every size
     straight = True
-    while reached and high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
+    while reached and high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target):
         # Means are nearly proportional to size, so interpolation mostly hits; every other step halves the interval,
         # which bounds the search.
         below, above = seen.get(low, 0.0), realised_at(high)
@@ -136,11 +126,9 @@ def match_size(
         low, high = (middle, high) if realised_at(middle) < target else (low, middle)
         straight = not straight
     best = _nearest(seen, target)
-    near = _is_near(seen[best], target, tolerance)
-    reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} characters"
-    return SizeMatch(
-        spec=resize(str(start), best), nominal=best, realised=seen[best], target=target, reason="" if near else reason
-    )
+    near = _is_near(seen[best], target)
+    reason = f"no {option} gives a mean within {TOLERANCE:.0%} of {target:.0f} characters"
+    return SizeMatch(spec=resize(str(start), best), realised=seen[best], target=target, reason="" if near else reason)
 
 
 def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
@@ -189,8 +177,8 @@ def _nearest(seen: dict[int, float], target: float) -> int:
     return min(seen, key=lambda size: (abs(seen[size] - target), size))
 
 
-def _is_near(realised: float, target: float, tolerance: float) -> bool:
-    return abs(realised - target) <= tolerance * target
+def _is_near(realised: float, target: float) -> bool:
+    return abs(realised - target) <= TOLERANCE * target
 
 
 def chunker_name(spec: str, *, sized: bool = False) -> str:

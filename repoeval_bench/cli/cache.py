@@ -34,7 +34,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 
     Each model and precision has its vectors, other entries and bytes.
     """
-    from repoeval_bench.embedding.housekeeping import info as describe
+    from repoeval_bench.embedding.storage import info as describe
 
     contents = describe(vectors_folder(home))
     if as_json:
@@ -59,7 +59,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 @click.option("--delete", is_flag=True, help="Remove broken entries; they are computed again when needed.")
 def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     """Check each entry's checksum; exit 1 if a broken one is left."""
-    from repoeval_bench.embedding.housekeeping import verify as check
+    from repoeval_bench.embedding.storage import verify as check
 
     result = check(vectors_folder(home), delete=delete)
     if as_json:

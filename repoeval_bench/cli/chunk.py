@@ -124,7 +124,7 @@ def _read(path: Path) -> dict[Path, SourceFile]:
     if not path.exists():
         raise UsageError(f"{path} does not exist; name a file, a folder or an archive")
     if path.is_dir() or path.name.lower().endswith(ARCHIVES):
-        return {path.resolve() / file.path: file for file in read_code(str(path)).files}
+        return {path.resolve() / file.path: file for file in read_code(str(path))[1]}
     with os_errors_as(DatasetError, f"{path} cannot be read", "name another file"):
         raw = path.read_bytes()
     try:

@@ -17,9 +17,9 @@ from repoeval_bench.dataset.home import data_home
 from repoeval_bench.report.table import Column, Table, figures, make_table
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.obtain import Obtained
+    from repoeval_bench.dataset.loader import Obtained
     from repoeval_bench.dataset.pack import Pack, PackFile
-    from repoeval_bench.dataset.summary import RepositorySummary
+    from repoeval_bench.dataset.verification import RepositorySummary
 
 
 @click.group("data")
@@ -33,7 +33,7 @@ def data_group() -> None:
 def fetch(*, as_json: bool, **options: Any) -> None:
     """Fetch missing data, or more of a part; show tasks, files and licences, the fingerprint and what is missing."""
     from repoeval_bench.dataset.loader import describe, load_set
-    from repoeval_bench.dataset.summary import summarize
+    from repoeval_bench.dataset.verification import summarize
 
     obtained = _obtain(**options, upgrade=True)
     benchmark = load_set(obtained.installed)
@@ -196,7 +196,7 @@ def _levels(content: PackFile) -> Table:
 def _obtain(
     *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
 ) -> Obtained:
-    from repoeval_bench.dataset.obtain import obtain, task_set_at
+    from repoeval_bench.dataset.loader import obtain, task_set_at
 
     return obtain(source, task_set_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
 

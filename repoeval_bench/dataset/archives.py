@@ -39,8 +39,7 @@ def read_zip(
     not, with an absolute path or `..`. Links have no content.
     """
     for entry in read_archive(path, max_unpacked=max_unpacked):
-        # macOS adds that folder, which is not the author's.
-        if is_included(entry.path) and not entry.is_link and not entry.path.startswith("__MACOSX/"):
+        if is_included(entry.path) and not entry.is_link:
             yield entry.path, entry.read()
 
 
@@ -88,7 +87,8 @@ def _checked(path: Path, entries: Iterator[ArchiveEntry], max_unpacked: int) -> 
         unpacked += entry.size
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
-        files[name] = entry._replace(path=name, read=partial(_read, path, entry))
+        if not name.startswith("__MACOSX/"):  # macOS adds that folder, which is not the author's
+            files[name] = entry._replace(path=name, read=partial(_read, path, entry))
     return list(files.values())
 
 

@@ -75,46 +75,16 @@ class Repository:
     licence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Coordinates:
-    """A task's location in its repository, and the hashes of its texts; `prompt` None: no exact range.
+    """A task's location in its repository, and the hashes of its texts."""
 
-    `prompt` is in characters of the file's text (LF, no BOM), `body` in lines.
-    """
-
-    task_id: str
-    path: str
+    task: Task
+    """The task without its texts."""
     prompt: CharSpan | None
-    context_start: int
-    body: LineSpan
-    function_name: str
-    prompt_sha256: str
-    ground_truth_sha256: str
-
-    @property
-    def repo(self) -> str:
-        """The repository of the task."""
-        return self.task_id.rpartition("/")[0]
-
-    @property
-    def hashes(self) -> tuple[str, str]:
-        """SHA-256 of the prompt and of the ground truth."""
-        return self.prompt_sha256, self.ground_truth_sha256
-
-    @classmethod
-    def parse(cls, line: str) -> Coordinates:
-        """Read a line of a table."""
-        task_id, path, start, end, context_start, first, last, function, prompt, truth = line.split("\t")
-        return cls(
-            task_id=task_id,
-            path=path,
-            prompt=None if start == "-" else CharSpan(int(start), int(end)),
-            context_start=int(context_start),
-            body=LineSpan(int(first), int(last)),
-            function_name=function,
-            prompt_sha256=prompt,
-            ground_truth_sha256=truth,
-        )
+    """The prompt's range in characters of the file's text (LF, no BOM); None where it is no exact range of it."""
+    hashes: tuple[str, str]
+    """SHA-256 of the prompt and of the ground truth."""
 
 
 def table_name(task_set: TaskSet) -> str:
@@ -164,4 +134,22 @@ def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
 
 def coordinates(task_set: TaskSet) -> list[Coordinates]:
     """The coordinates of one task file of the function level, in its order."""
-    return [Coordinates.parse(line) for line in table_lines(read_text(table_name(task_set)))[1:]]
+    return [_parse(line, task_set.level) for line in table_lines(read_text(table_name(task_set)))[1:]]
+
+
+def _parse(line: str, level: str) -> Coordinates:
+    task_id, path, start, end, context_start, first, last, function, *hashes = line.split("\t")
+    prompt_hash, ground_truth_hash = hashes
+    task = Task(
+        task_id=task_id,
+        repo=task_id.rpartition("/")[0],
+        path=path,
+        prompt="",
+        ground_truth="",
+        body=LineSpan(int(first), int(last)),
+        context_start=int(context_start),
+        level=level,
+        function_name=function,
+    )
+    prompt = None if start == "-" else CharSpan(int(start), int(end))
+    return Coordinates(task, prompt, (prompt_hash, ground_truth_hash))

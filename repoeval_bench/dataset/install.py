@@ -66,18 +66,12 @@ class InstalledSet:
             return parse_commits(raw, path.name)
         return parse_tasks(raw, name=path.name, level=self.task_set.level)
 
-    @property
-    def uses_file(self) -> Path:
-        """Return what the task set's tasks use, in a user's own set; of a published one the shipped index has it."""
-        return uses_file_of(self.task_file)
-
     def read_uses(self, tasks: Sequence[Task]) -> Uses | None:
         """Return what these tasks use; None where it was never resolved."""
         if self.facts.official:
             return used_definitions(self.task_set.level, tasks)
-        if not self.uses_file.is_file():
-            return None
-        return read_uses(self.uses_file.read_text(encoding="utf-8"), tasks, self.uses_file.name)
+        path = uses_file_of(self.task_file)
+        return read_uses(path.read_text(encoding="utf-8"), tasks, path.name) if path.is_file() else None
 
     def whole_size(self, tasks: Sequence[Task]) -> tuple[int, int]:
         """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""

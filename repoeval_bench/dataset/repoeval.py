@@ -2,8 +2,6 @@
 
 No other file knows these. A row of a task file is JSON: `prompt` and `metadata` with `task_id`, `ground_truth`,
 `fpath_tuple`, `context_start_lineno` and `lineno` (or `line_no`), both 0-based, and at function level `function_name`.
-This module repairs what upstream leaves open. Ids that do not identify a task are numbered, a tuple written as a string
-is parsed, and `--` becomes `_`.
 """
 
 from __future__ import annotations
@@ -148,7 +146,7 @@ def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
 
 def _path_parts(value: Any) -> Any:
     """A path as its parts, from a list or from the string of a tuple; anything else is left to the schema."""
-    if isinstance(value, str):
+    if isinstance(value, str):  # a tuple as Python prints it
         try:
             value = ast.literal_eval(value)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -245,6 +243,7 @@ def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
 
 
 def _numbers(rows: Sequence[_Row]) -> list[int]:
+    # Upstream's ids need not identify a task: at function level all end in the word `idx`.
     own = [(row.repo, row.number) for row in rows if row.number is not None]
     if len(set(own)) == len(rows):
         return [number for _, number in own]

@@ -12,6 +12,17 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.source import SourceFile, readable
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
+_LICENCES = {
+    "Apache License Version 2.0": "Apache-2.0",
+    "MIT License": "MIT",
+    "BSD 2-Clause License": "BSD-2-Clause",
+    "BSD 3-Clause License": "BSD-3-Clause",
+    "Attribution-NonCommercial 4.0 International": "CC-BY-NC-4.0",
+}
+"""Beginning of a licence's text, blanks squeezed -> its SPDX identifier."""
+
+UNKNOWN = "not recognised"
+
 GO_MODULE = "go.mod"
 """The file that names a module of Go. It is no code, but names are resolved by it."""
 
@@ -87,6 +98,20 @@ def is_included_path(path: str) -> bool:
 def is_licence_path(path: str) -> bool:
     """Return whether a posix path is that of a licence text."""
     return path.rpartition("/")[2].upper().startswith(("LICENSE", "LICENCE", "NOTICE", "COPYING"))
+
+
+def licence_of(repository: Path) -> str:
+    """The licence of a repository's folder, by its LICENSE file; UNKNOWN without one that is recognised."""
+    for path in sorted(repository.glob("LICEN[CS]E*")):
+        if name := identify_licence(path.read_text(encoding="utf-8", errors="replace")):
+            return name
+    return UNKNOWN
+
+
+def identify_licence(text: str) -> str | None:
+    """The SPDX identifier of a licence's text, or None."""
+    squeezed = " ".join(text.split())
+    return next((name for begin, name in _LICENCES.items() if squeezed.startswith(begin)), None)
 
 
 def _is_hidden(folder: str) -> bool:

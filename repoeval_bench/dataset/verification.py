@@ -1,19 +1,20 @@
-"""Checks that an installed set is unchanged since it was verified, and that its tasks fit its files."""
+"""Checks and counts of an installed set: whether it is unchanged since it was verified, and its tasks fit its files."""
 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.files import git_blob_id, sha256_file, sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import files_of, is_misplaced, place_problem
 from repoeval_bench.dataset.install import InstalledSet, read_hashes
 from repoeval_bench.dataset.repoeval import FUNCTION
-from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees
+from repoeval_bench.dataset.trees import Tree, is_source_path, licence_of, read_trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
     if task_set.level != FUNCTION.name:
         yield f"{path.name}: it has a wrong hash"
         return
-    known = {coordinates.task_id: coordinates.hashes for coordinates in index.coordinates(task_set)}
+    known = {coordinates.task.task_id: coordinates.hashes for coordinates in index.coordinates(task_set)}
     for task in tasks:
         if known.get(task.task_id) != (sha256_text(task.prompt), sha256_text(task.ground_truth)):
             yield f"{path.name}: the texts of {task.task_id} have a wrong hash"
@@ -88,3 +89,32 @@ def _file_problems(installed: InstalledSet, recorded: Mapping[str, str]) -> Iter
     for name in sorted(names):
         if name not in recorded and is_source_path(name, installed.endings):
             yield f"{name}: it was not installed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositorySummary:
+    """One repository: tasks and source files here, those of the whole benchmark (None: not known), licence."""
+
+    tasks: int
+    whole_tasks: int | None
+    files: int
+    whole_files: int | None
+    licence: str
+
+
+def summarize(benchmark: Benchmark, installed: InstalledSet) -> dict[str, RepositorySummary]:
+    """Every repository of the set by name, and at function level also those that are missing from it."""
+    tasks = Counter(task.repo for task in benchmark.tasks)
+    facts = installed.facts
+    known = index.repositories() if facts.official and benchmark.level == FUNCTION.name else {}
+    rows = {}
+    for repo in sorted({*benchmark.files, *known}):
+        fact = known.get(repo)
+        rows[repo] = RepositorySummary(
+            tasks=tasks[repo],
+            whole_tasks=fact.tasks if fact else None,
+            files=len(benchmark.files.get(repo, ())),
+            whole_files=fact.files if fact else None,
+            licence=fact.licence if fact else facts.licences.get(repo) or licence_of(installed.tree / repo),
+        )
+    return rows

@@ -1,4 +1,6 @@
-"""Forward passes on batches of prescribed shapes, so that a result depends on its own text alone.
+"""Models of sentence-transformers, loaded and run on batches of prescribed shapes.
+
+A result depends on its own text alone.
 
 The same text in a batch of another shape differs by about 1e-7, enough to make a result depend on what happened to be
 cached. So texts go into buckets by their own length, and a bucket is padded to one width. A batch always has the same
@@ -8,13 +10,20 @@ small to share. So the bits are the same with any number of cores.
 
 from __future__ import annotations
 
+import gc
+import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+from repoeval_bench.core.errors import EmbeddingError
 
 if TYPE_CHECKING:
-    from repoeval_bench.embedding.precision import Precision
+    from repoeval_bench.embedding.device import Precision
+    from repoeval_bench.embedding.models import ModelFiles
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -95,3 +104,61 @@ def side_by_side(
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(n_threads)
         torch.clear_autocast_cache()
+
+
+def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: ModelFiles) -> Any:
+    """The model in `files`, ready for use; one that cannot be loaded on its device is an EmbeddingError."""
+    # A model in a folder needs no hub; without this the library asks it for updates.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    with _nothing_collected():
+        import sentence_transformers
+        from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    try:
+        # Of two files with weights the library takes the one that is not a pickle.
+        load = getattr(sentence_transformers, kind)
+        model = load(str(files.folder), device=files.device, model_kwargs={"use_safetensors": True})
+        _check_weights(kind, model, files)
+    except EmbeddingError:
+        raise
+    except Exception as error:  # an absent device, a broken file of weights, a wrong configuration: all differ
+        raise EmbeddingError(
+            f"the model in {files.folder} cannot be loaded on device {files.device!r} "
+            f"({str(error).partition(chr(10))[0]}); choose device=cpu or restore the model's folder"
+        ) from error
+    # Weights that are stored in half precision are computed with in fp32, or under autocast: as the spec says.
+    return model.float().eval()
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Pause the search for garbage, a sixth of the time of an import: what is imported stays."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _check_weights(kind: str, model: Any, files: ModelFiles) -> None:
+    """An EmbeddingError where the weights lack some of the model's: transformers gives those random numbers."""
+    # It says so in a warning only, or in the result of a second loading, which takes a tenth of a second.
+    transformer = getattr(model[0], "auto_model", None)
+    if transformer is None:
+        return
+    _, loaded = type(transformer).from_pretrained(
+        str(files.transformer), config=transformer.config, output_loading_info=True, use_safetensors=True
+    )
+    # What a text's vector is pooled from comes before the pooler, which many models are saved without.
+    unused = "pooler." if kind == "SentenceTransformer" else None
+    missing = sorted(key for key in loaded["missing_keys"] if unused is None or not key.startswith(unused))
+    if missing:
+        raise EmbeddingError(
+            f"the weights in {files.folder} lack {len(missing)} of the model's tensors, {missing[0]} first, which "
+            "would be random numbers; restore the model's folder"
+        )

@@ -22,7 +22,7 @@ from repoeval_bench.embedding.storage import DELETE, Kind, VectorCache, key_pref
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
 
 
 class CachedEmbedder:
@@ -33,7 +33,7 @@ class CachedEmbedder:
     """
 
     def __init__(self, encoder: TextEncoder, cache: VectorCache, policies: Mapping[Role, LongText] = HEADS) -> None:
-        self._encoder, self._cache, self._policies = encoder, cache, policies
+        self.encoder, self._cache, self._policies = encoder, cache, policies
         self._model = json.dumps(encoder.identity, sort_keys=True)
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
@@ -45,11 +45,6 @@ class CachedEmbedder:
         self.identity: Mapping[str, Any] = {**encoder.identity, **named}
         self.max_tokens = encoder.limit.max_tokens if encoder.limit else None
 
-    @property
-    def encoder(self) -> TextEncoder:
-        """The encoder of the texts that are not cached."""
-        return self._encoder
-
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
         return self._policies[role] != "mean"
@@ -59,7 +54,7 @@ class CachedEmbedder:
 
         None where the tokenizer is not known.
         """
-        count = self._encoder.count_tokens
+        count = self.encoder.count_tokens
         if count is None:
             return None
         counts = self._integers(texts, role, "tokens", lambda missing: count(missing, role))
@@ -73,7 +68,7 @@ class CachedEmbedder:
             )
             return [CharSpan(max(0, start), len(text)) for text, start in zip(texts, lost, strict=True)]
         ends = {text: len(text) for text in texts}
-        if limit := self._encoder.limit:
+        if limit := self.encoder.limit:
             long = self._longer(texts, role, limit.max_tokens)
             room = max(0, limit.max_tokens - self._special(role))
             ends |= self._integers(
@@ -83,7 +78,7 @@ class CachedEmbedder:
 
     def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
         """Return the parts of each text that the model reads: the whole text, its tail, or its windows in order."""
-        policy, limit = self._policies[role], self._encoder.limit
+        policy, limit = self._policies[role], self.encoder.limit
         if policy == "head" or limit is None:
             return [(text,) for text in texts]
         new = [text for text in texts if (role, text) not in self._parts]
@@ -106,7 +101,7 @@ class CachedEmbedder:
 
     def _fits(self, part: str, role: Role) -> bool:
         # Not cached: only the chosen candidate is counted and cached later.
-        count, limit = self._encoder.count_tokens, self.max_tokens
+        count, limit = self.encoder.count_tokens, self.max_tokens
         return count is None or limit is None or count([part], role)[0] <= limit
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
@@ -118,7 +113,7 @@ class CachedEmbedder:
         parts: dict[Role, dict[str, None]] = {}
         for role, texts_of_role in texts.items():
             # Where two roles have one prompt, a text has one vector in both.
-            shared = parts.setdefault(roles.setdefault(self._encoder.prompt(role), role), {})
+            shared = parts.setdefault(roles.setdefault(self.encoder.prompt(role), role), {})
             shared.update(dict.fromkeys(_flat(self.parts(list(texts_of_role), role))))
         return {role: [*of_role] for role, of_role in parts.items()}
 
@@ -155,7 +150,7 @@ class CachedEmbedder:
         return n_texts
 
     def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
-        for positions, vectors in self._encoder.encode_batches(texts, role, tokens):
+        for positions, vectors in self.encoder.encode_batches(texts, role, tokens):
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
             self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
@@ -209,7 +204,7 @@ class CachedEmbedder:
 
     def _key(self, text: str, role: Role, kind: Kind) -> bytes:
         if (role, kind) not in self._prefixes:
-            self._prefixes[role, kind] = key_prefix(kind, self._model, self._encoder.prompt(role))
+            self._prefixes[role, kind] = key_prefix(kind, self._model, self.encoder.prompt(role))
         return text_key(self._prefixes[role, kind], text)
 
 

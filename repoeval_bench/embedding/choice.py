@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, cast
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
-from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.embedding.registry import EMBEDDERS, TextEncoder
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.long_text import LongText
-    from repoeval_bench.embedding.text_encoder import TextEncoder
 
 
 def parse_embedder(text: str) -> Spec:
@@ -21,17 +20,14 @@ def parse_embedder(text: str) -> Spec:
     A SpecError names what is missing or impossible; it never repeats what could be a key.
     """
     spec = Spec.parse(text)
-    if spec.name == "openai":
-        from repoeval_bench.core.api_server import check_no_key
-
-        check_no_key("embedder openai", spec.params)
-    resolved = EMBEDDERS.choose(spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
-    values = dict(resolved.options)
     if spec.name == "openai":
-        from repoeval_bench.core.api_server import server_address
+        from repoeval_bench.core.api_server import check_no_key, server_address
 
+        check_no_key("embedder openai", spec.params)
+    values = dict(EMBEDDERS.choose(spec).options)
+    if spec.name == "openai":
         values = {"base_url": server_address(values.pop("base_url", "")), **values}
     return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
 

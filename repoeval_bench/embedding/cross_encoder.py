@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,7 @@ import numpy as np
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.source import readable
-from repoeval_bench.embedding.batches import batches, features, side_by_side
-from repoeval_bench.embedding.loading import load_model
+from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.models import ModelFiles, locate, read_json
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
@@ -38,28 +37,19 @@ def find_cross_encoder(spec: str) -> CrossEncoderScorer:
 class CrossEncoderScorer:
     """Scores pairs with the model in `files`, and knows of no cache; torch and the model are loaded on the first pair.
 
-    A score is the model's raw output (logit) in fp32: squeezed through a sigmoid, good pairs would tie. A model that
-    has more outputs than one is an EmbeddingError.
+    A score is the model's raw output (logit) in fp32. A model that has more outputs than one is an EmbeddingError.
     """
 
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
         self.max_tokens = files.max_tokens
         """Tokens of a pair that are read, special ones included; None for all."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
+        # Its own head takes the place of pooling, and it always computes in fp32.
+        of_vectors = {"pooling", "model_normalizes"}
+        self.identity: Mapping[str, Any] = {
+            name: value for name, value in files.identity.items() if name not in of_vectors
+        } | {"precision": "fp32"}
         """All that decides a score beside the two texts."""
-        files = self._files
-        return {
-            "model": files.model_id,
-            "weights_sha256": files.weights,
-            **files.settings,
-            "max_length": files.max_tokens,
-            "tokenizer_sha256": files.tokenizer_hash,
-            "precision": "fp32",
-            "device": files.device,
-        }
 
     def score(self, query: str, texts: Sequence[str]) -> list[tuple[float, int]]:
         """Return (logit, tokens of the pair) for each text.
@@ -75,11 +65,13 @@ class CrossEncoderScorer:
         lengths = [first + second + special for second in seconds]
         pairs = [(whole[0], text) for text in whole[1:]]
         scores = np.zeros(len(pairs))
+        # Made in one thread, as there is one tokenizer for all.
+        inputs = (
+            (batch.positions, features(model, [pairs[i] for i in batch.positions], batch, truncation="longest_first"))
+            for batch in batches(lengths, limit=self.max_tokens, tokens=BATCH_TOKENS)
+        )
         for (positions, _), logits in side_by_side(
-            lambda item: self._forward(item[1]),
-            self._inputs(pairs, lengths),
-            device=self._files.device,
-            precision="fp32",
+            lambda item: self._forward(item[1]), inputs, device=self._files.device, precision="fp32"
         ):
             scores[positions] = logits[: len(positions)]
         if not np.isfinite(scores).all():
@@ -89,18 +81,11 @@ class CrossEncoderScorer:
             )
         return [(float(score), length) for score, length in zip(scores, lengths, strict=True)]
 
-    def _inputs(
-        self, pairs: Sequence[tuple[str, str]], lengths: Sequence[int]
-    ) -> Iterator[tuple[list[int], dict[str, Any]]]:
-        """Positions and the model's input, made in one thread, as there is one tokenizer for all."""
-        for batch in batches(lengths, limit=self.max_tokens, tokens=BATCH_TOKENS):
-            read = [pairs[i] for i in batch.positions]
-            yield batch.positions, features(self._model, read, batch, truncation="longest_first")
-
     def _forward(self, inputs: dict[str, Any]) -> Any:
         import torch
 
         with torch.inference_mode():
+            # Not through a sigmoid, as the library's `predict` does: good pairs would tie.
             return self._model(inputs)["scores"].float().reshape(-1).cpu().numpy()
 
     @cached_property
@@ -126,19 +111,12 @@ class CachedScorer:
 
     def __init__(self, scorer: CrossEncoderScorer, cache: VectorCache) -> None:
         self._scorer, self._cache = scorer, cache
-        self._identity = json.dumps(scorer.identity, sort_keys=True)
-        self._read = self._cut = 0
-        self.n_cached = 0
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
+        self.identity = scorer.identity
         """All that decides a score beside the two texts."""
-        return self._scorer.identity
-
-    @property
-    def pairs(self) -> tuple[int, int]:
-        """Return (pairs scored so far, how many of them are longer than the model reads)."""
-        return self._read, self._cut
+        self._identity = json.dumps(scorer.identity, sort_keys=True)
+        self.pairs = (0, 0)
+        """Pairs scored so far, and how many of them are longer than the model reads."""
+        self.n_cached = 0
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One logit for each text."""
@@ -152,6 +130,7 @@ class CachedScorer:
             values = {keys[text]: ENTRY.pack(*known[text]) for text in missing}
             self._cache.write(values, "score", self._identity)
         limit = self._scorer.max_tokens
-        self._read += len(texts)
-        self._cut += sum(limit is not None and known[text][1] > limit for text in texts)
+        n_read, n_cut = self.pairs
+        n_longer = sum(limit is not None and known[text][1] > limit for text in texts)
+        self.pairs = (n_read + len(texts), n_cut + n_longer)
         return [known[text][0] for text in texts]

@@ -18,19 +18,15 @@ from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import models
-from repoeval_bench.embedding.batches import batches, features, side_by_side
-from repoeval_bench.embedding.device import DEFAULT, DeviceName
-from repoeval_bench.embedding.loading import load_model
-from repoeval_bench.embedding.precision import AUTO, MEANINGS
-from repoeval_bench.embedding.registry import EMBEDDERS, LongChunks, LongQueries
-from repoeval_bench.embedding.text_encoder import Limit, unit_rows
+from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
+from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
+from repoeval_bench.embedding.registry import EMBEDDERS, Limit, LongChunks, LongQueries, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from repoeval_bench.embedding.models import ModelFiles
-    from repoeval_bench.embedding.precision import Precision
 
 BATCH_TOKENS = 1024
 """Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32."""
@@ -48,7 +44,8 @@ class ModelOptions:
     ] = None
     device: Annotated[DeviceName, Doc("where the model runs; auto: CUDA or MPS where present")] = DEFAULT
     precision: Annotated[
-        Literal["auto", "fp32", "bf16", "fp16"], Doc(f"what it computes in; {AUTO}: {MEANINGS[AUTO]}")
+        Literal["auto", "fp32", "bf16", "fp16"],
+        Doc("what it computes in; auto: bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32"),
     ] = "auto"
     long_queries: LongQueries = "head"
     long_chunks: LongChunks = "head"

@@ -17,16 +17,14 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
-from repoeval_bench.embedding.registry import EMBEDDERS
-from repoeval_bench.embedding.text_encoder import PlainEncoder
+from repoeval_bench.embedding.registry import EMBEDDERS, PlainEncoder
 
 
 @EMBEDDERS.register(name="hash", meaning="code terms hashed into buckets: instant, for tests, without any meaning")
 class HashEncoder(PlainEncoder):
     """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009).
 
-    A text without a term gets the last dimension, orthogonal to every other text, because a vector of length 0 has no
-    direction to compare.
+    A text without a term gets the last dimension, orthogonal to every other text.
     """
 
     def __init__(
@@ -48,6 +46,7 @@ class HashEncoder(PlainEncoder):
         """Return float32 (n, dim + 1) unit rows."""
         sums = self.sums(texts)
         norms = np.linalg.norm(sums, axis=1)
+        # A vector of length 0 would have no direction to compare.
         last = (norms == 0).astype(np.float64)
         unit = sums / (norms + last)[:, np.newaxis]
         return np.hstack([unit, last[:, np.newaxis]]).astype(np.float32)

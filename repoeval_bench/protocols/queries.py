@@ -1,12 +1,14 @@
-"""The prompt policy: which part of a task's prompt is sent to the retriever."""
+"""The prompt policy, which part of a prompt is sent to the retriever, and the share of the gold that is in it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.places import Gold, join
+from repoeval_bench.core.source import SourceFile
 
 NAMED = "named"
 """The policy of tests that leaves the names of the gold in the question."""
@@ -26,3 +28,35 @@ def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:
     """Return one query per task, in the tasks' order; `query_id` is the task's id."""
     cut = query_policy(policy)
     return tuple(Query(task.task_id, task.repo, cut(task.prompt)) for task in tasks)
+
+
+LARGE = 0.5
+"""A query with this share of its target lines is largely a copy of them."""
+
+
+def copy_note(share: float) -> str:
+    """Return a sentence on a share from `gold_in_query`; empty if it is below `LARGE`."""
+    if share < LARGE:
+        return ""
+    return (
+        f"{share:.1%} of the target lines are already in the query, so larger chunks score higher by themselves; "
+        "--protocol body or docstring avoids that"
+    )
+
+
+def gold_in_query(
+    queries: Iterable[Query], files: Mapping[str, SourceFile], gold: Mapping[str, Gold]
+) -> dict[str, float]:
+    """Return query_id -> share of its gold's non-blank lines that are lines of the query, without blanks at line ends.
+
+    `files` are by name, as the gold names them. 0 where the gold has no non-blank line.
+    """
+    shares = {}
+    for query in queries:
+        texts = (files[location.file].line_text(location.lines) for location in join(gold[query.query_id]))
+        gold_lines = [line for text in texts for text_line in text.splitlines() if (line := text_line.strip())]
+        query_lines = {line.strip() for line in query.text.splitlines()}
+        shares[query.query_id] = (
+            sum(line in query_lines for line in gold_lines) / len(gold_lines) if gold_lines else 0.0
+        )
+    return shares

@@ -18,7 +18,7 @@ from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count, few
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.protocols.query_gold_overlap import copy_note
+from repoeval_bench.protocols.queries import copy_note
 from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.text import (
     BORDERLINE_NOTE,

@@ -20,9 +20,8 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
-from repoeval_bench.retrieval.ranking import rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 NAME = "bm25"
 
@@ -137,11 +136,12 @@ class _Vocabulary:
 
 
 class _NumbersOfWords(dict[str, bytes]):
-    """The numbers of a word's terms as the bytes of an int32 array: they are joined quickly, and small.
+    """The numbers of a word's terms as the bytes of an int32 array; a new term takes the next number.
 
-    A new term takes the next number; `names` lists the terms by number. All words of a process are kept: 300,000 of
-    100 MB of code take 40 MB.
+    `names` lists the terms by number.
     """
+
+    # Bytes are joined quickly, and small. All words of a process are kept: 300,000 of 100 MB of code take 40 MB.
 
     def __init__(self, terms: Callable[[str], tuple[str, ...]], names: list[str]) -> None:
         self._terms, self._names = terms, names

@@ -12,9 +12,8 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.retrieval.ranking import rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 
 NAME = "dense"

@@ -25,9 +25,9 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 NAME = "grep"
 

@@ -16,27 +16,19 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.terms import TokenizerName
 from repoeval_bench.retrieval.bm25 import K1, B, Bm25Retriever, Header
 from repoeval_bench.retrieval.dense import DenseRetriever
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 if TYPE_CHECKING:
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
-
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
+
+_ALL = 2**62
+"""More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up."""
 
 _AT_ONCE = 64  # queries; a full ranking of a large corpus for every query would fill the memory
 
 SCALE = 1000
 """Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to."""
-
-
-Weight = Annotated[float, Ge(0), Le(1), Doc("what dense counts for; bm25 has the rest")]
-K0 = Annotated[
-    int,
-    Ge(0),
-    Only("fusion", "rrf"),
-    Doc("what is added to a rank: the larger, the less the first ranks stand out"),
-]
 
 
 @RETRIEVERS.register(
@@ -49,8 +41,13 @@ def hybrid(
     embedder: Embedder,
     *,
     fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
-    weight: Weight = 0.5,
-    k0: K0 = 60,
+    weight: Annotated[float, Ge(0), Le(1), Doc("what dense counts for; bm25 has the rest")] = 0.5,
+    k0: Annotated[
+        int,
+        Ge(0),
+        Only("fusion", "rrf"),
+        Doc("what is added to a rank: the larger, the less the first ranks stand out"),
+    ] = 60,
     k1: K1 = 1.2,
     b: B = 0.75,
     tokenizer: TokenizerName = "code",
@@ -83,9 +80,6 @@ class HybridRetriever:
                 spent = (perf_counter() - start) * 1000
                 latency[name] = dense.latency_ms[name] + lexical.latency_ms[name] + spent
         return Run(tag="hybrid", rankings=rankings, latency_ms=latency)
-
-
-_ALL = 2**62
 
 
 def reciprocal_ranks(weight: float, k0: int) -> Fusion:

@@ -13,9 +13,8 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 
 @RETRIEVERS.register(

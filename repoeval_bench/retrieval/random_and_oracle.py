@@ -12,9 +12,8 @@ from annotated_types import Ge
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.run import Run
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank, visible
 from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.scope import Chunks, Excluded, visible
 
 
 @RETRIEVERS.register(name="random", meaning="a seeded shuffle of the repository's chunks: the floor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge
 from pydantic import AfterValidator
@@ -18,14 +18,12 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName, dice
 from repoeval_bench.embedding.device import DeviceName
-from repoeval_bench.retrieval.choice import choose_first, read_first
-from repoeval_bench.retrieval.ranking import rank
-from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_first, read_first
 
 if TYPE_CHECKING:
     from repoeval_bench.core.registry import ResolvedSpec
     from repoeval_bench.embedding.cross_encoder import CrossEncoderScorer
-    from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 _STEP = 1e-3  # distance between scores of chunks that are not reranked: more than the sort's rounding
 
@@ -98,11 +96,8 @@ class OverlapScorer:
         self._tokenize = TOKENIZERS[tokenizer]
         self._terms: dict[str, Counter[str]] = {}
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """Nothing beside the retriever's spec."""
-        return {}
-
+    identity: ClassVar[Mapping[str, Any]] = {}
+    """Nothing beside the retriever's spec."""
     pairs = (0, 0)
     """Texts are read whole and by no model."""
     n_cached = 0

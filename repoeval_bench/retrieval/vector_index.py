@@ -122,11 +122,9 @@ def _nth_largest(values: NDArray[np.floating], n: int) -> float:
 
 @cache
 def _faiss() -> Any:
-    """Return faiss, with the type of this processor set.
-
-    The OpenBLAS in faiss's wheels is of 2021. It takes newer processors for one of 2004 and multiplies at half their
-    speed. numpy's is newer and knows them. A core type that the user set stays.
-    """
+    """Return faiss, with the type of this processor set; a core type that the user set stays."""
+    # The OpenBLAS in faiss's wheels is of 2021. It takes newer processors for one of 2004 and multiplies at half their
+    # speed; numpy's is newer and knows them.
     from threadpoolctl import threadpool_info
 
     name = "OPENBLAS_CORETYPE"

@@ -27,8 +27,7 @@ from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import Chunk, SourceFile, chunk_id_at, chunk_id_of_task, count_nws
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
-from repoeval_bench.dataset.reading.prompts import tokens_per_nws
-from repoeval_bench.dataset.reading.sampling import some_of
+from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
 from repoeval_bench.protocols.uses import used_of
 from repoeval_bench.runs.records import Record
 

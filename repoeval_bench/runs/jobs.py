@@ -26,7 +26,7 @@ from repoeval_bench.runs.planning import Materials
 from repoeval_bench.runs.provenance import code_digest, versions
 
 if TYPE_CHECKING:
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.runs.request import DataRequest, ExecutionRequest
     from repoeval_bench.runs.results import Results
 

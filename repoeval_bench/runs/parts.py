@@ -13,15 +13,15 @@ from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.uses import is_uses
-from repoeval_bench.retrieval.choice import ResolvedRetriever, choose_retriever
+from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.core.registry import Kind
     from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.embedding.storage import VectorCache
-    from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.protocols.protocol import Protocol
 
 
@@ -232,7 +232,7 @@ def skipped_for_language(
     If fewer than `least` would be left, the reasons are a LanguageError. They offer to leave out files unless
     `skippable` is False.
     """
-    from repoeval_bench.chunkers.tools.known_languages import unknown_language
+    from repoeval_bench.chunkers._adapters import unknown_language
 
     files = [file for repo_files in benchmark.files.values() for file in repo_files]
     reasons = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}

@@ -21,8 +21,7 @@ from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored, passed_over
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.protocols.queries import NAMED, make_queries
-from repoeval_bench.protocols.query_gold_overlap import gold_in_query
+from repoeval_bench.protocols.queries import NAMED, gold_in_query, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.inspection import pack_sources
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder, Role
     from repoeval_bench.core.run import Fact
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.metrics import Lines
     from repoeval_bench.runs.parts import Parts
     from repoeval_bench.runs.records import RunConfig
@@ -392,7 +391,7 @@ def match_sizes(
             matches.append(match_size(spec, target, files, skip_errors=skip_errors))
         except ChunkError as error:  # it ends this chunker's run alone
             own = make_chunker(spec).spec
-            matches.append(SizeMatch(spec=own, nominal=None, realised=0.0, target=target, reason=str(error)))
+            matches.append(SizeMatch(spec=own, realised=0.0, target=target, reason=str(error)))
     return matches
 
 

@@ -21,7 +21,7 @@ from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
-from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
 from repoeval_bench.runs.request import DEPTH, DataRequest, RunRequest, by_setting
 
@@ -85,7 +85,7 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
-    from repoeval_bench.dataset.obtain import check_source, task_set_at
+    from repoeval_bench.dataset.loader import check_source, task_set_at
     from repoeval_bench.dataset.reading.code import check_extensions
     from repoeval_bench.dataset.reading.plain import code_folders, only_of_code, without_tasks
 

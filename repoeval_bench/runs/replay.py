@@ -17,9 +17,9 @@ from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.dense import NAME as DENSE
 from repoeval_bench.retrieval.ranking import DIGITS
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig

@@ -25,7 +25,7 @@ from repoeval_bench.dataset.questions import asks_for_files
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
-from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
 
 DEPTH = 100

@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder
-    from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.retrieval.registry import ResolvedRetriever
     from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 

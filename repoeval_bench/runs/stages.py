@@ -13,7 +13,7 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.retrieval.corpus import summarize
-from repoeval_bench.retrieval.scope import pooled
+from repoeval_bench.retrieval.ranking import pooled
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
 from repoeval_bench.runs.records import EMBED_STEP, Counts, FirstStage, IndexCost, RunConfig, Sizes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.core.run import Fact, Qrels, Run
     from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.choice import ResolvedRetriever
+    from repoeval_bench.retrieval.registry import ResolvedRetriever
     from repoeval_bench.runs.planning import Plan, PlannedRun
 
 

@@ -47,9 +47,8 @@ def rows(tmp_path, monkeypatch):
 def test_it_is_set_to_a_size(rows):
     """By the option that it names, which no other chunker has; what is scaled keeps its ratio."""
     match = match_size(rows, 33 * 11, FILES)
-    assert match.matched
-    assert chunker_size(match.spec) == match.nominal
-    assert match.nominal != 10
+    assert not match.reason
+    assert chunker_size(match.spec) not in {None, 10}
     assert resize(rows, 30) == "rows:height=30,shift=15"
     assert chunker_name("rows:height=30,shift=15") == "rows"
 

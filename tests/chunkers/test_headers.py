@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from repoeval_bench.chunkers.headers import with_headers
+from repoeval_bench.chunkers.fixed import FixedChunker
+from repoeval_bench.chunkers.headers import HeadedChunker, with_headers
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.conformance import assert_chunker_conforms
 from repoeval_bench.chunkers.window import WindowChunker
@@ -76,7 +77,7 @@ def test_comments_are_not_part_of_a_signature() -> None:
 
 def test_what_cannot_be_headed_is_refused() -> None:
     with pytest.raises(SpecError, match="did you mean 'scope'"):
-        with_headers(FILE, [source("import")], "scop")
+        HeadedChunker(FixedChunker(), "scop")
     notes = SourceFile("r", "notes.txt", "x\n")
     with pytest.raises(ChunkError, match="no grammar"):
         with_headers(notes, [Chunk.cut(notes, CharSpan(0, 1))], "scope")

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.download import ATTEMPTS, LARGEST, download
+from repoeval_bench.dataset.sources.archived import ATTEMPTS, LARGEST, download
 from support.server import Site, serve
 
 CONTENT = bytes(range(256)) * 2000
@@ -13,7 +13,7 @@ CONTENT = bytes(range(256)) * 2000
 
 @pytest.fixture
 def site(monkeypatch):
-    monkeypatch.setattr("repoeval_bench.dataset.sources.download.PAUSE", 0)
+    monkeypatch.setattr("repoeval_bench.dataset.sources.archived.PAUSE", 0)
     with serve(Site(files={"a.zip": CONTENT})) as running:
         yield running
 
@@ -35,7 +35,7 @@ def test_a_file_arrives_whole(site, tmp_path):
 
 @pytest.mark.parametrize("fault", ["breaks", "stalls"])
 def test_a_break_or_silence_in_the_middle_is_tried_again(site, tmp_path, monkeypatch, fault):
-    monkeypatch.setattr("repoeval_bench.dataset.sources.download.TIMEOUT", 0.1)
+    monkeypatch.setattr("repoeval_bench.dataset.sources.archived.TIMEOUT", 0.1)
     setattr(site, fault, [100_000, 50_000])
     assert get(site, tmp_path).read_bytes() == CONTENT
     assert len(site.requests) == 3

@@ -27,12 +27,12 @@ def test_all_tasks_and_files_load(real_source):
 def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context):
     benchmark = load_benchmark(real_source, context=context)
     files = {(file.repo, file.path): file for result in benchmark.files.values() for file in result}
-    places = {place.task_id: place for place in index.coordinates(TaskSet("function", context, "codex"))}
+    places = {place.task.task_id: place for place in index.coordinates(TaskSet("function", context, "codex"))}
     exact = 0
     for task in benchmark.tasks:
         place = places[task.task_id]
         file = files[task.repo, task.path]
-        assert file.line_text(place.body) == task.ground_truth
+        assert file.line_text(place.task.body) == task.ground_truth
         if place.prompt is not None:
             exact += 1
             assert file.slice(place.prompt) == task.prompt

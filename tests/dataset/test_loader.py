@@ -189,6 +189,6 @@ def test_the_index_says_what_is_published():
     assert repositories["facebookresearch_omnivore"].licence == "CC-BY-NC-4.0"
     for context, inexact in (("2k", 3), ("4k", 4)):
         places = index.coordinates(TaskSet("function", context, "codex"))
-        assert len({place.task_id for place in places}) == 455
+        assert len({place.task.task_id for place in places}) == 455
         assert sum(place.prompt is None for place in places) == inexact
     assert {task_set.task_file for task_set in task_sets()} == set(index.sources().task_files)

@@ -7,9 +7,9 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.dataset import index, obtain
+from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import install
-from repoeval_bench.dataset.loader import describe, load_benchmark
+from repoeval_bench.dataset.loader import describe, load_benchmark, obtain
 from repoeval_bench.dataset.repoeval import TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SourceError, archived, package_index
 from repoeval_bench.dataset.trees import text_hash
@@ -33,11 +33,9 @@ def places():
         start = texts[task.repo, task.path].index(task.prompt)
         result.append(
             index.Coordinates(
-                **{name: getattr(task, name) for name in ("task_id", "path", "context_start", "body")},
-                prompt=None if number == 1 else CharSpan(start, start + len(task.prompt)),
-                function_name=task.function_name or "",
-                prompt_sha256=sha256_text(task.prompt),
-                ground_truth_sha256=sha256_text(task.ground_truth),
+                dataclasses.replace(task, prompt="", ground_truth="", function_name=task.function_name or ""),
+                None if number == 1 else CharSpan(start, start + len(task.prompt)),
+                (sha256_text(task.prompt), sha256_text(task.ground_truth)),
             )
         )
     return result
@@ -163,12 +161,12 @@ class Unreachable:
 
 def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_path, monkeypatch):
     monkeypatch.setattr(archived, "GitHub", Unreachable)
-    obtained = obtain.obtain("auto", FUNCTION, tmp_path)
+    obtained = obtain("auto", FUNCTION, tmp_path)
     assert (obtained.installed.facts.source, obtained.fetched) == ("pypi", True)
     assert "github: the reason" in describe(obtained, obtained.installed.read_tasks())
-    again = obtain.obtain("auto", FUNCTION, tmp_path)
+    again = obtain("auto", FUNCTION, tmp_path)
     assert (again.fetched, again.notes) == (False, ())
-    upgraded = obtain.obtain("auto", FUNCTION, tmp_path, upgrade=True)
+    upgraded = obtain("auto", FUNCTION, tmp_path, upgrade=True)
     assert (upgraded.installed.facts.source, upgraded.fetched) == ("pypi", False)
     assert upgraded.notes == ("github: the reason",)
     assert len(wheels) == 1
@@ -181,15 +179,15 @@ def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(archived, "GitHub", Unreachable)
     monkeypatch.setattr(package_index, "fetch_wheels", fail)
     with pytest.raises(DatasetError, match=r"no source .*github: .*; pypi: pip .*--source FOLDER"):
-        obtain.obtain("auto", FUNCTION, tmp_path)
+        obtain("auto", FUNCTION, tmp_path)
     with pytest.raises(DatasetError, match=r"no source of RepoEval's line level .*--source FOLDER"):
-        obtain.obtain("auto", TaskSet("line", "2k", "codex"), tmp_path)
+        obtain("auto", TaskSet("line", "2k", "codex"), tmp_path)
 
 
 @pytest.mark.network
 def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path):
     benchmark = from_index("pypi", home=tmp_path)
-    known = {place.task_id: place for place in index.coordinates(FUNCTION)}
+    known = {place.task.task_id: place.hashes for place in index.coordinates(FUNCTION)}
     assert len(benchmark.tasks) == 170
     assert {repo: len(files) for repo, files in benchmark.files.items()} == {
         "google_lightweight_mmm": 34,
@@ -197,8 +195,7 @@ def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path)
         "maxhumber_redframes": 48,
     }
     for task in benchmark.tasks:
-        assert sha256_text(task.prompt) == known[task.task_id].prompt_sha256
-        assert sha256_text(task.ground_truth) == known[task.task_id].ground_truth_sha256
+        assert (sha256_text(task.prompt), sha256_text(task.ground_truth)) == known[task.task_id]
     for files in benchmark.files.values():
         for file in files:
             assert sha256_text(file.text) == index.file_hashes("function_level")[f"{file.repo}/{file.path}"]

@@ -8,9 +8,9 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import git_blob_id
-from repoeval_bench.dataset import index, obtain
+from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import find_set, install, installed_sets
-from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.loader import load_benchmark, obtain
 from repoeval_bench.dataset.repoeval import DEFAULT as FUNCTION
 from repoeval_bench.dataset.repoeval import TaskSet
 from repoeval_bench.dataset.sources.archived import GitHub, MirrorFolder, MirrorUrl
@@ -246,7 +246,7 @@ def test_upstream_with_a_wrong_hash_is_refused_and_fetched_anew_next_time(home, 
 @pytest.mark.usefixtures("published")
 def test_auto_takes_what_is_there_before_it_asks_anybody(tmp_path, home, upstream):
     install(home, MirrorFolder(minirepo.build_mirror(tmp_path / "m", manifest=False)), FUNCTION)
-    obtained = obtain.obtain("auto", FUNCTION, home)
+    obtained = obtain("auto", FUNCTION, home)
     assert (obtained.installed.facts.source, obtained.fetched) == ("mirror", False)
     assert upstream.requests == []
 
@@ -254,7 +254,7 @@ def test_auto_takes_what_is_there_before_it_asks_anybody(tmp_path, home, upstrea
 @pytest.mark.usefixtures("upstream")
 def test_auto_never_takes_a_custom_set(tmp_path, home, published):
     load_benchmark(str(minirepo.build_mirror(tmp_path / "m")), home=home)
-    obtained = obtain.obtain("auto", FUNCTION, home)
+    obtained = obtain("auto", FUNCTION, home)
     assert obtained.installed.facts.source == "github"
 
 

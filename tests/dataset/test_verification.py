@@ -10,8 +10,8 @@ from repoeval_bench.dataset.loader import load_set
 from repoeval_bench.dataset.repoeval import TaskSet
 from repoeval_bench.dataset.sources import SetFacts
 from repoeval_bench.dataset.sources.archived import MirrorFolder
-from repoeval_bench.dataset.summary import UNKNOWN, identify_licence, licence_of, summarize
-from repoeval_bench.dataset.verification import verify
+from repoeval_bench.dataset.trees import UNKNOWN, identify_licence, licence_of
+from repoeval_bench.dataset.verification import summarize, verify
 from support import minirepo
 
 FUNCTION = TaskSet("function", "2k", "codex")

@@ -5,8 +5,7 @@ import pytest
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.housekeeping import info, verify
-from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.storage import VectorCache, info, verify
 from support.damage import change, planted, select
 from support.encoders import CountingEncoder
 

@@ -9,7 +9,7 @@ from repoeval_bench.core.files import HASHES
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import Parts, make_embedder
 from repoeval_bench.runs.runner import evaluate, plan_run
 from support.encoders import CountingEncoder

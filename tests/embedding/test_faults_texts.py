@@ -11,8 +11,8 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.hashing import HashEncoder
 from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.registry import Limit
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import Limit
 from support.models import tiny_encoder
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import split_spec
+from repoeval_bench.embedding.registry import Limit
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import Limit
 
 LIMIT = 6  # two of them special
 

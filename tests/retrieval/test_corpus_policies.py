@@ -9,7 +9,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.query_gold_overlap import gold_in_query
+from repoeval_bench.protocols.queries import gold_in_query
 from repoeval_bench.protocols.registry import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, merge_identical, summarize
 from support.written import task

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
-from repoeval_bench.retrieval.registry import RETRIEVERS
-from repoeval_bench.retrieval.scope import pooled
+from repoeval_bench.retrieval.ranking import pooled
+from repoeval_bench.retrieval.registry import RETRIEVERS, choose_retriever
 from support.written import whole
 
 SPECS = (

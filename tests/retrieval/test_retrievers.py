@@ -13,9 +13,8 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, Tokenizer, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
-from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.random_and_oracle import OracleRetriever, RandomRetriever
-from repoeval_bench.retrieval.registry import RETRIEVERS
+from repoeval_bench.retrieval.registry import RETRIEVERS, choose_retriever
 from support.written import corpus
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")

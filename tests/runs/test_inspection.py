@@ -10,8 +10,8 @@ import pytest
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.registry import Limit
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import Limit
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from repoeval_bench.embedding.text_encoder import Limit
+from repoeval_bench.embedding.registry import Limit
 
 
 def _interrupt():

@@ -7,8 +7,7 @@ import pytest
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.index_client import TamperedError
+from repoeval_bench.dataset.sources import SourceError, TamperedError
 
 needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 

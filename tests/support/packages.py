@@ -7,7 +7,7 @@ import json
 import tarfile
 import zipfile
 
-from repoeval_bench.dataset.sources import index_client
+from repoeval_bench.dataset.sources import package_index
 
 
 def wheel(files, info, metadata):
@@ -47,7 +47,7 @@ def ask_pip(patch, url):
 
     pip itself is asked for its settings by `dataset/test_package_index.py` alone: that takes a process each time.
     """
-    patch.setattr(index_client, "pip_settings", lambda: {"index-url": url})
+    patch.setattr(package_index, "pip_settings", lambda: {"index-url": url})
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"):
         patch.delenv(name, raising=False)
     patch.setenv("PIP_CONFIG_FILE", "/dev/null")

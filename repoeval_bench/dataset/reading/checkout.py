@@ -1,8 +1,7 @@
 """Read a git checkout: the commit, the tracked paths, and which other paths git ignores; or a bare repository's HEAD.
 
-Nothing that a checkout configures can run or be fetched. git is not started, and the configuration, which can name
-programs, is not opened. The single files of `.git` are read by dulwich. Its `Repo` is not used: it reads the
-configuration, and its reader of reftables writes.
+Nothing that a checkout configures can run or be fetched: git is not started, and the configuration, which can name
+programs, is not opened.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +26,19 @@ MAX_OBJECT = 64 << 20
 
 class UnreadableCheckoutError(Exception):
     """A checkout is broken, or holds what is not read. The text is the reason, without the folder."""
+
+
+@contextmanager
+def _unreadable(broken: str, where: str = "") -> Iterator[None]:
+    """Raise what fails in the block as an UnreadableCheckoutError, with the reason `broken` if the library failed."""
+    try:
+        yield
+    except UnreadableCheckoutError:
+        raise
+    except OSError as error:
+        raise UnreadableCheckoutError(f"{error.strerror or 'a file'}{where}") from error
+    except Exception as error:  # a broken file, a split or a sparse index can fail anywhere in the library
+        raise UnreadableCheckoutError(broken) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ class CommittedFiles:
 
 def read_bare(root: Path) -> CommittedFiles:
     """Read the tree at the HEAD of a bare repository; UnreadableCheckoutError if it cannot be read."""
-    try:
+    with _unreadable("its objects are broken or incomplete"):
         control, common = control_folders(root)
         commit = head_commit(control, common)
         if not commit:
@@ -73,12 +85,6 @@ def read_bare(root: Path) -> CommittedFiles:
         with closing(open_objects(common, commit)) as store:
             files = dict(_committed(store, commit))
             here = {path: blob for path, blob in files.items() if blob in store}
-    except UnreadableCheckoutError:
-        raise
-    except OSError as error:
-        raise UnreadableCheckoutError(error.strerror or "a file of it") from error
-    except Exception as error:  # a broken file can fail anywhere in the library
-        raise UnreadableCheckoutError("its objects are broken or incomplete") from error
 
     def read() -> Iterator[tuple[str, bytes]]:
         with closing(open_objects(common, commit)) as store:
@@ -109,19 +115,14 @@ def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
     top = next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), None)
     if top is None:
         return None
-    try:
+    with _unreadable("its .git is broken, or its index is split or sparse", " in .git"):
         return _read(top, root, paths)
-    except UnreadableCheckoutError:
-        raise
-    except OSError as error:
-        raise UnreadableCheckoutError(f"{error.strerror or 'a file'} in .git") from error
-    except Exception as error:  # a broken file, a split or a sparse index can fail anywhere in the library
-        raise UnreadableCheckoutError("its .git is broken, or its index is split or sparse") from error
 
 
 def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     from dulwich.index import ConflictedIndexEntry, Index
 
+    # dulwich's `Repo` is not used: it reads the configuration, and its reader of reftables writes.
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     control, common = control_folders(top)
     commit = head_commit(control, common)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from repoeval_bench.dataset.trees import GO_MODULE, decode, is_licence_path
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.archives import ArchiveEntry
-    from repoeval_bench.dataset.reading.origin import Origin
 
 MAX_BYTES = 1024 * 1024
 """Most bytes of a file: larger ones are almost always data or generated. A syntax tree takes 45 times its text."""
@@ -163,6 +162,25 @@ def _is_compiled(path: str, present: Collection[str]) -> bool:
         script = stem.removesuffix(".d")
         return any(f"{script}.{extension}" in present for extension in ("js", "cjs", "mjs")) or f"{path}.map" in present
     return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A source that was opened."""
+
+    name: str
+    """The repository's name in the pack."""
+    facts: Mapping[str, object]
+    """What a pack records of it: kind, version, hash, commit …"""
+    paths: Collection[str]
+    entries: Callable[[], Iterator[ArchiveEntry]]
+    """Lists the files in one order, each to be read before the next is taken."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Reason -> number of files that are left out before that."""
+    licence: str = ""
+    """That of its metadata, or ""."""
+    notes: tuple[str, ...] = ()
+    """What tells the user how it was read."""
 
 
 @dataclass(frozen=True, slots=True)

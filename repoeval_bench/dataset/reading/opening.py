@@ -1,19 +1,168 @@
-"""Open the source that a user names: a folder, an archive, or a published package."""
+"""Open the source that a user names: a folder, an archive, or a published package of npm or a Python package index.
+
+A package is fetched by its registry's own client or settings, so that the user's registry, proxy and keys are used.
+"""
 
 from __future__ import annotations
 
 import re
+import subprocess
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
-from repoeval_bench.dataset.reading.folders import open_folder
-from repoeval_bench.dataset.reading.npm import Npm
-from repoeval_bench.dataset.reading.origin import Origin, of_archive, repository_name
-from repoeval_bench.dataset.reading.pypi import PyPI, Sdist
-from repoeval_bench.dataset.sources.index_client import open_index
+from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
+from repoeval_bench.dataset.archives import read_archive
+from repoeval_bench.dataset.reading.origin import (
+    MAX_UNPACKED,
+    checked_hash,
+    of_archive,
+    open_folder,
+    repository_name,
+)
+from repoeval_bench.dataset.sources import SourceError, TamperedError
+from repoeval_bench.dataset.sources.package_index import Index, open_index
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.reading.code import Origin
+
+
+_OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
+
+
+class Npm:
+    """The registry of npm's settings, asked by npm."""
+
+    form, example = "npm:NAME@VERSION", "npm:zod@3.23.8"
+    spec = re.compile(
+        r"(?P<name>(?:@[a-z0-9~-][\w.~-]*/)?[a-z0-9~-][\w.~-]*)@(?P<version>\d+\.\d+\.\d+[\w.+-]*)", re.IGNORECASE
+    )
+
+    def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
+        """The tarball of a version, whose hash npm checks against the registry's."""
+        before = set(work.iterdir())
+        packed = ask_npm("pack", f"{name}@{version}", f"--pack-destination={work}", of=f"{name}@{version}")
+        (path,) = set(work.iterdir()) - before
+        origin = of_archive(
+            path,
+            repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
+            {
+                "kind": "npm",
+                "package": name,
+                "version": version,
+                "sha256": checked_hash(path, pinned),
+                "integrity": str(packed.get("integrity", "")),
+            },
+            stated_licence(path),
+        )
+        return origin if pinned else _without_declarations(origin)
+
+
+def stated_licence(path: Path) -> str:
+    """Return the `license` of the package.json in a tarball; "" where none is stated, or not as a text."""
+    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
+        if member.path.partition("/")[2] == "package.json":
+            try:
+                stated = parse_loose(member.read())
+            except JsonFaultError:
+                return ""
+            named = stated.get("license") if isinstance(stated, dict) else None
+            return named if isinstance(named, str) else ""
+    return ""
+
+
+def _without_declarations(origin: Origin) -> Origin:
+    """The package without declarations outside of the outermost folders with TypeScript: a compiler wrote them of it.
+
+    Where a package has no TypeScript but declarations, they are its own as far as anyone can tell.
+    """
+    scripts = {path for path in origin.paths if re.search(r"\.[cm]?tsx?$", path)}
+    declarations = {path for path in scripts if re.search(r"\.d\.[cm]?ts$", path)}
+    tops = {path.partition("/")[0] for path in scripts - declarations}
+    compiled = {path for path in declarations if tops and path.partition("/")[0] not in tops}
+    return replace(
+        origin,
+        entries=lambda: (entry for entry in origin.entries() if entry.path not in compiled),
+        skipped=Counter(origin.skipped) + Counter({"generated": len(compiled)}),
+    )
+
+
+def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
+    """Return what npm answers of a package as JSON; a SourceError where it fails."""
+    command = ["npm", *arguments, *_OPTIONS]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise SourceError(
+            f"npm is not installed, so {of} cannot be fetched; install it, or name the tarball that you have downloaded"
+        ) from error
+    try:
+        answers = parse_loose(done.stdout or b"{}")
+    except JsonFaultError:
+        answers = {}
+    answer = answers[-1] if isinstance(answers, list) and answers else answers  # several versions or tarballs
+    if not answer or "error" in answer:
+        problem = dict((answer or {}).get("error", {}))
+        kind = TamperedError if problem.get("code") == "EINTEGRITY" else SourceError
+        reason = problem.get("summary") or done.stderr.decode("utf-8", "replace") or "the registry has no such version"
+        raise kind(f"npm could not fetch {of} ({reason.strip().splitlines()[0].rstrip('.')})")
+    return dict(answer)
+
+
+_LICENCE = re.compile(r"^License(?:-Expression)?: *([^\n]{1,60})$", re.MULTILINE)
+_UNSTATED = frozenset({"UNKNOWN", "None", ""})
+
+
+class PyPI:
+    """The package index of pip's settings."""
+
+    form, example = "pypi:NAME==VERSION", "pypi:click==8.1.7"
+    sdist = False
+    spec = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
+        """The pure-Python wheel of a version, else its sdist, or the file that was pinned."""
+        path, stated = self.index.fetch(name, version, work, file=(pinned or {}).get("file", ""), sdist=self.sdist)
+        facts = {
+            "kind": "wheel" if path.suffix == ".whl" else "sdist",
+            "package": name,
+            "version": version,
+            "file": path.name,
+            "sha256": checked_hash(path, pinned),
+            "verified": sorted(stated),
+        }
+        return of_archive(path, repository_name(f"{name}-{version}"), facts, _short_licence(metadata(path)))
+
+
+class Sdist(PyPI):
+    """The same index, of which the sdist is taken: it often has the tests that a wheel lacks."""
+
+    form, example = "sdist:NAME==VERSION", "sdist:click==8.1.7"
+    sdist = True
+
+
+def metadata(path: Path) -> str:
+    """The metadata of a wheel or an sdist; "" where it has none."""
+    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
+        *folders, base = member.path.split("/")
+        if len(folders) == 1 and base in {"METADATA", "PKG-INFO"}:
+            return member.read().decode("utf-8", "replace")
+    return ""
+
+
+def _short_licence(metadata: str) -> str:
+    """Return what the metadata says of the licence; "" where it says nothing short."""
+    values = (value.strip() for value in _LICENCE.findall(metadata.partition("\n\n")[0]))
+    return next((licence for licence in values if licence not in _UNSTATED), "")
+
 
 KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdist}
 """Kind of registry -> its class: how a source is written, and the registry itself."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -14,12 +12,13 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError, UsageError
 from repoeval_bench.core.files import work_folder
-from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.pack import MANIFEST
+from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
+from repoeval_bench.dataset.reading.opening import open_origin
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.repoeval import TaskSet
@@ -28,42 +27,13 @@ FOLDER = "folder"
 """The source of such a benchmark."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCode:
-    """The files of a source that are its own code, by path.
-
-    `kind`: folder, git, archive, wheel, sdist or npm.
-    """
-
-    name: str
-    kind: str
-    files: tuple[SourceFile, ...]
-
-    @property
-    def fingerprint(self) -> str:
-        """Return 12 hex digits over paths and contents, whatever the source is called."""
-        return fingerprint((), {"": self.files})
-
-    @property
-    def language(self) -> str:
-        """The language that most of its characters are of."""
-        sizes: Counter[str] = Counter()
-        for file in self.files:
-            sizes[language_name(file.path, file.text)] += len(file.text)
-        return max(sizes, key=lambda name: (sizes[name], name))
-
-
-def read_code(source: str, extensions: Sequence[str] = ()) -> SourceCode:
-    """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
+def read_code(source: str, extensions: Sequence[str] = ()) -> tuple[str, tuple[SourceFile, ...]]:
+    """Name and code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs; files by path.
 
     `extensions` are endings that are read beside those of the ten languages. A notice says what was taken and left out.
     UsageError: the source does not exist or is of no known form; DatasetError: it cannot be fetched or read, or has no
     code.
     """
-    # Archives, indexes and git: a comparison of runs that are stored needs none of them.
-    from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
-    from repoeval_bench.dataset.reading.opening import open_origin
-
     with work_folder("sources") as work:
         origin = open_origin(source, work)
         gathered = Gathered()
@@ -75,12 +45,7 @@ def read_code(source: str, extensions: Sequence[str] = ()) -> SourceCode:
     NOTICES.info(f"{source}: {gathered.summary}")
     if gathered.unread_note:
         NOTICES.info(gathered.unread_note)
-    by_path = attrgetter("path")
-    return SourceCode(
-        origin.name,
-        str(origin.facts["kind"]),
-        tuple(sorted(files, key=by_path)),
-    )
+    return origin.name, tuple(sorted(files, key=attrgetter("path")))
 
 
 def code_folders(source: str) -> tuple[str, ...]:
@@ -123,10 +88,10 @@ def load_folders(
     """
     files: dict[str, tuple[SourceFile, ...]] = {}
     for folder in chain.from_iterable(_repositories(folder, named) for folder in folders):
-        code = read_code(folder, extensions)
-        if code.name in files:
-            raise UsageError(f"two folders of the source are named {code.name}; rename one, or leave it out")
-        files[code.name] = code.files
+        name, code = read_code(folder, extensions)
+        if name in files:
+            raise UsageError(f"two folders of the source are named {name}; rename one, or leave it out")
+        files[name] = code
     label = next(iter(files)) if len(files) == 1 else count(len(files), "repository").replace(" ", "-")
     return Benchmark(
         name=f"{FOLDER}-{label}-{task_set}",

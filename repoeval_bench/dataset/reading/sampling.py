@@ -1,4 +1,8 @@
-"""Samples of candidates and of tasks: drawn with a seed, spread over repositories and files.
+"""Tasks that are made of code: their prompts, and samples of candidates and of tasks, drawn with a seed.
+
+A prompt's tokenizer is a rule and needs no vocabulary. It splits identifiers at `camelCase` and `snake_case`. Other
+tokens are up to three digits, single signs, and a line end with the indentation behind it. RepoEval's prompts that were
+cut at 2,000 tokens of Codex have 1,840 of these in the median.
 
 All candidates are in one order: the first of each file, then the second of each file, and so on. The seed decides the
 order of files and of candidates. Only the front of that order is kept, so memory does not grow with a tree.
@@ -7,6 +11,7 @@ order of files and of candidates. Only the front of that order is kept, so memor
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,9 +20,10 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from repoeval_bench.core.benchmark import Benchmark, Task, TaskSample
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import with_fingerprint
+from repoeval_bench.dataset.repoeval import FUNCTION
 
 SIMILAR = 0.8
 """Jaccard over pairs of tokens from which on two texts are near-duplicates."""
@@ -36,34 +42,25 @@ class TaskCandidate(NamedTuple):
     name: str
 
 
-class _Ranked(NamedTuple):
-    """A candidate with its place in the order: its rank within its file, then by chance."""
-
-    rank: int
-    chance: bytes
-    candidate: TaskCandidate
-
-
 class Order:
     """The front of the order of one repository's candidates."""
 
     def __init__(self, seed: int, repo: str, room: int) -> None:
         self._salt = f"{seed}\0{repo}\0"
         self._room = room
-        self._front: list[_Ranked] = []
+        self._front: list[tuple[int, bytes, TaskCandidate]] = []
+        """Candidates by their rank within their file, then by chance."""
 
     def add(self, candidates: Iterable[TaskCandidate]) -> None:
         """Add all candidates of one file."""
         chances = sorted((self._chance(candidate), candidate) for candidate in candidates)
-        self._front += [
-            _Ranked(rank, chance, candidate_) for rank, (chance, candidate_) in enumerate(chances[: self._room])
-        ]
+        self._front += [(rank, *candidate) for rank, candidate in enumerate(chances[: self._room])]
         if len(self._front) > 4 * self._room:
             self._cut()
 
     def __iter__(self) -> Iterator[TaskCandidate]:
         self._cut()
-        return iter([ranked.candidate for ranked in self._front])
+        return iter([candidate for _, _, candidate in self._front])
 
     def _cut(self) -> None:
         self._front.sort()
@@ -124,11 +121,9 @@ class Distinct:
         self._by_pair: dict[_TokenPair, list[frozenset[_TokenPair]]] = defaultdict(list)
 
     def admits(self, tokens: Sequence[str]) -> bool:
-        """Return False for a near-duplicate of a text that was admitted before; admit it otherwise.
-
-        Two similar texts in the same sort order share a pair among the first `1 - SIMILAR` of both. So others are
-        looked up there alone (prefix filtering; Chaudhuri et al. 2006). Long pairs come first, as few texts have them.
-        """
+        """Return False for a near-duplicate of a text that was admitted before; admit it otherwise."""
+        # Prefix filtering (Chaudhuri et al. 2006): two similar texts in the same sort order share a pair among the
+        # first `1 - SIMILAR` of both, so others are looked up there alone. Long pairs come first: few texts have them.
         pairs = frozenset(pairwise(tokens))
         ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
         prefix = ordered[: len(pairs) - ceil(SIMILAR * len(pairs)) + 1] or [("", "")]
@@ -152,3 +147,52 @@ def _are_similar(one: frozenset[_TokenPair], other: frozenset[_TokenPair]) -> bo
 def some_of(files: Sequence[SourceFile]) -> list[SourceFile]:
     """Every n-th file, so that they are about a million characters together; all where they are fewer."""
     return list(files[:: max(1, sum(len(file.text) for file in files) // _CHARACTERS)])
+
+
+TOKENIZER = "code"
+CONTEXT = "2k"
+PROMPT_TOKENS = 2000
+
+_TOKEN = re.compile(r"\n[ \t]*|[ \t]{2,}|[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|_+|[^\w\s]|\w")
+
+
+def tokens_of(text: str) -> list[str]:
+    """The tokens of a text."""
+    return _TOKEN.findall(text)
+
+
+def tokens_per_nws(files: Iterable[SourceFile]) -> float:
+    """Tokens for each non-whitespace character of these files; 0.0 of none."""
+    texts = [file.text for file in files]
+    return sum(len(tokens_of(text)) for text in texts) / max(1, sum(map(count_nws, texts)))
+
+
+def prompt_lines(file: SourceFile, target_span: int) -> LineSpan:
+    """Return the lines before line `target_span` that a prompt shows: whole ones of at most 2,000 tokens, at least one.
+
+    What it reads does not grow with the file: of the first line that is too long, one token too many.
+    """
+    start, left = target_span, PROMPT_TOKENS
+    while start > 0:
+        # A line's indentation is one token with the line end before it.
+        line = "\n" + file.line_text(LineSpan(start - 1, start)).rstrip()
+        left -= sum(1 for _ in islice(_TOKEN.finditer(line), left + 1))
+        if left < 0:
+            break
+        start -= 1
+    return LineSpan(max(0, min(start, target_span - 1)), target_span)
+
+
+def make_task(file: SourceFile, target_span: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:
+    """A function task as upstream writes its own: no prompt ends in a line end."""
+    return Task(
+        task_id=task_id,
+        repo=file.repo,
+        path=file.path,
+        prompt=file.line_text(shown).removesuffix("\n"),
+        ground_truth=file.line_text(target_span),
+        body=target_span,
+        context_start=shown.start,
+        level=FUNCTION.name,
+        function_name=name or None,
+    )

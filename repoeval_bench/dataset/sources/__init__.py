@@ -18,6 +18,10 @@ class SourceError(DatasetError):
     """A source cannot be reached or has wrong content; another source may work."""
 
 
+class TamperedError(SourceError):
+    """A file is not the one that its hash promises."""
+
+
 class SetFacts(BaseModel):
     """Facts of a set: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set."""
 

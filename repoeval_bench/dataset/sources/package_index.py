@@ -1,15 +1,25 @@
-"""The part of RepoEval that package indexes serve: three repositories, published file for file as wheels.
+"""Package indexes: the wheel or sdist of a version, and the part of RepoEval that is published as wheels.
 
-The wheels come from where pip's settings say, so that a company's own index, proxy and certificates are honoured. The
-tasks are rebuilt from the shipped coordinates, and every text is checked against its SHA-256. Two published files
-differ from the repository's by one word; the index names the word, and the hash decides as for any file.
+Files come from where pip's settings say, and are checked against the index's hashes. Settings are merged as pip merges
+them, so index, mirrors, proxy, certificates and keys are the user's own.
+
+Three repositories of RepoEval are published file for file. Their tasks are rebuilt from the shipped coordinates, and
+every text is checked against its SHA-256.
 """
 
 from __future__ import annotations
 
+import ast
+import os
+import ssl
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
@@ -18,9 +28,11 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, TaskSet, dump_tasks, task_sets
-from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
-from repoeval_bench.dataset.sources.index_client import open_index
+from repoeval_bench.dataset.sources import SetFacts, Source, SourceError, TamperedError
 from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
+
+if TYPE_CHECKING:
+    from unearth import Package, PackageFinder
 
 
 def fetch_wheels(folder: Path) -> None:
@@ -77,6 +89,7 @@ def take_files(folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
                 taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed
                 continue
             full, content = f"{wheel.repository}/{name}", packed
+            # Two published files differ from the repository's by one word, which the index names.
             if name in wheel.edits and text_hash(content) != known.get(full):
                 content = wheel.edits[name].apply(decode(content)).encode()
             if text_hash(content) == known.get(full):
@@ -94,26 +107,146 @@ def rebuild_tasks(task_set: TaskSet, files: Mapping[str, bytes]) -> list[Task]:
     tasks = []
     sources: dict[str, SourceFile] = {}
     for coordinates in index.coordinates(task_set):
-        name = f"{coordinates.repo}/{coordinates.path}"
+        task, name = coordinates.task, coordinates.task.file
         if coordinates.prompt is None or name not in files:
             continue
         if name not in sources:
-            sources[name] = SourceFile(coordinates.repo, coordinates.path, decode(files[name]))
-        prompt = sources[name].slice(coordinates.prompt)
-        ground_truth = sources[name].line_text(coordinates.body)
+            sources[name] = SourceFile(task.repo, task.path, decode(files[name]))
+        prompt, ground_truth = sources[name].slice(coordinates.prompt), sources[name].line_text(task.body)
         if (sha256_text(prompt), sha256_text(ground_truth)) != coordinates.hashes:
-            raise DatasetError(f"{coordinates.task_id}: the text at its place in {name} has a wrong hash")
-        tasks.append(
-            Task(
-                task_id=coordinates.task_id,
-                repo=coordinates.repo,
-                path=coordinates.path,
-                prompt=prompt,
-                ground_truth=ground_truth,
-                body=coordinates.body,
-                context_start=coordinates.context_start,
-                level=task_set.level,
-                function_name=coordinates.function_name,
-            )
-        )
+            raise DatasetError(f"{task.task_id}: the text at its place in {name} has a wrong hash")
+        tasks.append(replace(task, prompt=prompt, ground_truth=ground_truth))
     return tasks
+
+
+_DEFAULT_INDEX = "https://pypi.org/simple/"
+
+
+# `pip download` would build what it fetches to learn its dependencies; unearth fetches, and runs nothing.
+class Index:
+    """The package index of pip's settings, asked over one connection; see `open_index`."""
+
+    def __init__(self, finder: PackageFinder) -> None:
+        self._finder = finder
+
+    def files(self, name: str) -> list[Package]:
+        """All files of a package, the newest version first; a SourceError where the index has no such package."""
+        import httpx2
+
+        try:
+            packages = list(self._finder.find_all_packages(name, allow_yanked=True))
+        except (httpx2.HTTPError, OSError, ValueError) as error:
+            raise SourceError(f"the package index does not answer for {name} ({error})") from error
+        if not packages:
+            raise SourceError(
+                f"the package index has no package {name}, or cannot be reached; check the name, and pip's settings"
+            )
+        return packages
+
+    def fetch(
+        self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False
+    ) -> tuple[Path, dict[str, str]]:
+        """Fetch the pure-Python wheel of a version, else its sdist, into this folder; return (path, its hashes).
+
+        With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
+        version, neither wheel nor sdist of it, cannot be reached, or states another hash.
+        """
+        import httpx2
+        from unearth.errors import HashMismatchError, UnpackError
+        from unearth.preparer import download_link
+
+        package = self._choose(name, version, file, sdist=sdist)
+        stated = _stated_hashes(package)
+        hashes = {algorithm: [digest] for algorithm, digest in stated.items()}
+        try:
+            return download_link(self._finder.session, package.link, folder, hashes or None), stated
+        except HashMismatchError as error:
+            raise TamperedError(
+                f"{package.link.filename} could not be fetched (its bytes have another hash)"
+            ) from error
+        except (httpx2.HTTPError, UnpackError, OSError) as error:
+            raise SourceError(f"{package.link.filename} could not be fetched ({str(error).splitlines()[0]})") from error
+
+    def _choose(self, name: str, version: str, file: str, *, sdist: bool) -> Package:
+        """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
+        packages = self.files(name)
+        matching = list(self._finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
+        if not matching:
+            known = list(dict.fromkeys(str(package.version) for package in packages))[:5]
+            raise SourceError(
+                f"the package index has no {name} in version {version}; the newest are {', '.join(known)}"
+            )
+        wheels = [] if sdist else [one for one in matching if one.link.filename.endswith("-none-any.whl")]
+        sdists = [one for one in matching if not one.link.is_wheel]
+        fitting = [one for one in matching if one.link.filename == file] if file else wheels or sdists
+        if not fitting:
+            sought = file or ("sdist" if sdist else "pure-Python wheel or sdist")
+            raise SourceError(f"the package index has no {sought} of {name} {version}; name a folder or an archive")
+        return fitting[0]
+
+
+@contextmanager
+def open_index() -> Iterator[Index]:
+    """The package index that pip's settings name."""
+    with _session(pip_settings()) as finder:
+        yield Index(finder)
+
+
+def pip_settings() -> dict[str, str]:
+    """Settings of pip for downloads by name (`index-url`), merged as pip does: files, then variables."""
+    command = [sys.executable, "-P", "-m", "pip", "config", "list"]  # not a pip.py of the current folder
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    layers: dict[str, dict[str, str]] = {"global": {}, "download": {}, ":env:": {}}
+    for line in done.stdout.splitlines():
+        key, equals, value = line.partition("=")
+        section, dot, option = key.partition(".")
+        if equals and dot and section in layers:
+            layers[section][option] = str(ast.literal_eval(value))
+    if done.returncode != 0:  # an environment without pip: its variables are what is left of its settings
+        prefix = "PIP_"
+        variables = {key.removeprefix(prefix): value for key, value in os.environ.items() if key.startswith(prefix)}
+        layers[":env:"] = {key.lower().replace("_", "-"): value for key, value in variables.items()}
+    return layers["global"] | layers["download"] | layers[":env:"]
+
+
+@contextmanager
+def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
+    from unearth import PackageFinder
+    from unearth.auth import MultiDomainBasicAuth
+    from unearth.fetchers.sync import PyPIClient
+
+    def words(option: str) -> list[str]:
+        return settings.get(option, "").split()
+
+    alone = settings.get("no-index", "") in {"1", "true", "yes", "on"}
+    indexes = [] if alone else [settings.get("index-url", _DEFAULT_INDEX), *words("extra-index-url")]
+    try:
+        verify: ssl.SSLContext | bool = True
+        if settings.get("cert"):
+            verify = ssl.create_default_context(cafile=settings["cert"])
+        client = PyPIClient(
+            trusted_hosts=words("trusted-host"),
+            verify=verify,
+            cert=settings.get("client-cert"),
+            timeout=float(settings.get("default-timeout", settings.get("timeout", 15))),
+            proxy=settings.get("proxy"),
+            follow_redirects=True,
+        )
+    except (ValueError, OSError, ImportError) as error:
+        raise SourceError(f"pip's settings of proxy, certificates or time cannot be used ({error})") from error
+    with client:
+        client.auth = MultiDomainBasicAuth(prompting=False, index_urls=indexes)
+        yield PackageFinder(
+            client,  # type: ignore[arg-type]  # unearth's own client, whose signature is wider than its protocol
+            index_urls=indexes,
+            find_links=words("find-links"),
+            trusted_hosts=words("trusted-host"),
+            ignore_compatibility=True,
+        )
+
+
+def _stated_hashes(package: Package) -> dict[str, str]:
+    """The hashes that the index states of a file: the strong ones where there are any."""
+    stated = dict(package.link.hash_option or {})
+    first = {algorithm: digests[0] for algorithm, digests in stated.items()}
+    return {key: value for key, value in first.items() if key.startswith("sha") and key != "sha1"} or first

@@ -16,12 +16,22 @@ from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.commits import LEVEL, TABLE, dump_commits
 from repoeval_bench.dataset.install import HASHES
-from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
-from repoeval_bench.dataset.reading.code import CodeFile, Gathered, check_extensions, gather
-from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_target, write_plain
-from repoeval_bench.dataset.reading.origin import Origin
-from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER
-from repoeval_bench.dataset.summary import licence_of
+from repoeval_bench.dataset.pack import (
+    FEWEST_TASKS,
+    MANIFEST,
+    TREE,
+    Pack,
+    PackFile,
+    PackLevel,
+    PackSource,
+    dump_manifest,
+    new_folder,
+    new_target,
+    write_plain,
+)
+from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, check_extensions, gather
+from repoeval_bench.dataset.reading.sampling import CONTEXT, TOKENIZER
+from repoeval_bench.dataset.trees import licence_of
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, RunJobs, Window, commit_questions
 from repoeval_bench.own.history.repository import History, MissingObjectError, history_of
 from repoeval_bench.own.packs.pack import RULES_VERSION, grammars_of, installed_version, keep_pack

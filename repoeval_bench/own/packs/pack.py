@@ -27,17 +27,36 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
-from repoeval_bench.dataset.obtain import is_benchmark
-from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource, PackUses
+from repoeval_bench.dataset.loader import is_benchmark
+from repoeval_bench.dataset.pack import (
+    FEWEST_TASKS,
+    MANIFEST,
+    TREE,
+    Pack,
+    PackFile,
+    PackLevel,
+    PackSource,
+    PackUses,
+    dump_manifest,
+    new_folder,
+    new_target,
+    write_plain,
+)
 from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gather, is_test, no_code
-from repoeval_bench.dataset.reading.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
 from repoeval_bench.dataset.reading.plain import only_of_code
-from repoeval_bench.dataset.reading.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
-from repoeval_bench.dataset.reading.sampling import Distinct, Order, take_turns
+from repoeval_bench.dataset.reading.sampling import (
+    CONTEXT,
+    TOKENIZER,
+    Distinct,
+    Order,
+    make_task,
+    prompt_lines,
+    take_turns,
+    tokens_of,
+)
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
-from repoeval_bench.dataset.summary import UNKNOWN, licence_of
-from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
+from repoeval_bench.dataset.trees import GO_MODULE, UNKNOWN, decode, licence_of, read_tree
 from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
@@ -45,7 +64,7 @@ from repoeval_bench.own.references.steps import DEEPEST, MOST
 from repoeval_bench.own.references.tree_names import Reason
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.origin import Origin
+    from repoeval_bench.dataset.reading.code import Origin
 
 
 @dataclass(slots=True, kw_only=True)

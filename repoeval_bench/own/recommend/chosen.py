@@ -26,7 +26,7 @@ from repoeval_bench.own.history import (
 )
 from repoeval_bench.own.packs.pack import installed_version
 from repoeval_bench.report.recommendation import HOLDS
-from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors
 from repoeval_bench.runs.runner import evaluate
 

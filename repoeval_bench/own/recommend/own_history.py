@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import DatasetError, NoDataError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.obtain import is_benchmark
+from repoeval_bench.dataset.loader import is_benchmark, load_benchmark
 from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
 from repoeval_bench.runs.request import DataRequest
 

@@ -37,8 +37,7 @@ from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
-from repoeval_bench.dataset.reading.prompts import tokens_per_nws
-from repoeval_bench.dataset.reading.sampling import some_of
+from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
 from repoeval_bench.own.recommend.beside import BESIDE, with_costs, with_golds, with_retrievers
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from repoeval_bench.core.parts import Embedder, Role
-    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.embedding.registry import TextEncoder
 
 STORE_BYTES = 128 * 2**20
 """Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays."""

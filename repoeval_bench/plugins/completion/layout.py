@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.dataset.reading.prompts import tokens_of
+from repoeval_bench.dataset.reading.sampling import tokens_of
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
@@ -91,7 +91,7 @@ def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int
 
 
 def count_tokens(text: str) -> int:
-    """Count tokens by the rule of `dataset.reading.prompts`; a ruler is one token, as for models trained on code."""
+    """Count tokens by the rule of `dataset.reading.sampling`; a ruler is one token, as for models trained on code."""
     return len(tokens_of(text.replace(_RULER, "-")))
 
 

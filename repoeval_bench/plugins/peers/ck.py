@@ -14,8 +14,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
-from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers._cutter import Cutter, cut_spans
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.chunkers.registry import CHUNKERS

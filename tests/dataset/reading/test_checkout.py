@@ -9,7 +9,7 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.reading.code import Gathered, gather
-from repoeval_bench.dataset.reading.folders import open_folder
+from repoeval_bench.dataset.reading.origin import open_folder
 from support.codebase import commit, git, write_code, write_files
 from support.command import succeed
 

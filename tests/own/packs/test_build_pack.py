@@ -11,8 +11,8 @@ import pytest
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.reading.edition import task_set_of_pack
-from repoeval_bench.dataset.reading.prompts import PROMPT_TOKENS, tokens_of
+from repoeval_bench.dataset.reading.sampling import PROMPT_TOKENS, tokens_of
+from repoeval_bench.dataset.shipped import task_set_of_pack
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 from repoeval_bench.own.references.steps import TooManyStepsError

@@ -12,9 +12,17 @@ from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.reading import prompts, sampling
-from repoeval_bench.dataset.reading.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
-from repoeval_bench.dataset.reading.sampling import Distinct, Order, TaskCandidate, part_of, take_turns
+from repoeval_bench.dataset.reading import sampling
+from repoeval_bench.dataset.reading.sampling import (
+    PROMPT_TOKENS,
+    Distinct,
+    Order,
+    TaskCandidate,
+    part_of,
+    prompt_lines,
+    take_turns,
+    tokens_of,
+)
 from repoeval_bench.own.packs.candidates import LEFT_OUT, examine
 from support.written import benchmark, sources, task
 
@@ -220,7 +228,7 @@ def test_few_texts_are_compared(monkeypatch):
 def test_a_prompt_reads_no_more_of_a_longer_file(monkeypatch):
     """Lines within 2,000 tokens of the target, each once."""
     read = []
-    real = prompts._TOKEN
+    real = sampling._TOKEN
 
     class Counting:
         @staticmethod
@@ -228,7 +236,7 @@ def test_a_prompt_reads_no_more_of_a_longer_file(monkeypatch):
             read.append(text)
             return real.finditer(text)
 
-    monkeypatch.setattr(prompts, "_TOKEN", Counting)
+    monkeypatch.setattr(sampling, "_TOKEN", Counting)
     for n_lines in (3_000, 30_000):
         prompt_lines(SourceFile("r", "long.py", "a = b\n" * n_lines), n_lines - 1)
     assert len(read) == 2 * (PROMPT_TOKENS // 4 + 1)

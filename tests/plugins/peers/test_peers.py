@@ -11,11 +11,10 @@ from subprocess import PIPE
 
 import pytest
 
-from repoeval_bench.chunkers._adapters import spans_in_order
+from repoeval_bench.chunkers._adapters import spans_in_order, unknown_language
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
-from repoeval_bench.chunkers.tools.known_languages import unknown_language
 from repoeval_bench.core.errors import ChunkError, LanguageError, SpecError
 from repoeval_bench.core.source import SourceFile, count_nws
 
