@@ -22,7 +22,7 @@ from repoeval_bench.report.segments import (
 )
 from repoeval_bench.runs.naming import find_run, find_runs
 
-_BY = "repo, file, or a fact such as is_method; repeat it. By default all but file."
+_BY = "repo, file, or a fact such as is_method; may be repeated. By default all but file."
 
 _measure = click.option(
     "--measure",

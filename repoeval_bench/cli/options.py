@@ -134,7 +134,7 @@ class RareFields(click.Option):
             metavar="FIELD=VALUE",
             expose_value=False,
             callback=self._assign,
-            help="Set a field that few people need; repeat it. --help-all lists them.",
+            help="Set a rarely needed field; may be repeated. --help-all lists them.",
         )
         self.fields = fields
         """Field -> (its option, its default)."""
@@ -217,7 +217,7 @@ allow_option = click.option(
     "allowed",
     multiple=True,
     metavar="SPEC",
-    help="Use this code (py:…, exec:…), model or server if the folder names it; repeat it.",
+    help="Use this code (py:…, exec:…), model or server if the folder names it; may be repeated.",
 )
 
 

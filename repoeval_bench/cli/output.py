@@ -86,7 +86,7 @@ name_option = click.option(
     "names",
     multiple=True,
     metavar="LABEL=RUN|SPEC",
-    help="Call a run LABEL in every table, figure and page, such as ours=py:mychunk:blank_blocks. Repeat it.",
+    help="Call a run LABEL in every table, figure and page, such as ours=py:mychunk:blank_blocks. May be repeated.",
 )
 """Add --name (names: a tuple of texts), which may be repeated."""
 

@@ -28,7 +28,7 @@ from repoeval_bench.runs.store import check_writable
     "embedders",
     multiple=True,
     metavar="SPEC",
-    help="A model to add to the CodeRAG-Bench table, such as st:BAAI/bge-base-en-v1.5; repeat it.",
+    help="A model to add to the CodeRAG-Bench table, such as st:BAAI/bge-base-en-v1.5; may be repeated.",
 )
 @request_options(DataRequest, only=["source"])
 @click.option(
