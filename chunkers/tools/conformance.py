@@ -29,10 +29,10 @@ PROMISES = {
     "in order": "chunks come in order of their start, none twice",
     "nothing lost": "every non-whitespace character is in a chunk",
     "no blanks": "no chunk holds only whitespace, and a blank file gives none",
-    "size": "without overlap no chunk of several lines is above max_nws; lines before an offset aside",
+    "size": "without overlap or offset, a chunk of several lines stays within max_nws",
     "deterministic": "the same file gives the same chunks, regardless of files chunked in between",
     "line ends": "the same text with CRLF gives chunks of the same lines",
-    "spec": "the spec rebuilds a chunker that prints the same spec",
+    "spec": "its name on the command line builds the same chunker again",
 }
 
 

@@ -40,11 +40,17 @@ COMMANDS = {
         "repoeval_bench.cli.runs:segments_command",
         "Show for which queries a run is good, or which of two runs.",
     ),
-    "sweep": ("repoeval_bench.cli.evaluate:sweep_command", "Show the effect of size alone, or how scores grow with k."),
-    "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
+    "sweep": (
+        "repoeval_bench.cli.evaluate:sweep_command",
+        "Show the effect of chunk size alone, or of the number of chunks (k).",
+    ),
+    "gate": (
+        "repoeval_bench.cli.gate:gate_command",
+        "Fail if a run does not meet the limits in a file, or a choice no longer holds.",
+    ),
     "verify": (
         "repoeval_bench.cli.verify:verify_command",
-        "Run a stored request again, and compare with what is stored.",
+        "Make a stored run again, and check that its scores are the same.",
     ),
     "run": ("repoeval_bench.cli.evaluate:run_command", "Run a benchmark described by a YAML file."),
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
@@ -113,7 +119,7 @@ list protocols code-chunk
 
 
 START = f"""\
-Say which code chunker retrieves better, on RepoEval or on your own code.
+Say which code chunker retrieves better, on your own code or on the RepoEval benchmark.
 
   {ROOT} recommend ./my-project
       Which chunker and size to use for the code in a folder, with lines to paste.
@@ -122,7 +128,7 @@ Say which code chunker retrieves better, on RepoEval or on your own code.
       Which of two or more chunkers retrieves significantly more on RepoEval. `eval -c ast` scores one alone.
 
   {ROOT} gate latest --config gates.yaml
-      Fail in CI if the newest run does not meet the limits in a file.
+      Fail in CI if the newest run (`latest`) does not meet the limits in a file.
 
 All commands: {ROOT} --help. Options and examples of one: {ROOT} COMMAND --help.
 Names of chunkers, protocols, retrievers and measures: {ROOT} list chunkers.\
@@ -178,7 +184,7 @@ app = CommandGroup(
     examples=EXAMPLES,
     further=_FURTHER,
     plug_ins=PLUG_INS,
-    help="Say which code chunker retrieves better, on RepoEval or on your own code.",
+    help="Say which code chunker retrieves better, on your own code or on the RepoEval benchmark.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
         click.Option(

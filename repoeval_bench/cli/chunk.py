@@ -63,7 +63,7 @@ def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> 
 
 @click.command("stats")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
-@click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
+@click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; may be repeated, to compare.")
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
 @request_options(DataRequest)

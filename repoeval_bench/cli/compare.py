@@ -53,9 +53,12 @@ def compare_command(  # longer than 60 lines: each option has its line
     summary: Path | None,
     **fields: Any,
 ) -> None:
-    """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
+    """Compare stored RUNs and --chunkers, query by query; runs that are missing are made first.
 
-    Without --baseline every pair is compared, the later minus the earlier.
+    A RUN is a folder, an id, a chunker, `latest`, or `@2`, the run before that.
+
+    Without --baseline every pair is tested. The table shows each run minus the best; --details shows each run minus
+    every earlier one.
     """
     # If every chunker has some run in `out`, all runs may be stored already, and no worker is needed.
     folders = [path.name for path in out.iterdir()] if out.is_dir() else []

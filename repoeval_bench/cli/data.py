@@ -91,7 +91,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option("-o", "--output", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="Where to write the pack.")
 @click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
-@click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
+@click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated.")
 @click.option(
     "--extensions",
     multiple=True,
@@ -112,7 +112,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     multiple=True,
     type=click.Path(),
     metavar="FILE",
-    help="A SCIP index of the first source, used before the rules; repeat it for the next sources.",
+    help="A SCIP index of the first source, used before the rules; repeated for the next sources.",
 )
 @click.option(
     "--commits",

@@ -51,7 +51,7 @@ ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".trec": "trec"}
 )
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Where to write; standard output if not given.")
 @click.option("--plots", type=OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
-@measures_option("Write one table for a paper, with these measures: markdown and latex. Repeat it.")
+@measures_option("Write one table for a paper, with these measures: markdown and latex. May be repeated.")
 @click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")
 @name_option
 @runs_folder

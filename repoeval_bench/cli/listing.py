@@ -47,8 +47,8 @@ def _protocols() -> Table:
         p: Any = row.part  # the open form has none
         choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
         lines.append((row.name, *choices, _meaning(row)))
-    choices = ("query", "target", "relevant", "repositories", "documents", "headline")
-    return _table("protocol", *choices, "used by", lines=lines)
+    choices = ("query", "target", "relevant", "repositories", "documents", "mean")
+    return _table("protocol", *choices, "what it is", lines=lines)
 
 
 def _measures() -> Table:

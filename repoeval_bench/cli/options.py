@@ -141,7 +141,7 @@ class RareFields(click.Option):
             metavar="FIELD=VALUE",
             expose_value=False,
             callback=self._assign,
-            help="Set a field that few people need; repeat it. --help-all lists them.",
+            help="Set a rarely needed field; may be repeated. --help-all lists them.",
         )
         self.fields = fields
         """Field -> (its option, its default)."""
@@ -223,7 +223,7 @@ allow_option = click.option(
     "allowed",
     multiple=True,
     metavar="SPEC",
-    help="Use this code (py:…, exec:…), model or server if the folder names it; repeat it.",
+    help="Use this code (py:…, exec:…), model or server if the folder names it; may be repeated.",
 )
 
 
@@ -396,7 +396,7 @@ name_option = click.option(
     "names",
     multiple=True,
     metavar="LABEL=RUN|SPEC",
-    help="Call a run LABEL in every table, figure and page, such as ours=py:mychunk:blank_blocks. Repeat it.",
+    help="Call a run LABEL in every table, figure and page, such as ours=py:mychunk:blank_blocks. May be repeated.",
 )
 """Add --name (names: a tuple of texts), which may be repeated."""
 

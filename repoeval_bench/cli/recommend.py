@@ -81,15 +81,18 @@ def recommend_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
+    """Say which chunker and size to use for the code in PATH.
 
-    Every chunker is tried at every size, so that all have the same mean chunk, and is scored on the same budgets of
-    text. A chunker with a size of its own is tried as written. The answer names one chunker with its size, its expected
-    loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
+    PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 
-    In a git repository the subject of each commit is a query for the lines that it changed. For small code bases the
-    answer leans on results measured on other repositories. An answer by BM25 is printed before the embedding model
-    begins. The same command resumes an interrupted one.
+    Every chunker is tried at every size, and all have nearly the same mean chunk at each. All are scored on the same
+    budgets of text. A chunker with a size of its own is tried as written. The answer names one chunker with its size,
+    its expected loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
+
+    In a git repository, the subjects of suitable commits are queries for the lines that they changed; docstrings
+    are used if there are fewer than 60. For small code bases the answer leans on results measured on other
+    repositories. An answer by BM25 is printed before the embedding model begins. The same command resumes an
+    interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
@@ -287,6 +290,6 @@ def _print(
             f"page: {report_line}",
             f"test two runs: {compare_line} RUN RUN",
             *keep,
-            f"run the choice alone: {own_run}",
+            f"run the choice alone, on the same queries: {own_run}",
         ]
     )

@@ -84,7 +84,7 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-_BY = "repo, file, or a fact such as is_method; repeat it. By default all but file."
+_BY = "repo, file, or a fact such as is_method; may be repeated. By default all but file."
 
 _measure = click.option(
     "--measure",

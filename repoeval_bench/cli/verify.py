@@ -22,7 +22,7 @@ from repoeval_bench.runs.request import DataRequest
 @runs_folder
 @json_option
 def verify_command(*, run: str, out: Path, as_json: bool, **data: Any) -> int:
-    """Run the stored request of RUN again on the data, and compare its ranking, judgements, scores and id.
+    """Make RUN again from the data, and compare its ranking, judgements, scores and id.
 
     Exit 0 if all are as stored, 1 if one differs, with the ten largest differences. Code, models and servers that the
     folder names are used only with --allow.

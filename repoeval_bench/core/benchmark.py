@@ -85,9 +85,9 @@ class Query:
 
 
 TESTS = {
-    "out": "they give no queries and are not searched",
-    "index": "they are searched, and give no queries",
-    "all": "they are searched and give queries, as other code",
+    "out": "neither searched nor used for queries",
+    "index": "searched, but not used for queries",
+    "all": "searched and used for queries, like other code",
 }
 """What is done with the tests of a repository that has other code too."""
 

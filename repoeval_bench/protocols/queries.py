@@ -39,7 +39,7 @@ def copy_note(share: float) -> str:
     if share < LARGE:
         return ""
     return (
-        f"{share:.1%} of the target lines are already in the query, so larger chunks score higher by themselves; "
+        f"{100 * share:.1f} % of the target lines are already in the query, which favours larger chunks; "
         "--protocol body or docstring avoids that"
     )
 

@@ -10,7 +10,7 @@ CONTEXT = protocol(
     __name__,
     name="context",
     gold="context",
-    users="this project's default: query the whole prompt, target its lines and the function to be written",
+    users="this project's default: the query is the whole prompt, the target its lines and the function to be written",
 )
 
 CODE_CHUNK = protocol(
@@ -37,7 +37,7 @@ BODY = protocol(
     name="body",
     query="tail:20",
     gold="body",
-    users="RepoCoder's window: query the last 20 lines of the prompt, target the lines to be written",
+    users="RepoCoder's window: the query is the last 20 lines of the prompt, the target the lines to be written",
 )
 
 USES = protocol(
@@ -46,8 +46,8 @@ USES = protocol(
     query="tail:20",
     gold="uses",
     relevance="definitions",
-    users="completion: query the prompt's last 20 lines, target the definitions that the lines to be written use and "
-    "the prompt does not show",
+    users="completion: the query is the prompt's last 20 lines, the target the definitions that the lines to be "
+    "written use and the prompt does not show",
     exclusion="free",
 )
 
@@ -55,8 +55,8 @@ COMMITS = protocol(
     __name__,
     name="commits",
     gold="lines",
-    users="code search: query the subject of a later commit, target the lines that it changed in the tree before, "
-    "with five lines around; a pack of `data build CHECKOUT --commits` has them",
+    users="code search: the query is the subject of a later commit, the target the lines that it changed, with five "
+    "lines around; `data build CHECKOUT --commits` makes such queries",
     tasks="commits",
 )
 
@@ -64,7 +64,7 @@ QUESTIONS = protocol(
     __name__,
     name="questions",
     gold="places",
-    users="your own questions, from the file that --queries names",
+    users="your own queries, from the file that --queries names",
     tasks="questions",
 )
 

@@ -75,19 +75,22 @@ def _measured(result: GateResult) -> str:
 def recheck_sentence(result: Recheck) -> str:
     """Return if the setting still holds, and by which difference."""
     since = f"since {result.since[:12]}"
-    changes = f"{count(result.questions, 'change')} {since}"
+    commits = f"{count(result.questions, 'commit')} {since}"
     pair = result.comparison
     if pair is None:
-        usable = count(result.questions, "usable change")
+        usable = count(result.questions, "usable commit")
         return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
     points = 100 * pair.difference
-    ends = "" if pair.ci is None else f" [{100 * pair.ci[0]:+.1f}, {100 * pair.ci[1]:+.1f}]"
+    low, high = pair.ci or (0.0, 0.0)
+    if points < 0:  # "less" has the interval of the loss
+        low, high = -high, -low
+    ends = "" if pair.ci is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
     more = f"{abs(points):.1f} points {'less' if points < 0 else 'more'}"
     is_real = pair.verdict.outcome.is_significant
     way_out = " Run recommend again." if not result.holds else "" if is_real else " That is not significant."
     return (
-        f"{first} On {changes} ({count(result.files, 'file')}) it finds {more} of the changed lines than "
+        f"{first} On {commits} ({count(result.files, 'file')}) it finds {more} of the changed lines than "
         f"{result.chosen.opponent}{ends}.{way_out}"
     )
 

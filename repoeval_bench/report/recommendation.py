@@ -26,8 +26,8 @@ HOLDS = "the choice, scores and costs; no code, no subject of a commit and no au
 _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
-    "commits": "{} of the lines that your last {:,} changes touched",
-    "tests": "{} of the lines that a test's name asks for",
+    "commits": "{} of the lines that {:,} of your commits changed",
+    "tests": "{} of the lines that a test's name describes",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that answer your queries",
 }
@@ -86,15 +86,16 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}{_ends(gain.ci)}"
+        f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}"
+        f"{_ends(gain.difference, gain.ci)}"
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
     named = f"{described(choice)}{size}"
-    if current.is_worse:
-        return [f"Switch from {current.label} to {named}: {', '.join([gains, *costs])}."]
-    worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
     takes = f" It takes {' and '.join(costs)}." if costs else ""
+    if current.is_worse:
+        return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}"]
+    worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
     return [
         f"Stay with {current.label}: no candidate {worth} on your code.",
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
@@ -107,8 +108,12 @@ def _more(difference: float) -> str:
     return "about as much" if points == _NONE else f"{points} {'more' if difference > 0 else 'less'}"
 
 
-def _ends(ends: tuple[float, float] | None) -> str:
-    return f" [{100 * ends[0]:+.1f}, {100 * ends[1]:+.1f}]" if ends else " (too few files for an interval)"
+def _ends(difference: float, ends: tuple[float, float] | None) -> str:
+    """Return the interval of what `_more` says: after `less`, that of the loss."""
+    if ends is None:
+        return " (too few files for an interval)"
+    low, high = (-ends[1], -ends[0]) if _more(difference).endswith("less") else ends
+    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
@@ -159,7 +164,10 @@ def _lead(recommendation: Recommendation) -> list[str]:
 def _retrievers(choice: RetrieverChoice) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
     first, *others = choice.scores
-    compared = "; ".join(f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.ci)}" for one in others)
+    compared = "; ".join(
+        f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.difference or 0.0, one.ci)}"
+        for one in others
+    )
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
@@ -174,7 +182,7 @@ def _by(retriever: str) -> str:
     return _BY.get(retriever, retriever)
 
 
-_ASKED = {"uses": "uses of definitions", "docstring": "docstrings", "commits": "changes"}
+_ASKED = {"uses": "uses of definitions", "docstring": "docstrings", "commits": "commits"}
 
 
 def _based(recommendation: Recommendation) -> str:
@@ -188,7 +196,8 @@ def _based(recommendation: Recommendation) -> str:
     if recommendation.relies_on_others:
         clusters = cluster_count(largest.n_clusters, largest.clustered_by)
         return (
-            f"This rests mainly on results from other repositories, because yours has only {clusters}; they give {own}."
+            "This rests mainly on results from other repositories, because your queries come from only "
+            f"{clusters}: {own}."
         )
     files = max(one.n_sources for one in recommendation.evidence)
     return f"This is based on {own}, and {count(files, 'file')} of yours."
@@ -241,7 +250,8 @@ def _covers(recommendation: Recommendation) -> list[str]:
         if "notebook" in recommendation.unread:
             lines.append(f"To include notebooks, convert them: {READ_NOTEBOOKS}")
     if number := recommendation.test_files:
-        lines.append(f"{count(number, 'file')} of tests: {TESTS[recommendation.tests]} (--tests all includes them).")
+        are = "is" if number == 1 else "are"
+        lines.append(f"{count(number, 'test file')} {are} {TESTS[recommendation.tests]} (--tests all uses them too).")
     if len(recommendation.languages) > 1:
         shares = ", ".join(f"{_percent(share)} {name}" for name, share in recommendation.languages.items())
         lines.append(f"The code is {shares}; the lines to paste name the language of the files that they are for.")
@@ -394,7 +404,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         files[question.protocol] = count(question.n_files, "file") if is_group else clusters
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
     it = "the choice" if recommendation.current and recommendation.current.gains else "it"
-    read = f"Averaged over the first 12,000 characters retrieved, {it} finds" if over else f"{it.capitalize()} finds"
+    read = f"Averaged over all budgets up to 12,000 characters, {it} finds" if over else f"{it.capitalize()} finds"
     return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
 
 
@@ -402,7 +412,7 @@ def _risk(first: RankedCandidate | Default) -> str:
     """Return what another choice may gain; with a bound only where that was shown to hold."""
     lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
     most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
-    return f"We expect the best candidate to be better by {lost}{most}."
+    return f"Whichever candidate is truly best, we expect it to be ahead by {lost}{most}."
 
 
 def _points(loss: float) -> str:
@@ -448,12 +458,13 @@ def _close(recommendation: Recommendation) -> str:
     parts = []
     if worse:
         of = f" of the {count(others, 'other')}"
-        where = (f"{len(one.worse)}{'' if i else of} in {_heading(one)}" for i, one in enumerate(worse))
+        where = (f"{len(one.worse)}{'' if i else of} in {evidence_name(one)}" for i, one in enumerate(worse))
         *first, last = where
-        parts.append(f"The choice is significantly better than {', '.join(first)}{' and ' if first else ''}{last}.")
+        best = f"The choice is significantly better than {', '.join(first)}{' and ' if first else ''}{last}"
+        parts.append(f"{best}, adjusted for all pairs of candidates.")
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
-        parts.append(f"In {_heading(evidence)}, {name} is significantly better than the choice.")
+        parts.append(f"In {evidence_name(evidence)}, {name} is significantly better than the choice.")
     if not parts:
         parts.append(_none_differs(recommendation))
     most = _largest(recommendation)

@@ -26,7 +26,7 @@ GROUPS_NOTE = "files that are targets of one query count as one group"
 EQUAL = '"equal within" covers only the files in the sample: a rare file that differs by much may not be among them'
 """The note where two means are called equal."""
 
-BORDERLINE_NOTE = "borderline: p is so near 0.05 that another seed or processor may decide otherwise"
+BORDERLINE_NOTE = "borderline: the adjusted p is so near 0.05 that another seed or processor may decide otherwise"
 """The note where a test decides nothing."""
 
 _NAMES = {
@@ -140,7 +140,9 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     if not tests:
         return []
     many = f"{max(tests)} tests and for " if max(tests) > 1 else ""
-    return [f'p is corrected for {many}few files; intervals are not, so one may exclude 0 beside "not significant"']
+    return [
+        f'p is adjusted for {many}few files; intervals are not, so an interval may exclude 0 beside "not significant"'
+    ]
 
 
 def with_interval(value: float, ci: Interval, number: str = ".4f") -> str:

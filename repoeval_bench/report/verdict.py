@@ -185,7 +185,7 @@ def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
         sentence = f"{name} scores 0 {where}: its {verdict.over} mean of {what}."
     else:
         share = run.metrics.shares_of_ceiling.get(verdict.measure)
-        of_ceiling = "" if share is None else f": {share:.0%} of what a near-perfect ranking of the same chunks scores"
+        of_ceiling = "" if share is None else f": {100 * share:.0f} % of its ceiling"
         sentence = f"{name} scores {mean:.3f} on {what} {where}{of_ceiling}."
     ending = "." if failed else ": give a second one to compare it with."
     return f"{sentence} One run alone says nothing about other chunkers{ending}"
@@ -197,7 +197,7 @@ def _tests(verdict: Verdict) -> list[str]:
         return []
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     lines = [
-        f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}"
+        f"p: sign-flip test over {clusters}, of the {verdict.over} mean of {count(verdict.n_queries, 'query')}"
         + (f", corrected for {count(verdict.family, 'test')} (Holm)" if verdict.family > 1 else "")
     ]
     return [*lines, GROUPS_NOTE] if verdict.clustered_by == GROUP else lines
@@ -250,7 +250,7 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
     if len(names) == 1 or len(unsized) > 1:
         return ""
-    return f"; --match-size {(unsized or sorted(names))[0]} makes them equal"
+    return f"; --match-size {(unsized or sorted(names))[0]} makes them equal within 5 %"
 
 
 def _truncated(runs: Sequence[RunView]) -> list[str]:

@@ -155,10 +155,10 @@ def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> st
     return f"{name}: {expectation(error)} (it is {error['input']!r})"
 
 
-_CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
+_CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; may be repeated."
 _SOURCE = (
     "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives; "
-    "repeat it for several folders of code."
+    "may be repeated for several folders of code."
 )
 _RELEVANCE = "Override the relevance: overlap, iou:T, graded:iou, graded:levels or definitions."
 
@@ -174,7 +174,7 @@ EmbedderSpec = Annotated[
     ),
 ]
 
-TESTS_HELP = "; ".join(f"{name}: {meaning}" for name, meaning in TESTS.items())
+TESTS_HELP = ", ".join(f"{name} ({meaning})" for name, meaning in TESTS.items())
 
 
 class DataRequest(Request):
@@ -268,8 +268,8 @@ class RunRequest(DataRequest):
         tuple[str, ...],
         Field(strict=False),
         Flag(
-            "A measure such as ndcg@10 instead of the default ones; repeat it. It changes no p: each is adjusted over "
-            "all measures that the runs share.",
+            "A measure such as ndcg@10 instead of the default ones; may be repeated. It changes what is printed, not "
+            "p, which is adjusted over all measures that the runs share.",
             "NAME",
             also="-m",
             spelled="--measure",
@@ -373,8 +373,8 @@ class ExecutionRequest(Request):
     executor: Annotated[
         str | None,
         Flag(
-            "Make the runs in workers: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends one "
-            "run alone.",
+            "Make the runs in workers: local:N (processes), ray (this machine) or ray:ADDRESS. An error then stops "
+            "that run only.",
             "WHERE",
         ),
     ] = None

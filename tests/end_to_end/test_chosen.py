@@ -1,6 +1,7 @@
 """A chosen setting is a file that `gate` tests on the commits since."""
 
 import json
+import re
 import tomllib
 from types import SimpleNamespace
 
@@ -70,7 +71,9 @@ def test_a_choice_holds_unless_its_opponent_is_significantly_better_on_later_com
     assert done.code == (0 if holds else 1), bench(*words, "--json", home=tmp_path).out
     said = " ".join(done.out.split())
     assert ("it still holds" in said, "no longer holds" in said) == (holds, not holds)
-    assert f"72 changes since {shop.first[:12]} (24 files)" in said
+    assert f"72 commits since {shop.first[:12]} (24 files)" in said
+    points, least, most = re.search(r"([\d.]+) points (?:more|less) .*\[([-+.\d]+), ([-+.\d]+)\]", said).groups()
+    assert float(least) <= float(points) <= float(most)
     assert spec.partition(":")[0] in (tmp_path / "summary.md").read_text()
     record = json.loads(bench(*words, "--json", home=tmp_path).out)
     assert record["outcome"] == ("better" if holds else "worse")
@@ -86,7 +89,7 @@ def test_few_later_commits_are_too_little_to_judge(shop, tmp_path, since):
     known = {"last": {"commit": shop.last}, "date": {"commit": "f" * 40, "date": "2030-01-01"}}[since]
     path = write(tmp_path, spec=LARGE, opponent=SMALL, **known)
     done = succeed("gate", path, "--source", shop.folder, "--out", tmp_path / "out", home=tmp_path)
-    assert "Too little to judge: 0 usable changes since" in done.out
+    assert "Too little to judge: 0 usable commits since" in done.out
 
 
 def test_recommend_writes_its_choice_without_code_or_names(tmp_path):

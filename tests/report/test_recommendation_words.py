@@ -80,14 +80,14 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
     own = concluded(runs_of(tmp_path / "own", {"a": 0.5, "b": 0.9}, queries=400, files=400), protocols=("commits",))
-    assert "This is based on 400 changes, and 400 files of yours." in answer_lines(own)
+    assert "This is based on 400 commits, and 400 files of yours." in answer_lines(own)
     since = own.model_copy(update={"since": "2024-03"})
-    assert "This is based on 400 changes since 2024-03, and 400 files of yours." in answer_lines(since)
+    assert "This is based on 400 commits since 2024-03, and 400 files of yours." in answer_lines(since)
     few = concluded(runs_of(tmp_path / "few", {"a": 0.5, "b": 0.9}, spread=0.3, files=6))
     assert few.relies_on_others
     assert (
-        "This rests mainly on results from other repositories, because yours has only 6 files; they give 40 uses of "
-        "definitions."
+        "This rests mainly on results from other repositories, because your queries come from only 6 files: 40 uses "
+        "of definitions."
     ) in answer_lines(few)
 
 
@@ -149,14 +149,15 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
     use, measured, based, *rest = answer_lines(result)
     assert based == (
-        "This rests mainly on results from other repositories, because yours has only 40 files; they give 40 uses of "
-        "definitions and 40 docstrings."
+        "This rests mainly on results from other repositories, because your queries come from only 40 files: 40 uses "
+        "of definitions and 40 docstrings."
     )
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
-    assert "We expect the best candidate to be better by less than 0.1 percentage points." in measured
+    assert "Whichever candidate is truly best, we expect it to be ahead by less than 0.1 percentage points." in measured
     assert rest[-1] == (
-        "The choice is significantly better than 2 of the 2 others in uses bm25 and 2 in docstring bm25."
+        "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25, "
+        "adjusted for all pairs of candidates."
     )
     assert result.choice.name == "ast"
     assert result.decision.choice.expected_loss < 0.005
@@ -202,7 +203,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. We expect the best "
+        "The default comes from 40 python repositories, ranked by BM25. Whichever candidate is "
     )
     assert languages.startswith("The code is 80 % python, 20 % rust;")
     assert "--queries" in way_out

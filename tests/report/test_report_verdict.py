@@ -39,7 +39,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     assert [(rival.run.name, round(rival.lead, 3)) for rival in result.record.others] == [("b", 0.202), ("d", 0.303)]
     for piece in ("c wins under protocol context with nDCG@10 0.561", "0.202 [", "0.303 [", "p < 0.0001"):
         assert piece in result.text
-    assert "sign-flip test of the micro mean over 40 files with 80 queries" in result.tests[0]
+    assert "sign-flip test over 40 files, of the micro mean of 80 queries" in result.tests[0]
 
 
 def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
@@ -60,7 +60,7 @@ def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, p
         for name, shift in (("b", 0.0), ("c", 0.1))
     ]
     words = verdict(runs)
-    assert "p: sign-flip test of the micro mean over 9 groups of files with 80 queries" in words.tests[0]
+    assert "p: sign-flip test over 9 groups of files, of the micro mean of 80 queries" in words.tests[0]
     assert words.tests[1] == "files that are targets of one query count as one group"
     (pair,) = compare(runs)
     assert "intervals and tests flip the signs of groups of files." in comparison_notes([pair])
@@ -159,11 +159,11 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     (clear,) = compare(runs)
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])
-    assert "is corrected for 54 tests" in note
+    assert "is adjusted for 54 tests" in note
     assert "tests" not in adjusted_notes([clear, replace(lost, family=1)])[0]
     assert adjusted_notes([clear]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
-    assert any(note.startswith("borderline: p is so near 0.05") for note in verdict(runs, [near]).notes)
+    assert any(note.startswith("borderline: the adjusted p is so near 0.05") for note in verdict(runs, [near]).notes)
 
 
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):

@@ -178,8 +178,8 @@ DOCSTRING = protocol(
     __name__,
     name="docstring",
     gold="places",
-    users="code search: query the first paragraph of a function's docstring, target the function; all docstrings of "
-    "functions are blanked",
+    users="code search: the query is the first paragraph of a function's docstring, the target the function; all "
+    "docstrings of functions are blanked",
     tasks="docstring",
     ask=documented,
 )

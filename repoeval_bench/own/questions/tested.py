@@ -223,8 +223,8 @@ TESTS = protocol(
     __name__,
     name="tests",
     gold="places",
-    users="code search: query the words of a test's name and its docstring, target the definitions that it calls; "
-    "tests are not searched",
+    users="code search: the query is the words of a test's name and its docstring, the target the definitions that it "
+    "calls; tests are not searched",
     tasks="tests",
     ask=questions_of_tests,
 )

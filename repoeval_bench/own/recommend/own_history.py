@@ -40,7 +40,7 @@ class OwnHistory:
         """Say why its commits are not asked; "" if they are."""
         if self.benchmark is not None:
             return ""
-        return f"{COMMITS}: the history has {count(self.n_questions, 'query')}, and {ENOUGH} are needed"
+        return f"{COMMITS}: the history gives only {count(self.n_questions, 'query')}, and {ENOUGH} are needed"
 
 
 def own_history(

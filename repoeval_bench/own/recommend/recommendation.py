@@ -387,7 +387,7 @@ def _undrawn(runner: Runner) -> list[str]:
         used = len(part.tasks)
         more = f"; --tasks {sample.of} uses more" if used == sample.most else ""
         lines.append(
-            f"{sample.of - used:,} of {sample.of:,} tasks of {protocol}; the {used:,} that are used are spread over "
+            f"{sample.of - used:,} of {sample.of:,} queries of {protocol}; the {used:,} used are spread over "
             f"the files, at most {sample.per_file} of each{more}"
         )
     return lines

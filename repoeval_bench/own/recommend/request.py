@@ -28,8 +28,8 @@ class RecommendRequest(DataRequest):
     chunkers: Annotated[
         tuple[str, ...],
         Flag(
-            "A chunker to try; repeat it. One with a size of its own is tried as written. By default the installed "
-            "ones of this list.",
+            "A chunker to try; may be repeated. One with a size of its own is tried as written. By default the "
+            "installed ones of this list.",
             "SPEC",
             also="-c",
             spelled="--chunker",
@@ -41,8 +41,8 @@ class RecommendRequest(DataRequest):
     sizes: Annotated[
         tuple[Annotated[int, Ge(1)], ...] | None,
         Flag(
-            "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker without a "
-            "size of its own is set to the mean size of `fixed` at each.  [default: 500,1000,2000]",
+            "Sizes in characters without whitespace, separated by blanks or commas. At each, every chunker without a "
+            "size of its own is tuned to the mean chunk of `fixed`.  [default: 500,1000,2000]",
             "N,…",
             words=True,
         ),
@@ -59,13 +59,13 @@ class RecommendRequest(DataRequest):
     retrievers: Annotated[
         tuple[str, ...],
         Flag(
-            "A retriever; repeat it, and all have equal weight. By default bm25, and dense if it is installed.",
+            "A retriever; may be repeated, and all have equal weight. Without dense installed, only bm25 is used.",
             spelled="--retriever",
         ),
     ] = ("bm25", "dense")
     protocols: Annotated[
         tuple[str, ...],
-        Flag("A protocol, instead of --for; repeat it, and all have equal weight.", spelled="--protocol"),
+        Flag("A protocol, instead of --for; may be repeated, and all have equal weight.", spelled="--protocol"),
     ] = ()
     embedder: EmbedderSpec = EMBEDDER
     tasks: Annotated[

@@ -84,7 +84,7 @@ class CompletionRequest(Request):
     ] = None
     shown: Annotated[
         tuple[Context, ...],
-        Flag("Context above the code: none or retrieved; repeat it.", "KIND", spelled="--context"),
+        Flag("Context above the code: none or retrieved; may be repeated.", "KIND", spelled="--context"),
     ] = ("retrieved",)
     budget: Annotated[
         int, Ge(0), Flag("Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS")

@@ -316,7 +316,7 @@ def _commands(rows: Sequence[PublishedRow]) -> list[str]:
     "embedders",
     multiple=True,
     metavar="SPEC",
-    help="A model to add to the CodeRAG-Bench table, such as st:BAAI/bge-base-en-v1.5; repeat it.",
+    help="A model to add to the CodeRAG-Bench table, such as st:BAAI/bge-base-en-v1.5; may be repeated.",
 )
 @request_options(DataRequest, only=["source"])
 @click.option(

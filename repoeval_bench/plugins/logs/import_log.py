@@ -342,7 +342,7 @@ class _Import:
     metavar="K",
     help="The depth of a TREC run; by default the length of its longest ranking.",
 )
-@measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
+@measures_option("A measure such as ndcg@10 instead of the default ones; may be repeated.")
 @out_option
 @json_option
 def import_command(

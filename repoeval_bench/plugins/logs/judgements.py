@@ -393,7 +393,7 @@ _GOLD = "Write gold plus judge as gold for `logs import`; chunks that are not re
 @click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
 @click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
 @depth_option("The depth of the precision that is corrected.")
-@measures_option("Only this measure; repeat it. All measures of ranks if not given.")
+@measures_option("Only this measure; may be repeated. All measures of ranks if not given.")
 @click.option("--write-gold", type=OUTPUT, metavar="FILE", help=_GOLD)
 @runs_folder
 @json_option

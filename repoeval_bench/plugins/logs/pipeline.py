@@ -330,7 +330,9 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that
 @click.command("pipeline")
 @click.argument("run")
 @depth_option("Number of results to read.")
-@click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
+@click.option(
+    "--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; may be repeated."
+)
 @runs_folder
 @json_option
 def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out: Path, as_json: bool) -> None:
@@ -364,7 +366,7 @@ def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out:
     type=click.IntRange(min=1),
     default=NUMBERS,
     show_default=True,
-    help="Number of negatives; repeat it.",
+    help="Number of negatives; may be repeated.",
 )
 @click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
 @runs_folder

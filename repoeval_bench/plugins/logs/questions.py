@@ -403,7 +403,7 @@ WRITTEN = {
 def questions_command(*, benchmark: str, file: Path, output: Path, strict: bool) -> None:
     """Write the questions and answers of FILE as gold for `logs import`, and as questions for `--queries`.
 
-    A run of --queries asks the questions whose answers its source has, and counts the others. Gold of questions with a
+    A run of --queries uses the questions whose answers its source has, and counts the others. Gold of questions with a
     whole file as an answer goes to a separate file: every chunk of it is relevant, so it says nothing about chunkers.
     """
     counts = write_questions(FORMATS[benchmark](file), output, strict=strict)
