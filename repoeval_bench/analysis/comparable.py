@@ -17,14 +17,10 @@ PARTS = ("chunker", "embedder", "retriever", "completion")
 _MAY_DIFFER = frozenset(
     {
         *PARTS,
-        *("measures", "skip_errors"),  # another measure changes no score; a chunker may fail on a file, and is counted
-        *(
-            "dataset",
-            "fingerprint",
-            "choices",
-            "embedder_identity",
-            "retriever_identity",
-        ),  # in other words below, or of a part
+        # Another measure changes no score, and files on which a chunker fails are counted.
+        *("measures", "skip_errors"),
+        # Compared below in other words, or of a part.
+        *("dataset", "fingerprint", "choices", "embedder_identity", "retriever_identity"),
     }
 )
 """Fields of a stored request that two compared runs may differ in. Any other field, a new one too, is compared."""
@@ -142,11 +138,11 @@ def _question(run: RunView) -> dict[str, object]:
     An imported run states no request, and is held to its queries and its gold alone.
     """
     config = run.manifest.config
-    stated: dict[str, object] = {"protocol": run.metrics.protocol, "k": run.metrics.k}
+    stated: dict[str, object] = {}
     if config is not None:
-        stated |= {name: getattr(config, name) for name in type(config).model_fields if name not in _MAY_DIFFER}
+        stated = {name: getattr(config, name) for name in type(config).model_fields if name not in _MAY_DIFFER}
         stated |= {choice: getattr(config.choices, choice) for choice in CHOICES}
-    return stated
+    return stated | {"protocol": run.metrics.protocol, "k": run.metrics.k}
 
 
 def _identity(run: RunView) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def test_a_loss_has_one_unit_wherever_people_read_it(tmp_path):
     assert {row.name: f"{100 * row.expected_loss:.1f}" for row in record.candidates} == losses
     assert means == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
     lost = losses[record.candidates[0].name]
-    assert f"to be better by {'less than 0.1' if lost == '0.0' else lost} percentage points" in " ".join(
+    assert f"to be ahead by {'less than 0.1' if lost == '0.0' else lost} percentage points" in " ".join(
         answer_lines(result)
     )
 
