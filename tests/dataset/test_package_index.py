@@ -108,7 +108,7 @@ def test_a_text_that_is_not_at_its_place_is_refused(wheels):
 def test_a_task_without_an_exact_prompt_or_without_its_file_is_left_out(wheels):
     files = {name: raw for name, raw in minirepo.tree_files().items() if name.startswith("acme_inventory/")}
     rebuilt = [task.task_id for task in package_index.rebuild_tasks(FUNCTION, files)]
-    everything = [place.task_id for place in places() if place.repo == "acme_inventory"]
+    everything = [place.task.task_id for place in places() if place.task.repo == "acme_inventory"]
     assert rebuilt == [everything[0], *everything[2:]]
 
 
