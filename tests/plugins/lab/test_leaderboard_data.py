@@ -37,7 +37,7 @@ def compute_again(data, tmp_path, *source):
         for row in rows("leaderboard.csv")
         if row["dataset"].startswith(data) and row["embedder"] == "none" and row["protocol"] != "uses"
         if row["chunker"].partition(":")[0] not in GONE and "expand" not in row["run_id"]
-        if (row["dataset"], row["protocol"]) != ("pack-npm-12", "docstring")
+        if (data, row["protocol"]) != ("pack-npm-12", "docstring")
     ]
     for row in random.Random(21).sample(by_bm25, SAMPLE[data]):
         words = shlex.split(row["command"], comments=True)[1:]
