@@ -221,7 +221,7 @@ def test_an_option_that_would_not_be_read_or_is_out_of_bounds_is_refused(stored,
 def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored, tmp_path):
     """`verify` says what is missing, `runs` lists it beside the others and counts it."""
     shutil.copytree(stored["runs"], tmp_path / "runs")
-    first, second = sorted(folder for folder in (tmp_path / "runs").iterdir() if folder.is_dir())
+    first, second, *_ = sorted(folder for folder in (tmp_path / "runs").iterdir() if folder.is_dir())
     (first / "manifest.json").unlink()
     sentence = one_sentence(bench("verify", first, home=stored["home"]), 2)
     assert f"{first} has no manifest.json, so it is not a finished run" in sentence
