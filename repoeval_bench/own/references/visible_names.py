@@ -279,7 +279,7 @@ class VisibleNames:
         tried: _Tried | None = None,
     ) -> list[Located]:
         """Return the definitions of a name at the top level of files, re-exports included."""
-        matches = []
+        matches: list[Located] = []
         tried = {} if tried is None else tried
         self.steps.take(len(files))
         for path in files:
