@@ -50,7 +50,7 @@ _BOUND_PART = {"pair_pattern": "value", "object_assignment_pattern": "left", "as
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
-def _unwrapped(value: Node | None) -> Node | None:
+def unwrapped(value: Node | None) -> Node | None:
     """The function that a value is made of, as a component by `memo(forwardRef((props) => …))`; else the value.
 
     It is the first argument of a function or of a member of a namespace, such as `React.memo`.
@@ -84,7 +84,7 @@ def _valued(
 
 
 def _is_function_or_class(value: Node) -> bool:
-    inner = _unwrapped(value)
+    inner = unwrapped(value)
     return inner is not None and (inner.type in _FUNCTION_VALUES or inner.type == "class")
 
 
@@ -118,7 +118,7 @@ def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
             continue
         if name.type == "identifier":
             outermost = node.parent is None or node.parent.type in ("program", "export_statement")
-            yield _valued(parsed, declarator, name, _unwrapped(value) if outermost else value)
+            yield _valued(parsed, declarator, name, unwrapped(value) if outermost else value)
         else:
             for name_node in bound_names(name):
                 yield defined(parsed, "variable", "variable", name_node, declarator)
@@ -126,7 +126,7 @@ def _declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 def _default(parsed: Parsed, value: Node) -> DefinedName:
     """A function or class that a module exports as its value, named `default` if it has no name."""
-    inner = _unwrapped(value) or value
+    inner = unwrapped(value) or value
     name = child(inner, "name")
     return _valued(parsed, value, name or value, inner, name="" if name else "default")
 
@@ -161,7 +161,7 @@ def _assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
             return
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
         named = child(left, "property") or left
-        yield _valued(parsed, assignment, named, _unwrapped(right), name=name, scope=owners)
+        yield _valued(parsed, assignment, named, unwrapped(right), name=name, scope=owners)
 
 
 def _pair(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

@@ -38,6 +38,10 @@ _LONGEST_TYPED = 2_000
 long, and tree-sitter searches for each parent from the root."""
 
 
+_TYPES = frozenset({"interface", "type"})
+"""Forms of scripts that define a type and no value."""
+
+
 class ByName(VisibleNames):
     """The names in the files of a repository that are in one of the families."""
 
@@ -147,6 +151,8 @@ class ByName(VisibleNames):
             matches, reason = self.bare(path, lines, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
             matches = self.fitting(matches, called_with(node)) if rules.overloads else matches
+            if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
+                matches = [located for located in matches if located[1].form not in _TYPES] or matches
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )

@@ -14,8 +14,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from repoeval_bench.core.errors import GrammarError
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import parse
 from repoeval_bench.own.references.binding_forms import BindingForms
 from repoeval_bench.own.references.tree_names import Reason, text_of
 
@@ -92,6 +95,8 @@ class LanguageRules:
     """
     forms: BindingForms = field(default_factory=BindingForms)
     """The forms in which it binds local names."""
+    texts: frozenset[str] = frozenset()
+    """Nodes of comments and strings: what looks like an import there is none."""
     self_names: frozenset[str] = frozenset()
     """Names of an object and of its class inside the class, such as `this`."""
     super_names: frozenset[str] = frozenset()
@@ -263,7 +268,8 @@ class Imports:
     def of(self, path: str) -> tuple[Import, ...]:
         """Return the imports of a file."""
         if path not in self._known:
-            self._known[path] = tuple(self._rules_of(path).imports(self, path, self.files[path].text))
+            rules = self._rules_of(path)
+            self._known[path] = tuple(rules.imports(self, path, _code(self.files[path], rules.texts)))
         return self._known[path]
 
     def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
@@ -272,3 +278,21 @@ class Imports:
             self._once[key] = read()
         value: _T = self._once[key]
         return value
+
+
+def _code(file: SourceFile, texts: frozenset[str]) -> str:
+    """Return a file's text with blanks for comments, and for strings of several words, which name no module."""
+    language = language_of(file.path, file.text)
+    if language is None or not texts:
+        return file.text
+    try:
+        parsed = parse(file, language)
+    except GrammarError:
+        return ""
+    begin, code = parsed.root.start_byte, bytearray(parsed.root.text or b"")
+    for match in parsed.matches(f"[{' '.join(f'({kind})' for kind in sorted(texts))}] @text"):
+        (node,) = match["text"]
+        start, end = node.start_byte - begin, node.end_byte - begin
+        if "comment" in node.type or len(code[start:end].split()) > 1:
+            code[start:end] = re.sub(rb"[^\n]", b" ", code[start:end])
+    return code.decode("utf-8", "replace")

@@ -458,7 +458,7 @@ class Binder:
             if part.type == "named_expression":
                 name, value = nodes.part_of(part, "name"), nodes.part_of(part, "value")
                 if name is not None and value is not None:
-                    self._target(name, "value", value, _statements_of(within), read_in=within)
+                    self._target(name, "value", value, statements_of(within), read_in=within)
             elif part.type in nodes.COMPREHENSIONS:
                 inner = self._inside(part, within, within.name)
                 for index, clause in enumerate(
@@ -519,7 +519,7 @@ def _function_around(scope: Scope, name: str) -> Scope:
     return next((outer for outer in around if name in outer.names), (around or [scope])[0])
 
 
-def _statements_of(scope: Scope) -> Scope:
+def statements_of(scope: Scope) -> Scope:
     """The scope of the statement that a comprehension is in; a lambda has its own."""
     while scope.node.type in nodes.COMPREHENSIONS and scope.parent is not None:
         scope = scope.parent

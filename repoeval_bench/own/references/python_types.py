@@ -5,14 +5,16 @@ Nothing is run. What does not follow from the source in a few steps has no type 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references import python_nodes as nodes
+from repoeval_bench.own.references.python_flow import reaching
 from repoeval_bench.own.references.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.own.references.python_scopes import statements_of
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -83,15 +85,44 @@ class Types:
         self._orders: dict[Scope, list[Scope | Outside]] = {}
         self._known: dict[tuple[Node, Scope], tuple[Type, ...]] = {}
         self._busy: set[object] = set()
+        self._ways: dict[Node, Sequence[Node]] = {}
+        self._reaching: dict[Node, list[list[PythonBinding] | None]] = {}
 
     def targets(self, node: Node, scope: Scope) -> tuple[Target, ...]:
         """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
         if node.type == "identifier":
             return self._modules.lookup(text_of(node), scope)
         if (attribute := nodes.attribute_of(node)) is not None:
-            members = (self.attribute(owner, text_of(attribute[1])) for owner in self.infer(attribute[0], scope))
-            return tuple(dict.fromkeys(target for target in members if target is not None))
+            named = text_of(attribute[1])
+            apart = [[self.attribute(owner, named) for owner in owners] for owners in self._apart(attribute[0], scope)]
+            defined = {frozenset(target for target in targets if isinstance(target, Name)) for targets in apart}
+            if len(defined - {frozenset()}) > 1:  # each binding that may hold here leads to another definition
+                return ()
+            return tuple(dict.fromkeys(target for target in chain(*apart) if target is not None))
         return ()
+
+    def _apart(self, node: Node, scope: Scope) -> list[tuple[Type, ...]]:
+        """Return the types of an expression, apart for each binding that a name may have here."""
+        targets = self.targets(node, scope) if node.type == "identifier" else ()
+        groups = [(target, sites) for target in targets for sites in self._sites(target, node, scope)]
+        if len(groups) < 2:
+            return [self.infer(node, scope)]
+        return [tuple(self.types_of(target, sites=sites)) for target, sites in groups]
+
+    def _sites(self, target: Target, node: Node, scope: Scope) -> list[list[PythonBinding] | None]:
+        """Return the sites of a target that may hold at a node, those of one statement together; None for all."""
+        if not isinstance(target, Name) or target.scope.kind == "class":
+            return [None]
+        around = target.scope
+        sites = [site for site in around.sites(target.name) if site.imported is None]
+        if len(sites) < 2:
+            return [None]
+        if scope is not around and statements_of(scope) is not around:  # it runs at another time
+            return [[*group] for _, group in groupby(sites, key=lambda site: site.lines)]
+        if node not in self._reaching:
+            self._modules.steps.take(len(sites))
+            self._reaching[node] = [*reaching(sites, around.node, node, self._ways)]
+        return self._reaching[node]
 
     def infer(self, node: Node, scope: Scope) -> tuple[Type, ...]:
         """The types that an expression may have; none if nothing is known."""
@@ -117,7 +148,8 @@ class Types:
             yield Outside("builtin")
         elif kind == "identifier":
             for target in self.targets(node, scope):
-                yield from self.types_of(target)
+                for sites in self._sites(target, node, scope):
+                    yield from self.types_of(target, sites=sites)
         elif attribute is not None:
             owners = self.infer(attribute[0], scope)
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
@@ -167,24 +199,27 @@ class Types:
             yield from map(Items, self.infer(value, scope))
         yield Outside("builtin")
 
-    def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
-        """The types of a name, over all its sites."""
+    def types_of(
+        self, target: Target, on: Scope | None = None, sites: Sequence[PythonBinding] | None = None
+    ) -> Iterator[Type]:
+        """The types of a name, over these sites, else over all of it."""
         if isinstance(target, Package | Outside):
             yield target
             return
-        if target in self._busy:
+        busy = (target, *sites) if sites else target
+        if busy in self._busy:
             return
-        self._busy.add(target)
+        self._busy.add(busy)
         try:
             scope, name = target.scope, target.name
-            sites = [site for site in scope.sites(name) if site.imported is None]
+            sites = sites or [site for site in scope.sites(name) if site.imported is None]
             self._modules.steps.take(len(sites))
             if scope.kind == "class":
                 yield from self._of_member(sites, scope, name, on)
             else:
                 yield from chain.from_iterable(self._of_site(site_, scope, name, on) for site_ in sites)
         finally:
-            self._busy.discard(target)
+            self._busy.discard(busy)
 
     def _of_member(self, sites: Iterable[PythonBinding], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         """The types of an attribute: as it is declared, else as it is assigned, else as a base has it.
@@ -266,8 +301,9 @@ class Types:
                     continue
                 if part.type == "yield":
                     yield from map(Items, self.infer(value, scope))
-                elif on is not None and value.type == "identifier" and text_of(value) == scope.own:
-                    yield Class(on) if "classmethod" in scope.decorators else Instance(on)
+                elif on is not None and (own := _of_own(value, scope)) is not None:
+                    is_class = "classmethod" in scope.decorators
+                    yield Class(on) if is_class and own.type == "identifier" else Instance(on)
                 else:
                     yield from self.infer(value, scope)
         finally:
@@ -440,6 +476,20 @@ def results(scope: Scope) -> Iterator[Node]:
             if node.type in ("return_statement", "yield"):
                 yield node
             stack += nodes.inside(node)[::-1]
+
+
+def _of_own(value: Node, scope: Scope) -> Node | None:
+    """Return what a returned value is if it is `self`, `cls` or `cls()`, also by a local name; None of another."""
+    for _ in range(_DEPTH):
+        if value.type == "call" and "classmethod" in scope.decorators and nodes.called_name(value) == scope.own:
+            return value
+        if value.type != "identifier" or text_of(value) == scope.own:
+            break
+        sites = scope.names.get(text_of(value), ())
+        if len(sites) != 1 or sites[0].role != "value" or sites[0].source is None:
+            break
+        value = sites[0].source
+    return value if value.type == "identifier" and text_of(value) == scope.own else None
 
 
 def class_around(scope: Scope) -> Scope | None:

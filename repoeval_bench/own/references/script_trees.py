@@ -32,6 +32,8 @@ _DEEPEST = 6
 """The most modules through which a name is followed."""
 _MOST_FOLLOWED = 60
 """The most modules in a row that import a name and export it again."""
+_DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
+"""Endings of files that export all that they declare."""
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
 
 
@@ -123,19 +125,34 @@ class Trees:
         block = module if module.type == "program" else child(module, "body")
         if block is None or depth > _DEEPEST:
             return []
-        if name == "default" and (result := self._default(path, block)):
+        is_file = module.type == "program"
+        if is_file and name == "default" and (result := self._default(path, block)):
             return result
-        value = self._required(block, name) if module.type == "program" else None
+        value = self._required(block, name) if is_file else None
         if value is not None:
             return self._value(path, value)
-        if declared := self.scopes.inside(self.rules(path), block, name):
-            return [(path, _declaring(bound.name)) for bound in declared]
         for statement in children(block, "export_statement"):
             for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
                 for inner in clause.named_children:
                     if text_of(child(inner, "alias", "name")) == name:
-                        return self.bound(path, block, text_of(child(inner, "name")))
-        return self._re_exported(path, name, depth) if module.type == "program" else []
+                        return self._at_top(path, block, text_of(child(inner, "name")))
+        declared = self.scopes.inside(self.rules(path), block, name)
+        if is_file and not path.endswith(_DECLARATIONS):
+            declared = [bound for bound in declared if self._is_exported(bound.node)]
+        if declared:
+            return [(path, _declaring(bound.name)) for bound in declared]
+        return self._re_exported(path, name, depth) if is_file else []
+
+    def _is_exported(self, node: Node | None) -> bool:
+        """Return whether a declaration at the top of a file is exported by its own name."""
+        while node is not None and node.type not in ("export_statement", "statement_block"):
+            node = self.parent(node)
+        return node is not None and node.type == "export_statement" and not children(node, "default")
+
+    def _at_top(self, path: str, block: Node, name: str) -> list[tuple[str, Node]]:
+        """Return the bindings of a name at the top of a file: a type may have it too."""
+        declared = self.scopes.inside(self.rules(path), block, name)
+        return [(path, _declaring(bound.name)) for bound in declared] or self._imported(path, name)
 
     def _re_exported(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
         """Return what a module exports from other modules under a name."""
@@ -159,8 +176,8 @@ class Trees:
         return self._value(path, value) if value is not None and value.type != "object" else []
 
     def _value(self, path: str, value: Node) -> list[tuple[str, Node]]:
-        """Return the bindings of an expression that is a name, else the expression."""
-        return self.bound(path, value, text_of(value)) if value.type.endswith("identifier") else [(path, value)]
+        """Return the bindings of an expression at the top of a file that is a name, else the expression."""
+        return self._at_top(path, self.of(path).root, text_of(value)) if is_name(value) else [(path, value)]
 
     def _required(self, block: Node, name: str = "") -> Node | None:
         """Return what a CommonJS module exports under a name; all that it exports if the name is empty."""
@@ -206,6 +223,19 @@ class Trees:
                 stack += reversed(node.named_children)
 
 
+def is_name(node: Node) -> bool:
+    """Return whether an expression is a name."""
+    return node.type in ("identifier", "shorthand_property_identifier")
+
+
+def name_of(node: Node) -> Node:
+    """Return the name of a binding, such as `f` for the function of `{ f: () => 1 }` or `exports.f = () => 1`."""
+    own = child(node, "name", "key")
+    if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
+        own = child(node.parent, "key") or child(child(node.parent, "left"), "property")
+    return own or node
+
+
 def _declaring(name: Node) -> Node:
     """Return the declaration or the parameter with a name; the name itself if it is in a pattern."""
     holder = name.parent
@@ -216,8 +246,17 @@ def _exports(block: Node) -> Iterator[tuple[str, Node]]:
     """Yield (target, value) of each statement of a CommonJS module that exports something."""
     for statement in children(block, "expression_statement"):
         assigned = statement.named_children[0] if statement.named_children else None
-        right = child(assigned, "right")
-        if assigned is not None and assigned.type == "assignment_expression" and right is not None:
-            target = text_of(child(assigned, "left"))
+        targets = []
+        while assigned is not None and assigned.type == "assignment_expression":  # exports = module.exports = …
+            targets.append(text_of(child(assigned, "left")))
+            assigned = child(assigned, "right")
+        if assigned is not None:
+            yield from ((target, assigned) for target in targets if target.startswith(("exports.", "module.exports")))
+    for declaration in (*children(block, "variable_declaration"), *children(block, "lexical_declaration")):
+        for declarator in declaration.named_children:  # const f = exports.f = …
+            target = text_of(child(child(declarator, "value"), "left"))
             if target.startswith(("exports.", "module.exports")):
-                yield target, right
+                yield target, declarator
+    for statement in children(block, "export_statement"):
+        if children(statement, "=") and statement.named_children:  # export = …
+            yield "module.exports", statement.named_children[-1]

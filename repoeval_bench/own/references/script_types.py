@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import child, words
-from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees
-from repoeval_bench.own.references.tree_names import text_of
+from repoeval_bench.own.references.script_trees import FUNCTIONS, Trees, is_name, name_of
+from repoeval_bench.own.references.tree_names import children, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -126,6 +126,8 @@ class ScriptTypes:
         elif kind == "variable_declarator":
             typed = child(node, "type")
             yield from self.of(path, typed if typed is not None else child(node, "value"))
+        elif kind in _TYPES or kind.endswith("_expression"):  # an exported value without a name
+            yield from self.of(path, node)
         else:
             yield from self._bound_at(path, node)
 
@@ -246,12 +248,21 @@ class ScriptTypes:
         self._depth = 0
         owners = self._owners(path, node)
         if owners is None:
-            return [(file, _name_of(binding)) for file, binding in self.trees.bound(path, node, text_of(node))]
+            return [(file, name_of(binding)) for file, binding in self.trees.bound(path, node, text_of(node))]
+        members = [*self._looked_up(owners, text_of(node))]
+        # A class may have a static member and one of its objects under one name.
+        static = any(binding.type in CLASSES for _, binding in self._named(path, child(node.parent, "object")))
+        members = [member for member in members if bool(children(member.node, "static")) == static] or members
         by_position = {}
-        for member in self._looked_up(owners, text_of(node)):
-            name = _name_of(member.node)
-            by_position[member.path, name.start_byte] = member.path, name
+        for member in members:
+            for file, binding in self._named(member.path, _valued(member.node)) or [(member.path, member.node)]:
+                name = name_of(binding)
+                by_position[file, name.start_byte] = file, name
         return [*by_position.values()]
+
+    def _named(self, path: str, node: Node | None) -> list[tuple[str, Node]]:
+        """Return (file, node) of the bindings of an expression that is a name; none of another."""
+        return self.trees.bound(path, node, text_of(node)) if node is not None and is_name(node) else []
 
     def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
         """Return the types that a name is looked up in; None if it has no receiver."""
@@ -351,6 +362,11 @@ class ScriptTypes:
                 yield from self._promised(result) if is_async else [result]
 
 
+def _valued(member: Node) -> Node | None:
+    """Return what a key of an object has as its value: `{ f }` and `{ f: f }` have `f`."""
+    return child(member, "value") if member.type == "pair" else member
+
+
 def _parts(node: Node) -> list[Node | None]:
     """Return the parts whose types a node has; none if it has a type of its own."""
     kind = node.type
@@ -360,11 +376,3 @@ def _parts(node: Node) -> list[Node | None]:
         return [child(node, "left"), child(node, "right")]
     parts = node.named_children
     return [*(parts[:1] if kind in _FIRST else parts[-1:] if kind in _LAST else parts if kind in _UNIONS else [])]
-
-
-def _name_of(node: Node) -> Node:
-    """Return the name of a binding, such as `f` for the function of `{ f: () => 1 }` or `exports.f = () => 1`."""
-    own = child(node, "name", "key")
-    if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
-        own = child(node.parent, "key") or child(child(node.parent, "left"), "property")
-    return own or node

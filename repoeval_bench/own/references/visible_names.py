@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import GrammarError
+from repoeval_bench.core.grammars.javascript import unwrapped
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -26,8 +27,9 @@ from repoeval_bench.own.references.language_rules import (
     parameters_of,
 )
 from repoeval_bench.own.references.languages import RULES
-from repoeval_bench.own.references.script_trees import Trees
+from repoeval_bench.own.references.script_trees import Trees, name_of
 from repoeval_bench.own.references.static_types import StaticTypes
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from repoeval_bench.own.references.steps import Steps
@@ -210,19 +212,19 @@ class VisibleNames:
             return matches, None
         outside = False
         for import_ in self.imports.of(path):
-            if import_.name == name:
+            if import_.name == name and not (import_.exported and rules.scripted):
                 if not import_.files:
                     outside = True
                 elif import_.original is None:
                     return (), None  # a module
-                elif matches := self._imported(import_, name, rules, 0):
+                elif matches := self._imported(import_, rules, 0):
                     return matches, None
         if top := self._named_in(path).top.get(name):  # the import may be for a module inside the file
             return [(path, definition) for definition in top], None
         if outside:
             return (), "third party"
         for files in (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path):
-            if matches := self._in_files(files, name, name, rules, 0):
+            if matches := self._in_files(files, name, rules, 0):
                 return matches, None
         return (), "unresolved"
 
@@ -254,7 +256,7 @@ class VisibleNames:
         seen = {path}
         reach = [path]
         # Files of which all names are included or imported; in C also the files that these include.
-        for _ in range(rules.include_depth):
+        for _ in range(rules.include_depth if not rules.scripted else 0):
             reach = [
                 file
                 for reached in reach
@@ -271,55 +273,58 @@ class VisibleNames:
     def _in_files(
         self,
         files: Sequence[str],
-        original: str,
         name: str,
         rules: LanguageRules,
         depth: int,
         tried: _Tried | None = None,
     ) -> list[Located]:
         """Return the definitions of a name at the top level of files, re-exports included."""
-        matches = []
+        matches: list[Located] = []
         tried = {} if tried is None else tried
         self.steps.take(len(files))
         for path in files:
-            if tried.get((path, original), depth + 1) <= depth:
+            if tried.get((path, name), depth + 1) <= depth:
                 continue
-            tried[path, original] = depth
-            top = self._named_in(path).top
-            if original == "default":
-                every = chain.from_iterable(top.values())
-                matches += [(path, definition) for definition in every if self._is_default(path, definition)]
-                matches = matches or [(path, definition) for definition in top.get(name, ())]
-            matches += [(path, definition) for definition in top.get(original, ())]
+            tried[path, name] = depth
+            if rules.scripted:
+                matches += self._exported(path, name)
+                continue
+            matches += [(path, definition) for definition in self._named_in(path).top.get(name, ())]
             if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
                 exported = import_.exported or import_.original == EVERY
-                if exported and import_.original is not None and import_.name in (original, EVERY):
+                if exported and import_.original is not None and import_.name in (name, EVERY):
                     if import_.original == EVERY:
-                        matches += self._in_files(import_.files, original, name, rules, depth + 1, tried)
+                        matches += self._in_files(import_.files, name, rules, depth + 1, tried)
                     else:
-                        matches += self._imported(import_, name, rules, depth + 1, tried)
+                        matches += self._imported(import_, rules, depth + 1, tried)
         return matches
 
+    def _exported(self, path: str, name: str) -> Iterator[Located]:
+        """Yield the definitions of what a module of a script exports under a name."""
+        for file, node in self._trees.exported(path, self._trees.of(path).root, name):
+            if node.parent is None:  # a module
+                continue
+            named = [name_of(node), name_of(unwrapped(node) or node)]
+            line_of = self._trees.of(file).span
+            tried = [(line_of(place).start, text_of(place)) for place in named]
+            parsed = (self._parsed_at(file, line, own) for line, own in (*tried, (tried[-1][0], "default")))
+            yield from ((file, definition) for definition in [next(filter(None, parsed), None)] if definition)
+
     def _imported(
-        self, import_: Import, name: str, rules: LanguageRules, depth: int, tried: _Tried | None = None
+        self, import_: Import, rules: LanguageRules, depth: int, tried: _Tried | None = None
     ) -> list[Located]:
         """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
         members = rules.imported_member(self, import_)
         if members is not None:
             return members
-        matches = self._in_files(import_.files, import_.original or "", name, rules, depth, tried)
+        matches = self._in_files(import_.files, import_.original or "", rules, depth, tried)
         return matches or rules.imported_otherwise(self, import_)
 
     def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
-        return self._in_files(files, name, name, self.rules(path), 0)
-
-    def _is_default(self, path: str, parsed: Definition) -> bool:
-        start = parsed.header.start
-        begins = self._files[path].line_text(LineSpan(start, start + 1)).strip()
-        return begins.startswith(("export default", "module.exports ="))
+        return self._in_files(files, name, self.rules(path), 0)
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""

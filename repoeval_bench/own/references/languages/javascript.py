@@ -17,7 +17,7 @@ _JS_FROM = re.compile(
     r"\b(?P<word>import|export)\s+(?:type\s+)?(?P<what>[\w$*\s{},]+?)\s*from\s*[\"'](?P<module>[^\"']+)[\"']"
 )
 _JS_REQUIRE = re.compile(
-    r"\b(?:const|let|var)\s+(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*"
+    r"(?:\b(?:const|let|var)\s+|,\s*)(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*"
     r"[\"'](?P<module>[^\"']+)[\"']\s*\)(?:\s*\.\s*(?P<member>[\w$]+)\b)?"
 )
 _EXPORTS_ONE = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
