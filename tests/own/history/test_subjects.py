@@ -1,5 +1,6 @@
 """Subjects of commits: what is asked, and what is left out by which reason, as `subjects.yaml` has them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ def test_every_reason_has_an_example():
 def test_a_question_is_the_subject_without_links_issues_and_types(subject, question):
     assert question_of(subject) == question
     assert refusal(subject, AUTHOR) is None
+    assert {*re.findall(r"\w+", question)} <= {*re.findall(r"\w+", subject)}
 
 
 @pytest.mark.parametrize(("message", "subject"), [*CASES["messages"].items(), ("", "")])
