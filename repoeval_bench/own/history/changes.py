@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,15 +58,19 @@ class Rename(NamedTuple):
 
 
 class ChangedLine(NamedTuple):
-    """A line of the file before the change, without blanks at its end, and the qualified name of its definition."""
+    """A line of the file before the change, without blanks at its end, in the definition of a name and signature."""
 
     definition: str
     text: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion."""
+    """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion.
+
+    A line that its definition has more than once is not among them: in a base nobody knows which one is meant.
+    """
 
     path: str
     lines: tuple[ChangedLine, ...]
@@ -151,10 +156,12 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     replaced = [line for line in removed if re.search(r"\w", old_code[line])]
     inserted = [hunk for hunk in hunks if any(new_code[line] for line in hunk[1])]
     names = innermost(old, replaced, before_defs) or _insertions(old, new, inserted, before_defs, after_defs)
-    lines = tuple(ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name)
+    lines = [ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name]
     if not lines:
         return "outside of definitions"
-    return ChangedFile(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=not replaced)
+    standing = places_of(old, language, lines)
+    sure = tuple(line._replace(signature=standing[line][0][1].signature) for line in lines if len(standing[line]) == 1)
+    return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
 
 
 Hunk = tuple[LineSpan, LineSpan]
@@ -197,8 +204,10 @@ def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language | None] | N
     return SourceFile("", path, text), language
 
 
-def definitions_on(file: SourceFile, language: Language | None, lines: tuple[int, ...]) -> Sequence[Definition]:
-    """The definitions on some lines of a file; without a language the whole file, which then stands for one."""
+def definitions_on(
+    file: SourceFile, language: Language | None, lines: tuple[int, ...] | None = None
+) -> Sequence[Definition]:
+    """The definitions on some or all lines of a file; without a language the whole file, which then stands for one."""
     if language is not None:
         return read_definitions(file, language, lines)
     whole = LineSpan(0, file.n_lines)
@@ -257,6 +266,32 @@ def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definiti
             if definition.lines.start <= line < definition.lines.end:
                 names[line] = definition.qualified
     return names
+
+
+def places_of(
+    file: SourceFile, language: Language | None, lines: Iterable[ChangedLine]
+) -> dict[ChangedLine, list[tuple[int, Definition]]]:
+    """Line -> where a version of its file has its text in a definition of its name, with the innermost of these."""
+    asked = set(lines)
+    rows: dict[str, list[int]] = {line.text: [] for line in asked}
+    for number, row in enumerate(file.text.splitlines()):
+        if (text := row.rstrip()) in rows:
+            rows[text].append(number)
+    by_name: dict[str, list[Definition]] = defaultdict(list)
+    for definition in definitions_on(file, language, tuple(sorted(chain.from_iterable(rows.values())))):
+        by_name[definition.qualified].append(definition)
+    places: dict[ChangedLine, list[tuple[int, Definition]]] = {}
+    for line in asked:
+        holders = (
+            (number, [definition for definition in by_name.get(line.definition, ()) if number in definition.lines])
+            for number in rows[line.text]
+        )
+        places[line] = [
+            (number, min(defined, key=lambda definition: len(definition.lines)))
+            for number, defined in holders
+            if defined
+        ]
+    return places
 
 
 def _above(rows: Sequence[str], hunks: Iterable[Hunk]) -> list[int]:

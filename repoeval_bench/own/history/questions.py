@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -54,7 +54,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
-    GONE: "none of the changed lines is in the base, at exactly one place of its definition",
+    GONE: "none of the changed lines is at exactly one place of its definition, in the commit and in the base",
     OF_FILE: "the file has the most queries that one may have",
     OF_WINDOW: "the window has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a window of their own",
@@ -262,7 +262,7 @@ class _Reading:
         self._run_jobs = run_jobs or (lambda jobs: (job() for job in jobs))
         self.seen = 0
         self.left_out: Counter[str] = Counter()
-        self._moves: list[tuple[int, str, str]] = []
+        self._moves: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self._newest_path: dict[str, str] = {}
         self._questions: set[str] = set()
         self._order = 0
@@ -335,7 +335,7 @@ class _Reading:
         """The question of a commit, or the reason why it has none. Files that it moved are noted in any case."""
         order, self._order = self._order, self._order + 1
         for rename in read.moved:
-            self._moves.append((order, rename.old, rename.new))
+            self._moves[rename.new].append((order, rename.old))
             self._newest_path[rename.old] = self._newest_path.get(rename.new, rename.new)
         if isinstance(read.touched, str):
             return read.touched
@@ -353,7 +353,7 @@ class _Reading:
         blobs = self.history.files(base.tree)
         by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
         for question in pending:
-            if (path := self._path_in(blobs, question)) is not None:
+            if (path := self._path_before(question)) in blobs:
                 by_path[path][question.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
@@ -377,15 +377,12 @@ class _Reading:
             known |= {commit_id: golds.get(commit_id) for commit_id in new}
         return {commit_id: gold for commit_id in of_path if (gold := known[commit_id])}
 
-    def _path_in(self, blobs: Collection[str], question: _Question) -> str | None:
-        """The path in a base of the file that was changed later: the same, or one that it was moved from."""
-        path = question.path
-        for order, old, new in self._moves:
-            if path in blobs:
-                break
-            if order > question.order and new == path:
-                path = old
-        return path if path in blobs else None
+    def _path_before(self, question: _Question) -> str:
+        """The path of the file that was changed, before all that is older than the change and was read so far."""
+        order, path = question.order, question.path
+        while older := next((move for move in self._moves.get(path, ()) if move[0] > order), None):
+            order, path = older
+        return path
 
 
 def _usable(drafts: Iterable[_Draft], per_file: int) -> int:

@@ -145,6 +145,18 @@ def test_a_file_is_one_in_all_windows_also_if_it_moved(result):
     assert all(number <= OPTIONS.per_file for number in Counter(task.change.file for task in questions.tasks).values())
 
 
+def test_a_path_that_another_file_had_before_is_not_that_file(tmp_path):
+    story = Story(tmp_path / "reused.git")
+    draft, program = python_file(NAMES), python_file(NAMES).replace("[1]", "[one]")
+    story.commit("Start the shop", edit={"main.py": draft, "next.py": program})
+    story.commit("Drop the draft", edit={"main.py": None})
+    story.commit("The next program is the main one", edit={"main.py": program, "next.py": None})
+    story.commit("Show the first item of every order", edit={"main.py": program.replace("itema[0]", "first")})
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    assert [(task.path, task.change.file) for task in questions.tasks] == [("next.py", "main.py")]
+
+
 def test_a_side_branch_asks_and_its_merge_does_not(story):
     with history_of(story.folder) as history:
         questions = commit_questions(history)
