@@ -166,7 +166,8 @@ def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[Cod
         for path, blob in sorted(blobs.items()):
             try:
                 raw = history.blob(blob)
-            except MissingObjectError:
+            except MissingObjectError:  # no code: `History.lacks_code`
+                gathered.skipped["not here"] += 1
                 continue
             yield ArchiveEntry(path, len(raw), partial(bytes, raw))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from time import time
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
@@ -33,6 +34,9 @@ LONGEST = 2 * 365 * 86_400
 
 _TOGETHER = 256
 """Commits that are read together, in one process."""
+
+_MOST_BASES = 60
+"""Bases that are compared at most where none has enough questions."""
 
 RunJobs = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
 """Runs jobs and yields their results in order, as the `map` of a `ProcessPool` does."""
@@ -144,7 +148,7 @@ class _Question(NamedTuple):
     """A commit that asks about one file, and its change, which can be looked for in a base.
 
     `order` is the commit's place in the history, newest first; `path` is the file before the commit, `file` its newest
-    path.
+    path. `is_again`: a newer question has the same words, so that this one is asked only if that one has no gold.
     """
 
     commit: Commit
@@ -153,6 +157,7 @@ class _Question(NamedTuple):
     path: str
     file: str
     change: ChangedFile
+    is_again: bool
 
 
 class _Match(NamedTuple):
@@ -164,11 +169,15 @@ class _Match(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it."""
+    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it.
+
+    `n_same` counts questions with gold that are left out, as a newer one with gold has the same words.
+    """
 
     base: Commit
     pending: list[_Question]
     matches: list[_Match]
+    n_same: int = 0
 
 
 def commit_questions(
@@ -180,11 +189,14 @@ def commit_questions(
     """
     options = options or CommitOptions()
     options.check()
-    since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
+    since = history.time_of(options.since) + 1 if options.since else history.now - YEARS * _YEAR
     log = list(history.log(since))
     reading = _Reading(history, options, run_jobs)
+    reading.wrong_clocks = {commit.id for commit in log if not since <= commit.time <= time()}
     drafts = reading.drafts(_groups(history, log))
-    windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
+    windows = _windows(
+        history.name, _whole(history, _within_limits(drafts, options, reading.left_out), reading.left_out)
+    )
     notes = []
     if ends := sum(map(history.is_end, log)):
         notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}")
@@ -261,10 +273,12 @@ class _Reading:
         self.history, self.options = history, options
         self._run_jobs = run_jobs or (lambda jobs: (job() for job in jobs))
         self.seen = 0
+        self.wrong_clocks: set[str] = set()
         self.left_out: Counter[str] = Counter()
         self._moves: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self._newest_path: dict[str, str] = {}
         self._questions: set[str] = set()
+        self._asked: set[str] = set()
         self._order = 0
         self._known: defaultdict[tuple[str, str], dict[str, FoundGold | None]] = defaultdict(dict)
 
@@ -272,40 +286,77 @@ class _Reading:
         """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
         drafts: list[_Draft] = []
         pending: list[_Question] = []
-        need, base = self.options.newest, None
-        begun = self.history.commit(self.history.head).time
+        tried: list[tuple[Commit, int]] = []
+        need, fewest, base = self.options.newest, FEWEST_TASKS, None
+        begun = self.history.now
         for group, questions in self._answerable(groups):
             self.seen += len(group.commits)
             if (older := self._base(group)) is None:  # the first commit, or the end of a shallow clone
                 self.left_out[OLDER] += len(questions)
                 break
-            base = older
             pending += questions
+            if older.id in self.wrong_clocks:
+                continue
+            base = older
+            if questions:
+                tried.append((base, len(pending)))
             is_long = begun - base.time > LONGEST
-            if len(pending) < (FEWEST_TASKS if is_long else need):
+            if (distinct := _n_distinct(pending)) < (fewest if is_long else need):
                 continue
             draft = self._draft(base, pending)
             usable = _usable([*drafts, draft], self.options.per_file)
             if not drafts and not is_long and usable < self.options.newest:
-                need = len(pending) + self.options.newest - usable
+                need = distinct + self.options.newest - usable
                 continue
-            drafts.append(draft)
-            begun = base.time
-            pending, need = [], self.options.per_window
-            if usable >= self.options.most or len(drafts) == self.options.windows:
+            if not draft.matches and not (draft := self._best(tried, pending)).matches:
+                need, fewest = distinct + self.options.newest, distinct + FEWEST_TASKS
+                continue
+            self._take(draft, drafts)
+            begun, taken = draft.base.time, len(draft.pending)
+            pending, tried = pending[taken:], [(one, at - taken) for one, at in tried if at > taken]
+            need, fewest = self.options.per_window, FEWEST_TASKS
+            if _usable(drafts, self.options.per_file) >= self.options.most or len(drafts) == self.options.windows:
                 break
         if pending and base is not None:
-            longer = self._draft(base, [*(drafts[-1].pending if drafts else ()), *pending])
-            if not drafts:
-                drafts.append(longer)
-            elif len(pending) >= FEWEST_TASKS:
-                drafts.append(self._draft(base, pending))
-            elif len(longer.matches) > len(drafts[-1].matches):  # the last window takes what is too little for another
-                drafts[-1] = longer
-            else:
-                self.left_out[OLDER] += len(pending)
-        self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) for draft in drafts)
+            self._last(drafts, pending, [*tried, (base, len(pending))])
+        else:
+            self.left_out[OLDER] += len(pending)
+        self.left_out[SAME] += sum(draft.n_same for draft in drafts)
+        self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) - draft.n_same for draft in drafts)
         return drafts
+
+    def _last(self, drafts: list[_Draft], pending: list[_Question], tried: list[tuple[Commit, int]]) -> None:
+        """Find a base for what is left at the end of a history: one of its own, or that of the last window."""
+        base, _ = tried[-1]
+        if not drafts:
+            self._take(best := self._best(tried, pending), drafts)
+            pending = pending[len(best.pending) :]
+        elif _n_distinct(pending) >= FEWEST_TASKS:
+            draft = self._draft(base, pending)
+            self._take(draft if draft.matches else self._best(tried, pending), drafts)
+            pending = pending[len(drafts[-1].pending) :]
+        else:
+            last = drafts.pop()
+            self._asked -= {_words(match.question.subject) for match in last.matches}
+            longer = self._draft(base, [*last.pending, *pending])
+            if len(longer.matches) > len(last.matches):  # the last window takes what is too little for another
+                last, pending = longer, []
+            self._take(last, drafts)
+        self.left_out[OLDER] += len(pending)
+
+    def _take(self, draft: _Draft, drafts: list[_Draft]) -> None:
+        drafts.append(draft)
+        self._asked |= {_words(match.question.subject) for match in draft.matches}
+
+    def _best(self, tried: Sequence[tuple[Commit, int]], pending: list[_Question]) -> _Draft:
+        """The base that has the gold of most of the questions after it, the oldest one of equals.
+
+        A folder that is young, or was written anew, is not in the older ones. `tried` are bases with the number of
+        questions after each.
+        """
+        step = -(-len(tried) // _MOST_BASES)
+        drafts = (self._draft(base, pending[:number]) for base, number in tried[::-1][::step])
+        return max(drafts, key=lambda draft: _usable([draft], self.options.per_file))
 
     def _base(self, group: _Group) -> Commit | None:
         try:
@@ -342,15 +393,17 @@ class _Reading:
         if isinstance(read.change, str):
             return read.change
         subject = subject_of(commit.message)
-        if (words := question_of(subject).casefold()) in self._questions:
-            return SAME
+        is_again = (words := _words(subject)) in self._questions
         self._questions.add(words)
         file = self._newest_path.get(read.touched.new, read.touched.new)
-        return _Question(commit, order, subject, read.touched.old, file, read.change)
+        return _Question(commit, order, subject, read.touched.old, file, read.change, is_again)
 
     def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""
-        blobs = self.history.files(base.tree)
+        try:
+            blobs = self.history.files(base.tree)
+        except MissingObjectError:
+            return _Draft(base, pending, [])
         by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
         for question in pending:
             if (path := self._path_before(question)) in blobs:
@@ -364,7 +417,11 @@ class _Reading:
         with_gold = [
             _Match(question, *golds[question.commit.id]) for question in pending if question.commit.id in golds
         ]
-        return _Draft(base, pending, with_gold)
+        of_words: dict[str, _Match] = {}
+        for match in with_gold:
+            if (words := _words(match.question.subject)) not in self._asked:
+                of_words.setdefault(words, match)
+        return _Draft(base, pending, [*of_words.values()], len(with_gold) - len(of_words))
 
     def _golds(self, blob: str, path: str, of_path: dict[str, ChangedFile]) -> dict[str, FoundGold]:
         """The gold of changes in one version of a file; most bases that are tried have the same version."""
@@ -383,6 +440,14 @@ class _Reading:
         while older := next((move for move in self._moves.get(path, ()) if move[0] > order), None):
             order, path = older
         return path
+
+
+def _words(subject: str) -> str:
+    return question_of(subject).casefold()
+
+
+def _n_distinct(questions: Iterable[_Question]) -> int:
+    return sum(not question.is_again for question in questions)
 
 
 def _usable(drafts: Iterable[_Draft], per_file: int) -> int:
@@ -417,6 +482,15 @@ def _within_limits(drafts: Sequence[_Draft], options: CommitOptions, left_out: C
         draft._replace(matches=[match for match in of_draft if match.question.commit.id in chosen])
         for draft, of_draft in zip(drafts, kept, strict=True)
     ]
+
+
+def _whole(history: History, drafts: Iterable[_Draft], left_out: Counter[str]) -> Iterator[_Draft]:
+    """Leave out the bases of which a partial clone lacks code: where less is searched, more is found."""
+    for draft in drafts:
+        if draft.matches and history.lacks_code(draft.base.tree):
+            left_out[NOT_HERE] += len(draft.matches)
+        else:
+            yield draft
 
 
 def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
+from time import time
 from typing import Any, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
@@ -25,7 +26,7 @@ from repoeval_bench.dataset.reading.checkout import (
     is_bare,
     open_objects,
 )
-from repoeval_bench.dataset.reading.code import endings_beside
+from repoeval_bench.dataset.reading.code import endings_beside, name_reason
 from repoeval_bench.dataset.reading.origin import name_of_repository
 
 MAX_FILES = 2_000_000
@@ -33,6 +34,12 @@ MAX_FILES = 2_000_000
 
 MAX_COMMITS = 50_000
 """Commits that are read at most, newest first: five years of nearly every repository."""
+
+_SLOP = 5
+"""Commits that a walk looks at beyond one that is too old, as git's: a wrong clock dates single commits."""
+
+_LAST_TIME = 253_402_300_799
+"""The end of the year 9999, and of Python's calendar."""
 
 _CACHED_TREES, _CACHED_BLOBS = 1_000, 128
 
@@ -51,7 +58,7 @@ class Commit:
     @property
     def day(self) -> str:
         """The day of its time, in UTC: `2024-03-01`."""
-        return datetime.fromtimestamp(self.time, UTC).date().isoformat()
+        return datetime.fromtimestamp(min(self.time, _LAST_TIME), UTC).date().isoformat()
 
 
 class FileChange(NamedTuple):
@@ -112,11 +119,14 @@ class History:
         return commit.id in self._shallow
 
     def log(self, since: int = 0) -> Iterator[Commit]:
-        """Yield the commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`."""
+        """Yield the commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`.
+
+        An older one whose ancestors are not older was dated by a wrong clock: it comes after its child.
+        """
         queue: list[tuple[int, str, Commit]] = []
         seen = set()
 
-        def push(commit_id: str) -> None:
+        def push(commit_id: str, key: int) -> None:
             if commit_id in seen:
                 return
             seen.add(commit_id)
@@ -126,15 +136,35 @@ class History:
                 return
             if commit.time >= since:
                 heappush(queue, (-commit.time, commit_id, commit))
+            elif any(older.time >= since for older in self._first_parents(commit_id)):
+                heappush(queue, (key, commit_id, commit))
 
-        push(self.head)
+        push(self.head, 0)
         for _ in range(MAX_COMMITS):
             if not queue:
                 return
-            _, _, commit = heappop(queue)
+            key, _, commit = heappop(queue)
             yield commit
             for parent in commit.parents:
-                push(parent)
+                push(parent, key)
+
+    @property
+    def now(self) -> int:
+        """The time of HEAD; one that a wrong clock set is replaced by that of the commits before it."""
+        times = [commit.time for commit in self._first_parents(self.head)]
+        return max((one for one in times if one <= time()), default=times[0])
+
+    def _first_parents(self, commit_id: str) -> list[Commit]:
+        """A commit and a few ancestors, as far as they are here."""
+        line: list[Commit] = []
+        ids: tuple[str, ...] = (commit_id,)
+        while ids and len(line) <= _SLOP:
+            try:
+                line.append(self.commit(ids[0]))
+            except MissingObjectError:
+                break
+            ids = line[-1].parents
+        return line
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
@@ -146,6 +176,14 @@ class History:
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
         return {path: after for path, _, after in self.changes(None, tree) if after}
+
+    def lacks_code(self, tree: str) -> bool:
+        """Return whether a partial clone lacks the content of a file of code of a root tree."""
+        files = self.files(tree)
+        return any(
+            blob.encode() not in self._store and name_reason(path, files, self.beside) is None
+            for path, blob in files.items()
+        )
 
     def find(self, tree: str, path: str) -> str | None:
         """The id of the content of a file in a root tree; None if the tree has no such file."""
