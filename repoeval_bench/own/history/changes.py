@@ -201,7 +201,7 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
         blocks = _shortest(old, new, most)
     else:
         opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        blocks = [block for tag, *block in opcodes if tag != "equal"]
+        blocks = [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
     hunks = [(LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for i, j, k, m in blocks or ()]
     return None if blocks is None or sum(len(a) + len(b) for a, b in hunks) > most else hunks
 

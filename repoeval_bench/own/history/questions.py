@@ -199,9 +199,12 @@ def commit_questions(
     )
     notes = []
     if ends := sum(map(history.is_end, log)):
-        notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}")
-    if missing := reading.left_out[NOT_HERE]:
-        notes.append(f"{count(missing, 'commit')} cannot be read, as this clone lacks objects; nothing is fetched")
+        notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}; for all: git fetch --unshallow")
+    if (missing := reading.left_out[NOT_HERE]) > ends:
+        notes.append(
+            f"{count(missing, 'commit')} cannot be read, as this clone lacks objects, and nothing is fetched; for all, "
+            "clone again without --filter and --depth"
+        )
     left_out = {reason: reading.left_out[reason] for reason in REASONS if reading.left_out[reason]}
     return CommitQuestions(windows=windows, seen=reading.seen, left_out=left_out, notes=tuple(notes))
 

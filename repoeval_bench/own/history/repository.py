@@ -110,8 +110,8 @@ class History:
             parents=parents,
             tree=parsed.tree.decode(),
             time=parsed.commit_time,
-            author=parsed.author.decode("utf-8", "replace"),
-            message=parsed.message.decode("utf-8", "replace"),
+            author=_decoded(parsed.author, parsed.encoding),
+            message=_decoded(parsed.message, parsed.encoding),
         )
 
     def is_end(self, commit: Commit) -> bool:
@@ -181,7 +181,7 @@ class History:
         """Return whether a partial clone lacks the content of a file of code of a root tree."""
         files = self.files(tree)
         return any(
-            blob.encode() not in self._store and name_reason(path, files, self.beside) is None
+            name_reason(path, files, self.beside) is None and blob.encode() not in self._store  # type: ignore[operator]
             for path, blob in files.items()
         )
 
@@ -203,14 +203,20 @@ class History:
         return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
-        """The time of a date (`2024-03-01`), or of a commit by its id, branch or tag; else a UsageError."""
+        """The time of a date (`2024-03-01`), or of a commit by its branch, tag or id; else a UsageError.
+
+        A branch or tag may look like a date, `20240301`.
+        """
+        if commit_id := self._referred(text):
+            return self.commit(commit_id).time
         try:
             day = date.fromisoformat(text)
         except ValueError:
             return self.commit(self._named(text)).time
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
-    def _named(self, text: str) -> str:
+    def _referred(self, text: str) -> str | None:
+        """The commit that a branch or tag names."""
         from dulwich.refs import DiskRefsContainer
 
         refs = DiskRefsContainer(self._common)
@@ -221,6 +227,9 @@ class History:
                 commit_id = None
             if commit_id and (peeled := self._peeled(commit_id.decode())):
                 return peeled
+        return None
+
+    def _named(self, text: str) -> str:
         if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
             ids = {one.decode() for one in self._store.iter_prefix(text.encode())}
             if len(commits := {peeled for one in ids if (peeled := self._peeled(one))}) == 1:
@@ -229,10 +238,15 @@ class History:
 
     def _peeled(self, object_id: str) -> str | None:
         """The commit that a commit's or tag's id names."""
-        kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
-        while kind == 4:  # a tag, whose first line is `object ID`
-            object_id = raw[7 : 7 + 2 * self._id_bytes].decode()
+        try:
             kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+            while kind == 4:  # a tag, whose first line is `object ID`
+                object_id = raw[7 : 7 + 2 * self._id_bytes].decode()
+                kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+        except KeyError as error:
+            raise UsageError(
+                f"the commit {object_id} is not in this clone of {self.name}; fetch it, or name a date"
+            ) from error
         return object_id if kind == 1 else None
 
     def _root(self, tree: str) -> str | None:
@@ -292,6 +306,14 @@ class History:
         )
 
 
+def _decoded(text: bytes, encoding: bytes | None) -> str:
+    """Decode what a commit says, by its header `encoding` if Python knows it."""
+    try:
+        return text.decode((encoding or b"utf-8").decode("ascii"), "replace")
+    except (LookupError, ValueError):
+        return text.decode("utf-8", "replace")
+
+
 def _shallow(common: Path) -> frozenset[str]:
     """The commits whose parents a shallow clone lacks."""
     try:
@@ -307,6 +329,8 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
     NoDataError: the folder is in no repository, or has no commit. DatasetError: its objects cannot be read.
     """
     root = Path(folder).expanduser().resolve()
+    if not root.is_dir():
+        raise NoDataError(f"{folder} is not a folder; name a checkout, a folder in one, or a bare repository")
     above = (folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git"))
     top = root if is_bare(root) else next(above, None)
     if top is None:

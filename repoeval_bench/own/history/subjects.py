@@ -37,6 +37,7 @@ _ISSUE = re.compile(rf"(?:\({_REFERENCES}\)|\[{_REFERENCES}\]|(?<![\w&/]){_REFER
 _KEY = r"(?!UTF|SHA|ISO|RFC|CVE|MD|PEP|HTTP|AES|RSA|TLS|IEEE|ECMA|ES-)[A-Z][A-Z0-9]+-\d+"
 # At the start of `AES-256 keys are …` a word of the sentence looks the same: another word follows it in lower case.
 _TICKET = re.compile(rf"^\s*(?:\[{_KEY}\][:\s-]*|{_KEY}(?:\s*:\s*|\s+-\s+|\s+(?=[A-Z][a-z])))|\({_KEY}\)|\[{_KEY}\]")
+_GITMOJI = re.compile(r"^(?::[a-z][\w+-]*:\s+)+")
 _CUT = "\0"
 _GAP = re.compile(r"(?<=[(\[])[\s\0]*\0[\s\0]*|[\s\0]*\0(?=[.,;:!?)\]\"'`]+(?:\s|$))")
 """What was cut beside a bracket or before a punctuation mark: no blank takes its place."""
@@ -73,7 +74,7 @@ def question_of(subject: str) -> str:
 
 def _without_numbers(subject: str) -> str:
     """The subject without links, numbers of issues and a prefix in brackets; no two of its words become one."""
-    text = _TICKET.sub(_CUT, _LINK.sub(_CUT, subject))
+    text = _TICKET.sub(_CUT, _LINK.sub(_CUT, _GITMOJI.sub("", subject)))
     if _ISSUE.search(text):
         text = re.sub(r"^[\s\0]*(?:issue|bug)\s+", "", _ISSUE.sub(_CUT, text))
     text = _GAP.sub("", _BRACKETED.sub("", text))
@@ -91,9 +92,12 @@ def refusal(subject: str, author: str) -> str | None:
         return "reverts" if subject.lower().startswith("revert") else "by its prefix"
     question = question_of(subject)
     part = _PART.match(question)
-    if part and not chores["prefixes"].isdisjoint(re.split(r"[^a-z]+", part[0].lower())):
+    # Of a path the first folder counts, as in `tests/load: `; below it such words are packages, as in `go/types: `.
+    if part and not chores["prefixes"].isdisjoint(one.split("/")[0] for one in re.split(r"[:,\s]+", part[0].lower())):
         return "by its prefix"
-    texts = [question, question[part.end() :]] if part else [question]
+    texts = [question[part.end() :]] if part else [question]
+    if part and "/" not in part[0]:
+        texts.append(question)
     for reason in REASONS:
         if reason not in (BOT, FEW_WORDS, NO_OBJECT, "by its prefix") and any(
             pattern.search(text) for pattern in chores[reason] for text in texts

@@ -1,8 +1,10 @@
 """One file before and after a commit: the lines that ask, and the changes that ask nothing."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from repoeval_bench.own.history.changes import line_diff, one_file, read_change
+from repoeval_bench.own.history.changes import line_diff, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import find_gold
 from repoeval_bench.own.history.repository import FileChange
 from support.history import go_file, python_file, script_file
@@ -232,3 +234,26 @@ LOAD = "def load(path):\n    if not path:\n        return None\n    data = read(
 def test_gold_is_where_a_line_is_sure_to_have_been(path, base, before, after, exact):
     golds = find_gold(base.encode(), path, {"x": changed(path, before, after)})
     assert [[span.start for span in gold.exact] for gold in golds.values()] == ([] if exact is None else [[exact]])
+
+
+def test_a_large_commit_is_read_quickly():
+    """Both took minutes: equal rows between two changes, and each pair of a removed and an added file."""
+    rows = "    0x00,\n" * 20_000
+    hunks = line_diff(f"first = 1\n{rows}last = 1\n", f"first = 2\n{rows}last = 2\n", 4)
+    assert [(a.start, b.start) for a, b in hunks] == [(0, 0), (20_001, 20_001)]
+    files = [f"model{number}.py" for number in range(3_000)]
+    gone = [FileChange(f"v1/{name}", f"old {name}", None) for name in files]
+    new = [FileChange(f"v2/{name}", None, f"new {name}") for name in files]
+    history = SimpleNamespace(beside=frozenset(), blob=str.encode)
+    assert renames_of(history, [*gone, *new]) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("aab", "aba"), ("abcabba", "cbabac"), ("", "ab"), ("ab", ""), ("xaxb", "axbx")]
+)
+def test_the_diff_of_large_texts_turns_one_into_the_other(before, after, monkeypatch):
+    monkeypatch.setattr("repoeval_bench.own.history.changes._MOST_EQUAL", -1)
+    lines, new = list(before), list(after)
+    for old_lines, new_lines in reversed(line_diff("\n".join(before), "\n".join(after), 9)):
+        lines[old_lines.start : old_lines.end] = new[new_lines.start : new_lines.end]
+    assert lines == new

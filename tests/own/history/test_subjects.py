@@ -35,3 +35,8 @@ def test_a_question_is_the_subject_without_links_issues_and_types(subject, quest
 @pytest.mark.parametrize(("message", "subject"), [*CASES["messages"].items(), ("", "")])
 def test_the_subject_is_the_title_of_a_message(message, subject):
     assert subject_of(message) == subject
+
+
+@pytest.mark.parametrize("author", ["Ann <ann@snyk.io>", "Max Renovate <max@example.org>"])
+def test_a_person_may_work_for_a_bot_or_be_named_like_one(author):
+    assert refusal("Show the total with tax", author) is None
