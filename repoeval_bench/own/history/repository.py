@@ -306,8 +306,9 @@ class History:
         )
 
 
-def _decoded(text: bytes, encoding: bytes | None) -> str:
-    """Decode what a commit says, by its header `encoding` if Python knows it."""
+def _decoded(raw: bytes | None, encoding: bytes | None) -> str:
+    """Decode what a commit says, by its header `encoding` if Python knows it; a message may be missing."""
+    text = raw or b""
     try:
         return text.decode((encoding or b"utf-8").decode("ascii"), "replace")
     except (LookupError, ValueError):

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+from dulwich.objects import Commit, ShaFile
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
@@ -436,3 +437,13 @@ def test_protocols_and_packs_that_do_not_fit_are_refused(story, tmp_path):
     assert "data build CHECKOUT --commits" in one_sentence(
         bench("eval", "--source", code, "--protocol", "commits", "-c", "fixed", "--retriever", "bm25"), 2
     )
+
+
+def test_a_commit_may_have_no_message(tmp_path):
+    story = Story(tmp_path / "silent.git")
+    end = story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
+    raw = story.repo[end.encode()].as_raw_string().partition(b"\n\n")[0] + b"\n"
+    silent = ShaFile.from_raw_string(Commit.type_num, raw)
+    story.repo.object_store.add_object(silent)
+    with history_of(story.folder) as history:
+        assert history.commit(silent.id.decode()).message == ""
