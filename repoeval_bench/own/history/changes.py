@@ -226,7 +226,7 @@ def _shortest(old: Sequence[str], new: Sequence[str], most: int) -> list[tuple[i
 
 
 def _next(furthest: Mapping[int, int], diagonal: int, n_edits: int) -> tuple[int, int]:
-    """Where a diagonal is entered by one more edit, and from which diagonal."""
+    """Return where one more edit enters a diagonal, and from which diagonal it comes."""
     inserts = diagonal == -n_edits or (diagonal != n_edits and furthest[diagonal - 1] < furthest[diagonal + 1])
     return (furthest[diagonal + 1], diagonal + 1) if inserts else (furthest[diagonal - 1] + 1, diagonal - 1)
 
@@ -328,8 +328,8 @@ def places_of(
     file: SourceFile, language: Language | None, lines: Iterable[ChangedLine]
 ) -> dict[ChangedLine, list[tuple[int, Definition]]]:
     """Line -> where a version of its file has its text in a definition of its name, with the innermost of these."""
-    asked = set(lines)
-    rows: dict[str, list[int]] = {line.text: [] for line in asked}
+    distinct = set(lines)
+    rows: dict[str, list[int]] = {line.text: [] for line in distinct}
     for number, row in enumerate(file.text.splitlines()):
         if (text := row.rstrip()) in rows:
             rows[text].append(number)
@@ -337,7 +337,7 @@ def places_of(
     for definition in definitions_on(file, language, tuple(sorted(chain.from_iterable(rows.values())))):
         by_name[definition.qualified].append(definition)
     places: dict[ChangedLine, list[tuple[int, Definition]]] = {}
-    for line in asked:
+    for line in distinct:
         holders = (
             (number, [definition for definition in by_name.get(line.definition, ()) if number in definition.lines])
             for number in rows[line.text]

@@ -144,7 +144,8 @@ class _Group(NamedTuple):
     base: str | None
 
 
-class _Question(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
     """A commit that asks about one file, and its change, which can be looked for in a base.
 
     `order` is the commit's place in the history, newest first; `path` is the file before the commit, `file` its newest
@@ -399,7 +400,15 @@ class _Reading:
         is_again = (words := _words(subject)) in self._questions
         self._questions.add(words)
         file = self._newest_path.get(read.touched.new, read.touched.new)
-        return _Question(commit, order, subject, read.touched.old, file, read.change, is_again)
+        return _Question(
+            commit=commit,
+            order=order,
+            subject=subject,
+            path=read.touched.old,
+            file=file,
+            change=read.change,
+            is_again=is_again,
+        )
 
     def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""

@@ -443,7 +443,7 @@ def test_a_commit_may_have_no_message(tmp_path):
     story = Story(tmp_path / "silent.git")
     end = story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
     raw = story.repo[end.encode()].as_raw_string().partition(b"\n\n")[0] + b"\n"
-    silent = ShaFile.from_raw_string(Commit.type_num, raw)
-    story.repo.object_store.add_object(silent)
+    commit = ShaFile.from_raw_string(Commit.type_num, raw)
+    story.repo.object_store.add_object(commit)
     with history_of(story.folder) as history:
-        assert history.commit(silent.id.decode()).message == ""
+        assert history.commit(commit.id.decode()).message == ""
