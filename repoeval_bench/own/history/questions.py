@@ -161,6 +161,14 @@ class _Question:
     is_again: bool
 
 
+class _Base(NamedTuple):
+    """A commit that may be a base: the number of questions that wait for one there, and that of commits after it."""
+
+    commit: Commit
+    n_pending: int
+    order: int
+
+
 class _Match(NamedTuple):
     """A question whose gold is in a base, there at `path`."""
 
@@ -290,8 +298,9 @@ class _Reading:
         """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
         drafts: list[_Draft] = []
         pending: list[_Question] = []
-        tried: list[tuple[Commit, int]] = []
-        need, fewest, base = self.options.newest, FEWEST_TASKS, None
+        tried: list[_Base] = []
+        base: _Base | None = None
+        need, fewest = self.options.newest, FEWEST_TASKS
         begun = self.history.now
         for group, questions in self._answerable(groups):
             self.seen += len(group.commits)
@@ -301,10 +310,10 @@ class _Reading:
             pending += questions
             if older.id in self.wrong_clocks:
                 continue
-            base = older
+            base = _Base(older, len(pending), self._order)
             if questions:
-                tried.append((base, len(pending)))
-            is_long = begun - base.time > LONGEST
+                tried.append(base)
+            is_long = begun - older.time > LONGEST
             if (distinct := _n_distinct(pending)) < (fewest if is_long else need):
                 continue
             draft = self._draft(base, pending)
@@ -317,21 +326,22 @@ class _Reading:
                 continue
             self._take(draft, drafts)
             begun, taken = draft.base.time, len(draft.pending)
-            pending, tried = pending[taken:], [(one, at - taken) for one, at in tried if at > taken]
+            pending = pending[taken:]
+            tried = [one._replace(n_pending=one.n_pending - taken) for one in tried if one.n_pending > taken]
             need, fewest = self.options.per_window, FEWEST_TASKS
             if _usable(drafts, self.options.per_file) >= self.options.most or len(drafts) == self.options.windows:
                 break
         if pending and base is not None:
-            self._last(drafts, pending, [*tried, (base, len(pending))])
+            self._last(drafts, pending, [*tried, base._replace(n_pending=len(pending))])
         else:
             self.left_out[OLDER] += len(pending)
         self.left_out[SAME] += sum(draft.n_same for draft in drafts)
         self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) - draft.n_same for draft in drafts)
         return drafts
 
-    def _last(self, drafts: list[_Draft], pending: list[_Question], tried: list[tuple[Commit, int]]) -> None:
+    def _last(self, drafts: list[_Draft], pending: list[_Question], tried: list[_Base]) -> None:
         """Find a base for what is left at the end of a history: one of its own, or that of the last window."""
-        base, _ = tried[-1]
+        base = tried[-1]
         if not drafts:
             self._take(best := self._best(tried, pending), drafts)
             pending = pending[len(best.pending) :]
@@ -352,14 +362,13 @@ class _Reading:
         drafts.append(draft)
         self._asked |= {_words(match.question.subject) for match in draft.matches}
 
-    def _best(self, tried: Sequence[tuple[Commit, int]], pending: list[_Question]) -> _Draft:
+    def _best(self, tried: Sequence[_Base], pending: list[_Question]) -> _Draft:
         """The base that has the gold of most of the questions after it, the oldest one of equals.
 
-        A folder that is young, or was written anew, is not in the older ones. `tried` are bases with the number of
-        questions after each.
+        A folder that is young, or was written anew, is not in the older ones.
         """
         step = -(-len(tried) // _MOST_BASES)
-        drafts = (self._draft(base, pending[:number]) for base, number in tried[::-1][::step])
+        drafts = (self._draft(base, pending[: base.n_pending]) for base in tried[::-1][::step])
         return max(drafts, key=lambda draft: _usable([draft], self.options.per_file))
 
     def _base(self, group: _Group) -> Commit | None:
@@ -410,15 +419,15 @@ class _Reading:
             is_again=is_again,
         )
 
-    def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
+    def _draft(self, base: _Base, pending: list[_Question]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""
         try:
-            blobs = self.history.files(base.tree)
+            blobs = self.history.files(base.commit.tree)
         except MissingObjectError:
-            return _Draft(base, pending, [])
+            return _Draft(base.commit, pending, [])
         by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
         for question in pending:
-            if (path := self._path_before(question)) in blobs:
+            if (path := self._path_at(base, question)) in blobs:
                 by_path[path][question.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
@@ -433,7 +442,7 @@ class _Reading:
         for match in with_gold:
             if (words := _words(match.question.subject)) not in self._asked:
                 of_words.setdefault(words, match)
-        return _Draft(base, pending, [*of_words.values()], len(with_gold) - len(of_words))
+        return _Draft(base.commit, pending, [*of_words.values()], len(with_gold) - len(of_words))
 
     def _golds(self, blob: str, path: str, of_path: dict[str, ChangedFile]) -> dict[str, FoundGold]:
         """The gold of changes in one version of a file; most bases that are tried have the same version."""
@@ -446,10 +455,10 @@ class _Reading:
             known |= {commit_id: golds.get(commit_id) for commit_id in new}
         return {commit_id: gold for commit_id in of_path if (gold := known[commit_id])}
 
-    def _path_before(self, question: _Question) -> str:
-        """The path of the file that was changed, before all that is older than the change and was read so far."""
+    def _path_at(self, base: _Base, question: _Question) -> str:
+        """The path that the file that was changed later has in a base: moves between both are undone, newest first."""
         order, path = question.order, question.path
-        while older := next((move for move in self._moves.get(path, ()) if move[0] > order), None):
+        while older := next((move for move in self._moves.get(path, ()) if order < move[0] < base.order), None):
             order, path = older
         return path
 

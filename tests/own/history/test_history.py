@@ -266,6 +266,19 @@ def test_a_young_folder_has_its_questions(tmp_path, days):
     assert sum(questions.left_out.values()) + 24 == questions.seen
 
 
+def test_a_move_before_a_base_is_not_undone_in_it(tmp_path):
+    story = Story(tmp_path / "moved.git")
+    story.commit("Start the shop", edit={"a.py": python_file(NAMES[:4])})
+    story.commit("Show itema zero of every order", edit={"a.py": story.files["a.py"].replace("itema[0]", "first")})
+    story.commit("Move the shop", edit={"a.py": None, "b.py": story.files["a.py"]})
+    story.commit("Sell more", edit={"b.py": story.files["b.py"] + "\n\n" + python_file(NAMES[4:])})
+    edits(story, "b.py", NAMES[4:])
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    assert {task.path for task in questions.tasks} == {"b.py"}
+    assert len(questions.tasks) == 4
+
+
 def test_words_are_asked_once_by_the_newest_commit_that_has_gold(tmp_path):
     story = Story(tmp_path / "same.git")
     text = python_file(NAMES)
