@@ -20,8 +20,10 @@ class Story:
         self.ids: list[str] = []
         self.day = 0
 
-    def commit(self, message: str, *, author="Ann <ann@example.org>", parents=None, days=1, **changed) -> str:
-        """Commit `files`, changed by `edit`, a mapping of path to text (None: removed)."""
+    def commit(
+        self, message: str, *, author="Ann <ann@example.org>", parents=None, days=1, encoding="", **changed
+    ) -> str:
+        """Commit `files`, changed by `edit`, a mapping of path to text (None: removed), days after the one before."""
         for path, text in changed.pop("edit", {}).items():
             if text is None:
                 del self.files[path]
@@ -40,7 +42,9 @@ class Story:
         commit.author = commit.committer = author.encode()
         commit.author_time = commit.commit_time = BEGIN + self.day * DAY
         commit.author_timezone = commit.commit_timezone = 0
-        commit.message = message.encode()
+        commit.message = message.encode(encoding or "utf-8")
+        if encoding:
+            commit.encoding = encoding.encode()
         self.repo.object_store.add_object(commit)
         self.repo.refs[b"refs/heads/master"] = commit.id
         self.ids.append(commit.id.decode())

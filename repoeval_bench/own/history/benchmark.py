@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark
@@ -150,12 +151,25 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
 
 
 def _check(history: History, questions: CommitQuestions) -> None:
-    if not questions.windows:
-        reasons = ", ".join(f"{number} {reason}" for reason, number in questions.left_out.items())
-        raise NoDataError(
-            f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons or 'none'}); name "
-            "a repository with more history, an earlier --since, or other files with --extensions"
-        )
+    if questions.windows:
+        return
+    largest = Counter(questions.left_out).most_common(3)
+    reasons = ", ".join(f"{number} {reason}" for reason, number in largest) or "none"
+    ways = questions.notes or filter(None, [_unread(history)])
+    raise NoDataError(
+        f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons}); "
+        + ("; ".join(ways) or "name a repository with more history, or an earlier --since")
+    )
+
+
+def _unread(history: History) -> str:
+    """Name the files of code that are not read, if there are any, and the option that reads them."""
+    try:
+        paths = history.files(history.commit(history.head).tree)
+    except MissingObjectError:
+        return ""
+    endings = Counter(PurePosixPath(path).suffix.lower() for path in paths)
+    return Gathered(endings=endings - Counter(dict.fromkeys(history.beside, len(paths)))).unread_note
 
 
 def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[CodeFile]:
@@ -166,7 +180,8 @@ def _taken(history: History, window: Window, gathered: Gathered) -> Iterator[Cod
         for path, blob in sorted(blobs.items()):
             try:
                 raw = history.blob(blob)
-            except MissingObjectError:
+            except MissingObjectError:  # no code: `History.lacks_code`
+                gathered.skipped["not here"] += 1
                 continue
             yield ArchiveEntry(path, len(raw), partial(bytes, raw))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,15 +58,19 @@ class Rename(NamedTuple):
 
 
 class ChangedLine(NamedTuple):
-    """A line of the file before the change, without blanks at its end, and the qualified name of its definition."""
+    """A line of the file before the change, without blanks at its end, in the definition of a name and signature."""
 
     definition: str
     text: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion."""
+    """A change of one file: its path before, and its lines that were removed or replaced, or precede an insertion.
+
+    A line that its definition has more than once is not among them: in a base nobody knows which one is meant.
+    """
 
     path: str
     lines: tuple[ChangedLine, ...]
@@ -89,12 +94,26 @@ def renames_of(history: History, changed: Sequence[FileChange]) -> list[Rename]:
         if same := by_content.get(blob):
             pair(same.pop(), path)
     code = [[path for path in paths if name_reason(path, (), history.beside) is None] for paths in (gone, new)]
-    pairs = [(old, path) for old in code[0] for path in code[1] if language_name(old) == language_name(path)]
-    pairs.sort(key=lambda pair: PurePosixPath(pair[0]).name != PurePosixPath(pair[1]).name)
-    for old, path in pairs[:MOST_PAIRS]:
+    for old, path in islice(_pairs(*code), MOST_PAIRS):
         if old in gone and path in new and _is_alike(history.blob(gone[old]), history.blob(new[path])):
             pair(old, path)
     return renames
+
+
+def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of paths of one language, those of the same name first; a large commit has too many to list."""
+    by_name, by_language = defaultdict(list), defaultdict(list)
+    for path in new:
+        language = language_name(path)
+        by_name[language, PurePosixPath(path).name].append(path)
+        by_language[language].append(path)
+    for path in old:
+        yield from ((path, other) for other in by_name.get((language_name(path), PurePosixPath(path).name), ()))
+    for path in old:
+        name = PurePosixPath(path).name
+        yield from (
+            (path, other) for other in by_language.get(language_name(path), ()) if PurePosixPath(other).name != name
+        )
 
 
 def _is_alike(a: bytes, b: bytes) -> bool:
@@ -151,10 +170,12 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     replaced = [line for line in removed if re.search(r"\w", old_code[line])]
     inserted = [hunk for hunk in hunks if any(new_code[line] for line in hunk[1])]
     names = innermost(old, replaced, before_defs) or _insertions(old, new, inserted, before_defs, after_defs)
-    lines = tuple(ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name)
+    lines = [ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name]
     if not lines:
         return "outside of definitions"
-    return ChangedFile(path=path, lines=lines, n_changed=len(removed) + len(added), is_insertion=not replaced)
+    standing = places_of(old, language, lines)
+    sure = tuple(line._replace(signature=standing[line][0][1].signature) for line in lines if len(standing[line]) == 1)
+    return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
 
 
 Hunk = tuple[LineSpan, LineSpan]
@@ -175,11 +196,53 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
     counted = Counter(old), Counter(new)
     if (counted[0] - counted[1]).total() + (counted[1] - counted[0]).total() > most:
         return None
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    hunks = [
-        (LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for tag, i, j, k, m in blocks if tag != "equal"
-    ]
-    return hunks if sum(len(a) + len(b) for a, b in hunks) <= most else None
+    blocks: Iterable[tuple[int, int, int, int]] | None
+    if sum(number * counted[1][line] for line, number in counted[0].items()) > _MOST_EQUAL:
+        blocks = _shortest(old, new, most)
+    else:
+        opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        blocks = [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
+    hunks = [(LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for i, j, k, m in blocks or ()]
+    return None if blocks is None or sum(len(a) + len(b) for a, b in hunks) > most else hunks
+
+
+_MOST_EQUAL = 1_000_000
+"""Pairs of equal lines up to which `SequenceMatcher` is quick: a table of 8,000 equal rows takes it 25 s."""
+
+
+def _shortest(old: Sequence[str], new: Sequence[str], most: int) -> list[tuple[int, int, int, int]] | None:
+    """The differing blocks of two texts with the fewest lines (Myers 1986), in time N x `most`; None if more."""
+    furthest, steps = {1: 0}, []
+    for n_edits in range(most + 1):
+        steps.append(furthest.copy())
+        for diagonal in range(-n_edits, n_edits + 1, 2):
+            x = _next(furthest, diagonal, n_edits)[0]
+            while x < len(old) and x - diagonal < len(new) and old[x] == new[x - diagonal]:
+                x += 1
+            furthest[diagonal] = x
+            if x >= len(old) and x - diagonal >= len(new):
+                return _blocks(steps, len(old), len(new))
+    return None
+
+
+def _next(furthest: Mapping[int, int], diagonal: int, n_edits: int) -> tuple[int, int]:
+    """Return where one more edit enters a diagonal, and from which diagonal it comes."""
+    inserts = diagonal == -n_edits or (diagonal != n_edits and furthest[diagonal - 1] < furthest[diagonal + 1])
+    return (furthest[diagonal + 1], diagonal + 1) if inserts else (furthest[diagonal - 1] + 1, diagonal - 1)
+
+
+def _blocks(steps: Sequence[Mapping[int, int]], x: int, y: int) -> list[tuple[int, int, int, int]]:
+    """Walk the edits back from the end of both texts; edits that touch are one block."""
+    blocks: list[tuple[int, int, int, int]] = []
+    for n_edits in range(len(steps) - 1, 0, -1):
+        after, before = _next(steps[n_edits], x - y, n_edits)
+        y_after, x = after - (x - y), steps[n_edits][before]
+        y = x - before
+        i, j, k, m = x, after, y, y_after
+        if blocks and (blocks[-1][0], blocks[-1][2]) == (j, m):
+            _, j, _, m = blocks.pop()
+        blocks.append((i, j, k, m))
+    return blocks[::-1]
 
 
 @lru_cache(maxsize=16)
@@ -197,8 +260,10 @@ def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language | None] | N
     return SourceFile("", path, text), language
 
 
-def definitions_on(file: SourceFile, language: Language | None, lines: tuple[int, ...]) -> Sequence[Definition]:
-    """The definitions on some lines of a file; without a language the whole file, which then stands for one."""
+def definitions_on(
+    file: SourceFile, language: Language | None, lines: tuple[int, ...] | None = None
+) -> Sequence[Definition]:
+    """The definitions on some or all lines of a file; without a language the whole file, which then stands for one."""
     if language is not None:
         return read_definitions(file, language, lines)
     whole = LineSpan(0, file.n_lines)
@@ -257,6 +322,32 @@ def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definiti
             if definition.lines.start <= line < definition.lines.end:
                 names[line] = definition.qualified
     return names
+
+
+def places_of(
+    file: SourceFile, language: Language | None, lines: Iterable[ChangedLine]
+) -> dict[ChangedLine, list[tuple[int, Definition]]]:
+    """Line -> where a version of its file has its text in a definition of its name, with the innermost of these."""
+    distinct = set(lines)
+    rows: dict[str, list[int]] = {line.text: [] for line in distinct}
+    for number, row in enumerate(file.text.splitlines()):
+        if (text := row.rstrip()) in rows:
+            rows[text].append(number)
+    by_name: dict[str, list[Definition]] = defaultdict(list)
+    for definition in definitions_on(file, language, tuple(sorted(chain.from_iterable(rows.values())))):
+        by_name[definition.qualified].append(definition)
+    places: dict[ChangedLine, list[tuple[int, Definition]]] = {}
+    for line in distinct:
+        holders = (
+            (number, [definition for definition in by_name.get(line.definition, ()) if number in definition.lines])
+            for number in rows[line.text]
+        )
+        places[line] = [
+            (number, min(defined, key=lambda definition: len(definition.lines)))
+            for number, defined in holders
+            if defined
+        ]
+    return places
 
 
 def _above(rows: Sequence[str], hunks: Iterable[Hunk]) -> list[int]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.history.changes import ChangedFile, definitions_on, read_source
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.definitions import Definition
+from repoeval_bench.own.history.changes import ChangedFile, definitions_on, places_of, read_source
 
 AROUND = 5
 """Lines around each changed line that the deciding gold contains, within the definition."""
@@ -30,41 +27,34 @@ class FoundGold(NamedTuple):
 def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict[str, FoundGold]:
     """Key -> the gold of each change of a file, in the file's text at a base; changes whose gold is gone are left out.
 
-    A changed line counts where the definition of its name has the same line exactly once.
+    A changed line counts where the definition of its name has the same line exactly once. Where several definitions
+    have the name, as overloads do, it is the one of the same signature.
     """
     source = read_source(raw, path)
     if source is None:
         return {}
     file, language = source
-    places: dict[str, list[int]] = defaultdict(list)
-    for number, row in enumerate(file.text.splitlines()):
-        places[row.rstrip()].append(number)
-    texts = {line.text for change in changes.values() for line in change.lines}
-    candidates = sorted(number for text in texts for number in places.get(text, ()))
-    by_name: dict[str, list[Definition]] = defaultdict(list)
-    for definition in definitions_on(file, language, tuple(candidates)):
-        by_name[definition.qualified].append(definition)
+    places = places_of(file, language, (line for change in changes.values() for line in change.lines))
+    names: Counter[str] | None = None
     golds = {}
     for key, change in changes.items():
         lines = {}
-        for name, text in change.lines:
-            matches = [
-                (number, holder)
-                for number in places.get(text, ())
-                if (holder := _holder(number, by_name.get(name, ())))
-            ]
-            if len(matches) == 1:
-                lines[matches[0][0]] = matches[0][1]
+        for line in change.lines:
+            if len(places[line]) != 1:
+                continue
+            ((number, holder),) = places[line]
+            if holder.signature != line.signature:
+                # Most signatures are still the same, and to read all definitions takes longer than all else here.
+                names = names or Counter(
+                    definition.qualified for definition in definitions_on(file, language) if not definition.declaration
+                )
+                if names[line.definition] > 1:
+                    continue
+            lines[number] = holder.lines
         if lines:
             gold = _gold(lines)
             golds[key] = gold if language else gold._replace(definitions=())
     return golds
-
-
-def _holder(line: int, defined: Iterable[Definition]) -> LineSpan | None:
-    """The lines of the innermost of these definitions that contains a line."""
-    spans = [definition.lines for definition in defined if line in definition.lines]
-    return min(spans, key=len, default=None)
 
 
 def _gold(lines: Mapping[int, LineSpan]) -> FoundGold:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from time import time
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
@@ -34,6 +35,9 @@ LONGEST = 2 * 365 * 86_400
 _TOGETHER = 256
 """Commits that are read together, in one process."""
 
+_MOST_BASES = 60
+"""Bases that are compared at most where none has enough questions."""
+
 RunJobs = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
 """Runs jobs and yields their results in order, as the `map` of a `ProcessPool` does."""
 
@@ -54,7 +58,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
-    GONE: "none of the changed lines is in the base, at exactly one place of its definition",
+    GONE: "none of the changed lines is at exactly one place of its definition, in the commit and in the base",
     OF_FILE: "the file has the most queries that one may have",
     OF_WINDOW: "the window has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a window of their own",
@@ -140,11 +144,12 @@ class _Group(NamedTuple):
     base: str | None
 
 
-class _Question(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
     """A commit that asks about one file, and its change, which can be looked for in a base.
 
     `order` is the commit's place in the history, newest first; `path` is the file before the commit, `file` its newest
-    path.
+    path. `is_again`: a newer question has the same words, so that this one is asked only if that one has no gold.
     """
 
     commit: Commit
@@ -153,6 +158,15 @@ class _Question(NamedTuple):
     path: str
     file: str
     change: ChangedFile
+    is_again: bool
+
+
+class _Base(NamedTuple):
+    """A commit that may be a base: the number of questions that wait for one there, and that of commits after it."""
+
+    commit: Commit
+    n_pending: int
+    order: int
 
 
 class _Match(NamedTuple):
@@ -164,11 +178,15 @@ class _Match(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it."""
+    """A base, what later commits ask of it, newest first, and the part of that whose gold is in it.
+
+    `n_same` counts questions with gold that are left out, as a newer one with gold has the same words.
+    """
 
     base: Commit
     pending: list[_Question]
     matches: list[_Match]
+    n_same: int = 0
 
 
 def commit_questions(
@@ -180,16 +198,22 @@ def commit_questions(
     """
     options = options or CommitOptions()
     options.check()
-    since = history.time_of(options.since) + 1 if options.since else history.commit(history.head).time - YEARS * _YEAR
+    since = history.time_of(options.since) + 1 if options.since else history.now - YEARS * _YEAR
     log = list(history.log(since))
     reading = _Reading(history, options, run_jobs)
+    reading.wrong_clocks = {commit.id for commit in log if not since <= commit.time <= time()}
     drafts = reading.drafts(_groups(history, log))
-    windows = _windows(history.name, _within_limits(drafts, options, reading.left_out))
+    windows = _windows(
+        history.name, _whole(history, _within_limits(drafts, options, reading.left_out), reading.left_out)
+    )
     notes = []
     if ends := sum(map(history.is_end, log)):
-        notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}")
-    if missing := reading.left_out[NOT_HERE]:
-        notes.append(f"{count(missing, 'commit')} cannot be read, as this clone lacks objects; nothing is fetched")
+        notes.append(f"a shallow clone: its history ends at {count(ends, 'commit')}; for all: git fetch --unshallow")
+    if (missing := reading.left_out[NOT_HERE]) > ends:
+        notes.append(
+            f"{count(missing, 'commit')} cannot be read, as this clone lacks objects, and nothing is fetched; for all, "
+            "clone again without --filter and --depth"
+        )
     left_out = {reason: reading.left_out[reason] for reason in REASONS if reading.left_out[reason]}
     return CommitQuestions(windows=windows, seen=reading.seen, left_out=left_out, notes=tuple(notes))
 
@@ -261,10 +285,12 @@ class _Reading:
         self.history, self.options = history, options
         self._run_jobs = run_jobs or (lambda jobs: (job() for job in jobs))
         self.seen = 0
+        self.wrong_clocks: set[str] = set()
         self.left_out: Counter[str] = Counter()
-        self._moves: list[tuple[int, str, str]] = []
+        self._moves: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self._newest_path: dict[str, str] = {}
         self._questions: set[str] = set()
+        self._asked: set[str] = set()
         self._order = 0
         self._known: defaultdict[tuple[str, str], dict[str, FoundGold | None]] = defaultdict(dict)
 
@@ -272,40 +298,78 @@ class _Reading:
         """Find the bases: the newest one that leaves enough questions behind it, then older ones."""
         drafts: list[_Draft] = []
         pending: list[_Question] = []
-        need, base = self.options.newest, None
-        begun = self.history.commit(self.history.head).time
+        tried: list[_Base] = []
+        base: _Base | None = None
+        need, fewest = self.options.newest, FEWEST_TASKS
+        begun = self.history.now
         for group, questions in self._answerable(groups):
             self.seen += len(group.commits)
             if (older := self._base(group)) is None:  # the first commit, or the end of a shallow clone
                 self.left_out[OLDER] += len(questions)
                 break
-            base = older
             pending += questions
-            is_long = begun - base.time > LONGEST
-            if len(pending) < (FEWEST_TASKS if is_long else need):
+            if older.id in self.wrong_clocks:
+                continue
+            base = _Base(older, len(pending), self._order)
+            if questions:
+                tried.append(base)
+            is_long = begun - older.time > LONGEST
+            if (distinct := _n_distinct(pending)) < (fewest if is_long else need):
                 continue
             draft = self._draft(base, pending)
             usable = _usable([*drafts, draft], self.options.per_file)
             if not drafts and not is_long and usable < self.options.newest:
-                need = len(pending) + self.options.newest - usable
+                need = distinct + self.options.newest - usable
                 continue
-            drafts.append(draft)
-            begun = base.time
-            pending, need = [], self.options.per_window
-            if usable >= self.options.most or len(drafts) == self.options.windows:
+            if not draft.matches and not (draft := self._best(tried, pending)).matches:
+                need, fewest = distinct + self.options.newest, distinct + FEWEST_TASKS
+                continue
+            self._take(draft, drafts)
+            begun, taken = draft.base.time, len(draft.pending)
+            pending = pending[taken:]
+            tried = [one._replace(n_pending=one.n_pending - taken) for one in tried if one.n_pending > taken]
+            need, fewest = self.options.per_window, FEWEST_TASKS
+            if _usable(drafts, self.options.per_file) >= self.options.most or len(drafts) == self.options.windows:
                 break
         if pending and base is not None:
-            longer = self._draft(base, [*(drafts[-1].pending if drafts else ()), *pending])
-            if not drafts:
-                drafts.append(longer)
-            elif len(pending) >= FEWEST_TASKS:
-                drafts.append(self._draft(base, pending))
-            elif len(longer.matches) > len(drafts[-1].matches):  # the last window takes what is too little for another
-                drafts[-1] = longer
-            else:
-                self.left_out[OLDER] += len(pending)
-        self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) for draft in drafts)
+            self._last(drafts, pending, [*tried, base._replace(n_pending=len(pending))])
+        else:
+            self.left_out[OLDER] += len(pending)
+        self.left_out[SAME] += sum(draft.n_same for draft in drafts)
+        self.left_out[GONE] += sum(len(draft.pending) - len(draft.matches) - draft.n_same for draft in drafts)
         return drafts
+
+    def _last(self, drafts: list[_Draft], pending: list[_Question], tried: list[_Base]) -> None:
+        """Find a base for what is left at the end of a history: one of its own, or that of the last window."""
+        base = tried[-1]
+        if not drafts:
+            self._take(best := self._best(tried, pending), drafts)
+            pending = pending[len(best.pending) :]
+        elif _n_distinct(pending) >= FEWEST_TASKS:
+            draft = self._draft(base, pending)
+            self._take(draft if draft.matches else self._best(tried, pending), drafts)
+            pending = pending[len(drafts[-1].pending) :]
+        else:
+            last = drafts.pop()
+            self._asked -= {_words(match.question.subject) for match in last.matches}
+            longer = self._draft(base, [*last.pending, *pending])
+            if len(longer.matches) > len(last.matches):  # the last window takes what is too little for another
+                last, pending = longer, []
+            self._take(last, drafts)
+        self.left_out[OLDER] += len(pending)
+
+    def _take(self, draft: _Draft, drafts: list[_Draft]) -> None:
+        drafts.append(draft)
+        self._asked |= {_words(match.question.subject) for match in draft.matches}
+
+    def _best(self, tried: Sequence[_Base], pending: list[_Question]) -> _Draft:
+        """The base that has the gold of most of the questions after it, the oldest one of equals.
+
+        A folder that is young, or was written anew, is not in the older ones.
+        """
+        step = -(-len(tried) // _MOST_BASES)
+        drafts = (self._draft(base, pending[: base.n_pending]) for base in tried[::-1][::step])
+        return max(drafts, key=lambda draft: _usable([draft], self.options.per_file))
 
     def _base(self, group: _Group) -> Commit | None:
         try:
@@ -335,25 +399,35 @@ class _Reading:
         """The question of a commit, or the reason why it has none. Files that it moved are noted in any case."""
         order, self._order = self._order, self._order + 1
         for rename in read.moved:
-            self._moves.append((order, rename.old, rename.new))
+            self._moves[rename.new].append((order, rename.old))
             self._newest_path[rename.old] = self._newest_path.get(rename.new, rename.new)
         if isinstance(read.touched, str):
             return read.touched
         if isinstance(read.change, str):
             return read.change
         subject = subject_of(commit.message)
-        if (words := question_of(subject).casefold()) in self._questions:
-            return SAME
+        is_again = (words := _words(subject)) in self._questions
         self._questions.add(words)
         file = self._newest_path.get(read.touched.new, read.touched.new)
-        return _Question(commit, order, subject, read.touched.old, file, read.change)
+        return _Question(
+            commit=commit,
+            order=order,
+            subject=subject,
+            path=read.touched.old,
+            file=file,
+            change=read.change,
+            is_again=is_again,
+        )
 
-    def _draft(self, base: Commit, pending: list[_Question]) -> _Draft:
+    def _draft(self, base: _Base, pending: list[_Question]) -> _Draft:
         """Look for the gold of the pending questions in the tree of a base."""
-        blobs = self.history.files(base.tree)
+        try:
+            blobs = self.history.files(base.commit.tree)
+        except MissingObjectError:
+            return _Draft(base.commit, pending, [])
         by_path: dict[str, dict[str, ChangedFile]] = defaultdict(dict)
         for question in pending:
-            if (path := self._path_in(blobs, question)) is not None:
+            if (path := self._path_at(base, question)) in blobs:
                 by_path[path][question.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
@@ -364,7 +438,11 @@ class _Reading:
         with_gold = [
             _Match(question, *golds[question.commit.id]) for question in pending if question.commit.id in golds
         ]
-        return _Draft(base, pending, with_gold)
+        of_words: dict[str, _Match] = {}
+        for match in with_gold:
+            if (words := _words(match.question.subject)) not in self._asked:
+                of_words.setdefault(words, match)
+        return _Draft(base.commit, pending, [*of_words.values()], len(with_gold) - len(of_words))
 
     def _golds(self, blob: str, path: str, of_path: dict[str, ChangedFile]) -> dict[str, FoundGold]:
         """The gold of changes in one version of a file; most bases that are tried have the same version."""
@@ -377,15 +455,20 @@ class _Reading:
             known |= {commit_id: golds.get(commit_id) for commit_id in new}
         return {commit_id: gold for commit_id in of_path if (gold := known[commit_id])}
 
-    def _path_in(self, blobs: Collection[str], question: _Question) -> str | None:
-        """The path in a base of the file that was changed later: the same, or one that it was moved from."""
-        path = question.path
-        for order, old, new in self._moves:
-            if path in blobs:
-                break
-            if order > question.order and new == path:
-                path = old
-        return path if path in blobs else None
+    def _path_at(self, base: _Base, question: _Question) -> str:
+        """The path that the file that was changed later has in a base: moves between both are undone, newest first."""
+        order, path = question.order, question.path
+        while older := next((move for move in self._moves.get(path, ()) if order < move[0] < base.order), None):
+            order, path = older
+        return path
+
+
+def _words(subject: str) -> str:
+    return question_of(subject).casefold()
+
+
+def _n_distinct(questions: Iterable[_Question]) -> int:
+    return sum(not question.is_again for question in questions)
 
 
 def _usable(drafts: Iterable[_Draft], per_file: int) -> int:
@@ -420,6 +503,15 @@ def _within_limits(drafts: Sequence[_Draft], options: CommitOptions, left_out: C
         draft._replace(matches=[match for match in of_draft if match.question.commit.id in chosen])
         for draft, of_draft in zip(drafts, kept, strict=True)
     ]
+
+
+def _whole(history: History, drafts: Iterable[_Draft], left_out: Counter[str]) -> Iterator[_Draft]:
+    """Leave out the bases of which a partial clone lacks code: where less is searched, more is found."""
+    for draft in drafts:
+        if draft.matches and history.lacks_code(draft.base.tree):
+            left_out[NOT_HERE] += len(draft.matches)
+        else:
+            yield draft
 
 
 def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:

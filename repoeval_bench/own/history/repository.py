@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
+from time import time
 from typing import Any, NamedTuple, Self
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
@@ -25,7 +26,7 @@ from repoeval_bench.dataset.reading.checkout import (
     is_bare,
     open_objects,
 )
-from repoeval_bench.dataset.reading.code import endings_beside
+from repoeval_bench.dataset.reading.code import endings_beside, name_reason
 from repoeval_bench.dataset.reading.origin import name_of_repository
 
 MAX_FILES = 2_000_000
@@ -33,6 +34,12 @@ MAX_FILES = 2_000_000
 
 MAX_COMMITS = 50_000
 """Commits that are read at most, newest first: five years of nearly every repository."""
+
+_SLOP = 5
+"""Commits that a walk looks at beyond one that is too old, as git's: a wrong clock dates single commits."""
+
+_LAST_TIME = 253_402_300_799
+"""The end of the year 9999, and of Python's calendar."""
 
 _CACHED_TREES, _CACHED_BLOBS = 1_000, 128
 
@@ -51,7 +58,7 @@ class Commit:
     @property
     def day(self) -> str:
         """The day of its time, in UTC: `2024-03-01`."""
-        return datetime.fromtimestamp(self.time, UTC).date().isoformat()
+        return datetime.fromtimestamp(min(self.time, _LAST_TIME), UTC).date().isoformat()
 
 
 class FileChange(NamedTuple):
@@ -103,8 +110,8 @@ class History:
             parents=parents,
             tree=parsed.tree.decode(),
             time=parsed.commit_time,
-            author=parsed.author.decode("utf-8", "replace"),
-            message=parsed.message.decode("utf-8", "replace"),
+            author=_decoded(parsed.author, parsed.encoding),
+            message=_decoded(parsed.message, parsed.encoding),
         )
 
     def is_end(self, commit: Commit) -> bool:
@@ -112,11 +119,14 @@ class History:
         return commit.id in self._shallow
 
     def log(self, since: int = 0) -> Iterator[Commit]:
-        """Yield the commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`."""
+        """Yield the commits from HEAD that are not older than a time, newest first, at most `MAX_COMMITS`.
+
+        An older one whose ancestors are not older was dated by a wrong clock: it comes after its child.
+        """
         queue: list[tuple[int, str, Commit]] = []
         seen = set()
 
-        def push(commit_id: str) -> None:
+        def push(commit_id: str, key: int) -> None:
             if commit_id in seen:
                 return
             seen.add(commit_id)
@@ -126,15 +136,35 @@ class History:
                 return
             if commit.time >= since:
                 heappush(queue, (-commit.time, commit_id, commit))
+            elif any(older.time >= since for older in self._first_parents(commit_id)):
+                heappush(queue, (key, commit_id, commit))
 
-        push(self.head)
+        push(self.head, 0)
         for _ in range(MAX_COMMITS):
             if not queue:
                 return
-            _, _, commit = heappop(queue)
+            key, _, commit = heappop(queue)
             yield commit
             for parent in commit.parents:
-                push(parent)
+                push(parent, key)
+
+    @property
+    def now(self) -> int:
+        """The time of HEAD; one that a wrong clock set is replaced by that of the commits before it."""
+        times = [commit.time for commit in self._first_parents(self.head)]
+        return max((one for one in times if one <= time()), default=times[0])
+
+    def _first_parents(self, commit_id: str) -> list[Commit]:
+        """A commit and a few ancestors, as far as they are here."""
+        line: list[Commit] = []
+        ids: tuple[str, ...] = (commit_id,)
+        while ids and len(line) <= _SLOP:
+            try:
+                line.append(self.commit(ids[0]))
+            except MissingObjectError:
+                break
+            ids = line[-1].parents
+        return line
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
@@ -146,6 +176,14 @@ class History:
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
         return {path: after for path, _, after in self.changes(None, tree) if after}
+
+    def lacks_code(self, tree: str) -> bool:
+        """Return whether a partial clone lacks the content of a file of code of a root tree."""
+        files = self.files(tree)
+        return any(
+            name_reason(path, files, self.beside) is None and blob.encode() not in self._store  # type: ignore[operator]
+            for path, blob in files.items()
+        )
 
     def find(self, tree: str, path: str) -> str | None:
         """The id of the content of a file in a root tree; None if the tree has no such file."""
@@ -165,14 +203,20 @@ class History:
         return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
-        """The time of a date (`2024-03-01`), or of a commit by its id, branch or tag; else a UsageError."""
+        """The time of a date (`2024-03-01`), or of a commit by its branch, tag or id; else a UsageError.
+
+        A branch or tag may look like a date, `20240301`.
+        """
+        if commit_id := self._referred(text):
+            return self.commit(commit_id).time
         try:
             day = date.fromisoformat(text)
         except ValueError:
             return self.commit(self._named(text)).time
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
-    def _named(self, text: str) -> str:
+    def _referred(self, text: str) -> str | None:
+        """The commit that a branch or tag names."""
         from dulwich.refs import DiskRefsContainer
 
         refs = DiskRefsContainer(self._common)
@@ -183,6 +227,9 @@ class History:
                 commit_id = None
             if commit_id and (peeled := self._peeled(commit_id.decode())):
                 return peeled
+        return None
+
+    def _named(self, text: str) -> str:
         if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
             ids = {one.decode() for one in self._store.iter_prefix(text.encode())}
             if len(commits := {peeled for one in ids if (peeled := self._peeled(one))}) == 1:
@@ -191,10 +238,15 @@ class History:
 
     def _peeled(self, object_id: str) -> str | None:
         """The commit that a commit's or tag's id names."""
-        kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
-        while kind == 4:  # a tag, whose first line is `object ID`
-            object_id = raw[7 : 7 + 2 * self._id_bytes].decode()
+        try:
             kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+            while kind == 4:  # a tag, whose first line is `object ID`
+                object_id = raw[7 : 7 + 2 * self._id_bytes].decode()
+                kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
+        except KeyError as error:
+            raise UsageError(
+                f"the commit {object_id} is not in this clone of {self.name}; fetch it, or name a date"
+            ) from error
         return object_id if kind == 1 else None
 
     def _root(self, tree: str) -> str | None:
@@ -254,6 +306,15 @@ class History:
         )
 
 
+def _decoded(raw: bytes | None, encoding: bytes | None) -> str:
+    """Decode what a commit says, by its header `encoding` if Python knows it; a message may be missing."""
+    text = raw or b""
+    try:
+        return text.decode((encoding or b"utf-8").decode("ascii"), "replace")
+    except (LookupError, ValueError):
+        return text.decode("utf-8", "replace")
+
+
 def _shallow(common: Path) -> frozenset[str]:
     """The commits whose parents a shallow clone lacks."""
     try:
@@ -269,6 +330,8 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
     NoDataError: the folder is in no repository, or has no commit. DatasetError: its objects cannot be read.
     """
     root = Path(folder).expanduser().resolve()
+    if not root.is_dir():
+        raise NoDataError(f"{folder} is not a folder; name a checkout, a folder in one, or a bare repository")
     above = (folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git"))
     top = root if is_bare(root) else next(above, None)
     if top is None:

@@ -27,18 +27,23 @@ REASONS = {
 }
 """Reason -> the subjects that it leaves out, in the order of the checks."""
 
-_LINK = re.compile(r"<?https?://\S+>?")
-_ISSUE = re.compile(
-    r"\s*[(\[]?(?:(?:(?:(?:close|fix|resolve|see|ref|reference|re|part of|address)(?:s|d|es|ed)?:?\s*)?"
-    r"(?:\w[\w.-]*/[\w.-]+)?(?:#|\bgh-)\d+|\b(?:issue|bug|pr|ticket|pull request)s? #?\d+)(?:,? (?:and )?)?)+[)\]]?:?",
-    re.IGNORECASE,
+_LINK = re.compile(r"[(<]?https?://\S+")
+_REFERENCE = (
+    r"(?:(?:(?:close|fix|resolve|see|ref|reference|re|part of|address)(?:s|d|es|ed)?:?\s*)?"
+    r"(?:(?:(?:\w[\w.-]*/)?\w[\w.-]+)?#|gh-)[1-9]\d*|(?:github )?(?:issue|bug|pr|ticket|pull request)s?(?: ?#| )\d+)\b"
 )
-_TICKET = re.compile(
-    r"^\s*\[?(?!UTF|SHA|ISO|RFC|CVE|MD|PEP|HTTP)[A-Z][A-Z0-9]+-\d+\]?[:\s-]+|\s*[(\[][A-Z][A-Z0-9]+-\d+[)\]]"
-)
+_REFERENCES = rf"{_REFERENCE}(?:(?:\s*[,/]\s*|\s+)(?:and\s+)?{_REFERENCE})*"
+_ISSUE = re.compile(rf"(?:\({_REFERENCES}\)|\[{_REFERENCES}\]|(?<![\w&/]){_REFERENCES},?)(?:\s*:(?!:))?", re.IGNORECASE)
+_KEY = r"(?!UTF|SHA|ISO|RFC|CVE|MD|PEP|HTTP|AES|RSA|TLS|IEEE|ECMA|ES-)[A-Z][A-Z0-9]+-\d+"
+# At the start of `AES-256 keys are …` a word of the sentence looks the same: another word follows it in lower case.
+_TICKET = re.compile(rf"^\s*(?:\[{_KEY}\][:\s-]*|{_KEY}(?:\s*:\s*|\s+-\s+|\s+(?=[A-Z][a-z])))|\({_KEY}\)|\[{_KEY}\]")
+_GITMOJI = re.compile(r"^(?::[a-z][\w+-]*:\s+)+")
+_CUT = "\0"
+_GAP = re.compile(r"(?<=[(\[])[\s\0]*\0[\s\0]*|[\s\0]*\0(?=[.,;:!?)\]\"'`]+(?:\s|$))")
+"""What was cut beside a bracket or before a punctuation mark: no blank takes its place."""
 _CONVENTIONAL = re.compile(r"^(?P<type>[a-z][\w-]*)(?P<scope>\([^()]*\))?(?P<bang>!)?:\s+", re.IGNORECASE)
 _TYPES = frozenset({"feat", "feature", "fix", "bugfix", "hotfix", "perf", "enh", "bug", "api", "new", "add", "dep"})
-_BRACKETED = re.compile(r"^\[(?P<type>[\w -]+)\]\s*")
+_BRACKETED = re.compile(r"^[\s\0]*\[(?P<type>[\w -]+)\]\s*")
 _PULL = re.compile(r"^merge (?:pull|merge) request\b|^merged? (?:in )?.*\bpull request #\d+", re.IGNORECASE)
 _PART = re.compile(r"^[\w./*,{} -]{1,40}:\s+")
 """The part of the code that a subject concerns: `net/http: `; what follows it is the subject."""
@@ -61,12 +66,19 @@ def subject_of(message: str) -> str:
 
 def question_of(subject: str) -> str:
     """The subject without links, numbers of issues and a conventional prefix."""
-    text = _TICKET.sub("", _LINK.sub("", subject))
-    text = re.sub(r"^\s*(?:issue|bug)\s+", "", _ISSUE.sub("", text)) if _ISSUE.search(text) else text
-    text = _BRACKETED.sub("", text)
+    text = _without_numbers(subject)
     if (prefix := _CONVENTIONAL.match(text)) and _is_type(prefix):
         text = text[prefix.end() :]
-    return _TRAILING.sub("", " ".join(text.split()))
+    return _TRAILING.sub("", text)
+
+
+def _without_numbers(subject: str) -> str:
+    """The subject without links, numbers of issues and a prefix in brackets; no two of its words become one."""
+    text = _TICKET.sub(_CUT, _LINK.sub(_CUT, _GITMOJI.sub("", subject)))
+    if _ISSUE.search(text):
+        text = re.sub(r"^[\s\0]*(?:issue|bug)\s+", "", _ISSUE.sub(_CUT, text))
+    text = _GAP.sub("", _BRACKETED.sub("", text))
+    return " ".join(text.replace(_CUT, " ").split())
 
 
 def refusal(subject: str, author: str) -> str | None:
@@ -74,14 +86,18 @@ def refusal(subject: str, author: str) -> str | None:
     chores = _chores()
     if any(pattern.search(author) for pattern in chores["bots"]):
         return BOT
-    kinds = [match for match in (_BRACKETED.match(subject), _CONVENTIONAL.match(subject)) if match]
+    prefixes = _BRACKETED.match(subject), _CONVENTIONAL.match(subject), _CONVENTIONAL.match(_without_numbers(subject))
+    kinds = [match for match in prefixes if match]
     if any(match["type"].lower() in chores["prefixes"] for match in kinds):
         return "reverts" if subject.lower().startswith("revert") else "by its prefix"
     question = question_of(subject)
     part = _PART.match(question)
-    if part and not chores["prefixes"].isdisjoint(re.split(r"[^a-z]+", part[0].lower())):
+    # Of a path the first folder counts, as in `tests/load: `; below it such words are packages, as in `go/types: `.
+    if part and not chores["prefixes"].isdisjoint(one.split("/")[0] for one in re.split(r"[:,\s]+", part[0].lower())):
         return "by its prefix"
-    texts = [question, question[part.end() :]] if part else [question]
+    texts = [question[part.end() :]] if part else [question]
+    if part and "/" not in part[0]:
+        texts.append(question)
     for reason in REASONS:
         if reason not in (BOT, FEW_WORDS, NO_OBJECT, "by its prefix") and any(
             pattern.search(text) for pattern in chores[reason] for text in texts

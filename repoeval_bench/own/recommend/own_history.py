@@ -67,10 +67,10 @@ def own_history(
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)
             questions = commit_questions(history)
             n_questions = len(questions.tasks)
-            if n_questions < ENOUGH:
-                return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=n_questions)
             for note in questions.notes:
                 NOTICES.info(f"note: {note}")
+            if n_questions < ENOUGH:
+                return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=n_questions)
             pack = pack_of(history, questions, packs)
             NOTICES.info(questions.summary)
     except NoDataError:

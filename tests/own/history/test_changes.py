@@ -1,8 +1,10 @@
 """One file before and after a commit: the lines that ask, and the changes that ask nothing."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from repoeval_bench.own.history.changes import line_diff, one_file, read_change
+from repoeval_bench.own.history.changes import line_diff, one_file, read_change, renames_of
 from repoeval_bench.own.history.gold import find_gold
 from repoeval_bench.own.history.repository import FileChange
 from support.history import go_file, python_file, script_file
@@ -32,7 +34,7 @@ def test_a_replaced_line_is_found_in_its_definition(path):
     text = FILES[path]
     old = line(text, name(path, "total") + "3")
     change = changed(path, text, text.replace(old, old.replace("3", "9")))
-    assert [tuple(row) for row in change.lines] == [(name(path, "total"), old.rstrip())]
+    assert [tuple(row)[:2] for row in change.lines] == [(name(path, "total"), old.rstrip())]
     assert (change.n_changed, change.is_insertion) == (2, False)
 
 
@@ -41,7 +43,7 @@ def test_an_insertion_has_the_line_before_it(path):
     text = FILES[path]
     old = line(text, name(path, "tax") + "2")
     change = changed(path, text, text.replace(old, old + old.replace("2", "9")))
-    assert [tuple(row) for row in change.lines] == [(name(path, "tax"), old.rstrip())]
+    assert [tuple(row)[:2] for row in change.lines] == [(name(path, "tax"), old.rstrip())]
     assert (change.n_changed, change.is_insertion) == (1, True)
 
 
@@ -146,7 +148,7 @@ message Cart {
 def test_a_further_language_has_golds_as_the_ten():
     pytest.importorskip("tree_sitter_language_pack")
     change = changed("cart.rb", CART, CART.replace("    0\n", "    @items.sum\n"))
-    assert [tuple(row) for row in change.lines] == [("Cart.total", "    0")]
+    assert [tuple(row)[:2] for row in change.lines] == [("Cart.total", "    0")]
     (gold,) = find_gold(CART.encode(), "cart.rb", {"x": change}).values()
     assert [[(span.start, span.end) for span in spans] for spans in gold] == [[(6, 9)], [(7, 8)], [(6, 9)]]
     assert changed("cart.rb", CART, CART.replace("# Add an", "# Add one")) == "only comments"
@@ -193,3 +195,65 @@ def test_gold_is_a_line_that_stands_once_in_its_definition(path):
     # The same line in another definition does not count.
     other = line(text, name(path, "tax") + "3")
     assert find_gold(text.replace(other, old).encode(), path, {"x": change}).keys() == {"x"}
+
+
+def shop(first, second):
+    return (
+        f"class Shop {{\n  int price(int a) {{\n    {first}\n    return a;\n  }}\n\n"
+        f"  int price(int a, int b) {{\n    {second}\n    return b;\n  }}\n}}\n"
+    )
+
+
+LOAD = "def load(path):\n    if not path:\n        return None\n    data = read(path)\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "before", "after", "exact"),
+    [
+        # The line stands twice in the commit's own version, and the base has only the other one.
+        (
+            "a.py",
+            LOAD,
+            f"{LOAD}    if not data:\n        return None\n",
+            f"{LOAD}    if not data:\n        raise E\n",
+            None,
+        ),
+        # The base has the line in another overload, or in the same one.
+        ("Shop.java", shop("a = up(a);", "b = x(b);"), shop("", "a = up(a);"), shop("", "a = down(a);"), None),
+        ("Shop.java", shop("", "b = up(b);"), shop("", "b = up(b);"), shop("", "b = down(b);"), 7),
+        # One definition has the name, and another signature now.
+        (
+            "a.py",
+            LOAD,
+            LOAD.replace("path)", "path, x)", 1),
+            LOAD.replace("path)", "path, x)", 1).replace("None", "0"),
+            2,
+        ),
+    ],
+)
+def test_gold_is_where_a_line_is_sure_to_have_been(path, base, before, after, exact):
+    golds = find_gold(base.encode(), path, {"x": changed(path, before, after)})
+    assert [[span.start for span in gold.exact] for gold in golds.values()] == ([] if exact is None else [[exact]])
+
+
+def test_a_large_commit_is_read_quickly():
+    """Both took minutes: equal rows between two changes, and each pair of a removed and an added file."""
+    rows = "    0x00,\n" * 20_000
+    hunks = line_diff(f"first = 1\n{rows}last = 1\n", f"first = 2\n{rows}last = 2\n", 4)
+    assert [(a.start, b.start) for a, b in hunks] == [(0, 0), (20_001, 20_001)]
+    files = [f"model{number}.py" for number in range(3_000)]
+    gone = [FileChange(f"v1/{name}", f"old {name}", None) for name in files]
+    new = [FileChange(f"v2/{name}", None, f"new {name}") for name in files]
+    history = SimpleNamespace(beside=frozenset(), blob=str.encode)
+    assert renames_of(history, [*gone, *new]) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("aab", "aba"), ("abcabba", "cbabac"), ("", "ab"), ("ab", ""), ("xaxb", "axbx")]
+)
+def test_the_diff_of_large_texts_turns_one_into_the_other(before, after, monkeypatch):
+    monkeypatch.setattr("repoeval_bench.own.history.changes._MOST_EQUAL", -1)
+    lines, new = list(before), list(after)
+    for old_lines, new_lines in reversed(line_diff("\n".join(before), "\n".join(after), 9)):
+        lines[old_lines.start : old_lines.end] = new[new_lines.start : new_lines.end]
+    assert lines == new

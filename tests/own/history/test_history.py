@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+from dulwich.objects import Commit, ShaFile
 
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
@@ -145,6 +146,18 @@ def test_a_file_is_one_in_all_windows_also_if_it_moved(result):
     assert all(number <= OPTIONS.per_file for number in Counter(task.change.file for task in questions.tasks).values())
 
 
+def test_a_path_that_another_file_had_before_is_not_that_file(tmp_path):
+    story = Story(tmp_path / "reused.git")
+    draft, program = python_file(NAMES), python_file(NAMES).replace("[1]", "[one]")
+    story.commit("Start the shop", edit={"main.py": draft, "next.py": program})
+    story.commit("Drop the draft", edit={"main.py": None})
+    story.commit("The next program is the main one", edit={"main.py": program, "next.py": None})
+    story.commit("Show the first item of every order", edit={"main.py": program.replace("itema[0]", "first")})
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    assert [(task.path, task.change.file) for task in questions.tasks] == [("next.py", "main.py")]
+
+
 def test_a_side_branch_asks_and_its_merge_does_not(story):
     with history_of(story.folder) as history:
         questions = commit_questions(history)
@@ -164,6 +177,17 @@ def test_since_is_a_date_or_a_commit(story, since):
         assert bool(questions.tasks) == (since != "branch")
 
 
+def test_a_tag_wins_over_a_date_and_may_lack_its_commit(tmp_path):
+    story = write(tmp_path / "tagged.git")
+    tags = story.folder / "refs" / "tags"
+    (tags / "20231117").write_text(story.ids[30] + "\n")
+    (tags / "lost").write_text("1" * 40 + "\n")
+    with history_of(story.folder) as history:
+        assert history.time_of("20231117") == history.commit(story.ids[30]).time
+        with pytest.raises(UsageError, match="is not in this clone of tagged; fetch it"):
+            history.time_of("lost")
+
+
 def test_an_unknown_commit_is_named(story):
     with history_of(story.folder) as history, pytest.raises(UsageError, match="'yesterday' is neither a date nor"):
         commit_questions(history, CommitOptions(since="yesterday"))
@@ -176,7 +200,7 @@ def test_a_shallow_clone_is_read_to_its_end(story, times, tmp_path):
     with history_of(folder) as history:
         questions = commit_questions(history, OPTIONS)
         assert history.commit(end).parents == ()
-    assert questions.notes[0] == "a shallow clone: its history ends at 1 commit"
+    assert questions.notes == ("a shallow clone: its history ends at 1 commit; for all: git fetch --unshallow",)
     assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
     assert questions.windows
     assert min(times[task.change.commit] for task in questions.tasks) > times[end]
@@ -196,6 +220,107 @@ def test_what_a_partial_clone_lacks_is_counted(tmp_path):
     assert questions.left_out["not here"] >= 1
     assert "nothing is fetched" in questions.notes[0]
     assert sum(questions.left_out.values()) + len(questions.tasks) == questions.seen
+
+
+def test_a_base_of_which_a_clone_lacks_code_asks_nothing(tmp_path):
+    """A large file that is not searched would make every score too good; a picture is not searched in any case."""
+    story = Story(tmp_path / "sized.git")
+    text = python_file(NAMES)
+    story.commit("Start the shop", edit={"a.py": text, "large.py": text.replace("item", "part"), "a.png": "picture"})
+    story.commit("Show the first item of every order", edit={"a.py": text.replace("itema[0]", "first")})
+    with history_of(story.folder) as history:
+        files = history.files(history.commit(story.ids[0]).tree)
+    story.drop(files["a.png"])
+    with history_of(story.folder) as history:
+        assert len(commit_questions(history).tasks) == 1
+    story.drop(files["large.py"])
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+        assert (questions.windows, questions.left_out["not here"]) == ((), 1)
+        with pytest.raises(NoDataError, match="clone again without --filter"):
+            benchmark_of(history, questions)
+
+
+def edits(story, path, texts):
+    """Commit a file again and again, each time with another of the lines of its functions."""
+    text = story.files[path]
+    for number, name in enumerate(texts):
+        text = text.replace(f"order.{name}[{number % 5}]", f"changed{number}", 1)
+        story.commit(f"Show the {path} {name} number {number} of orders", edit={path: text})
+
+
+@pytest.mark.parametrize("days", [1, 200])
+def test_a_young_folder_has_its_questions(tmp_path, days):
+    """In the oldest base that is read, its files are not there yet."""
+    story = Story(tmp_path / "young.git")
+    story.commit("Start the shop", edit={"old/a.py": python_file(NAMES)})
+    for number in range(6):
+        text = story.files["old/a.py"].replace(f"itema{number} =", f"item{number} =")
+        story.commit(f"Show item number {number} of every order", edit={"old/a.py": text}, days=days)
+    story.commit("Start the web shop", edit={"web/b.py": python_file(NAMES)}, days=days)
+    edits(story, "web/b.py", NAMES * 3)
+    with history_of(story.folder) as history:
+        history.prefix = "web"
+        questions = commit_questions(history)
+    assert len(questions.tasks) == 24
+    assert sum(questions.left_out.values()) + 24 == questions.seen
+
+
+def test_a_move_before_a_base_is_not_undone_in_it(tmp_path):
+    story = Story(tmp_path / "moved.git")
+    story.commit("Start the shop", edit={"a.py": python_file(NAMES[:4])})
+    story.commit("Show itema zero of every order", edit={"a.py": story.files["a.py"].replace("itema[0]", "first")})
+    story.commit("Move the shop", edit={"a.py": None, "b.py": story.files["a.py"]})
+    story.commit("Sell more", edit={"b.py": story.files["b.py"] + "\n\n" + python_file(NAMES[4:])})
+    edits(story, "b.py", NAMES[4:])
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    assert {task.path for task in questions.tasks} == {"b.py"}
+    assert len(questions.tasks) == 4
+
+
+def test_words_are_asked_once_by_the_newest_commit_that_has_gold(tmp_path):
+    story = Story(tmp_path / "same.git")
+    text = python_file(NAMES)
+    story.commit("Start the shop", edit={"a.py": text})
+    for old, new in (("itema[0]", "one"), ("order.one", "order.two"), ("itemb[0]", "one"), ("itemb[1]", "one")):
+        text = text.replace(old, new)
+        story.commit("Show the first item of every order", edit={"a.py": text})
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    assert [task.change.commit for task in questions.tasks] == story.ids[-1:]
+    assert questions.left_out["same subject"] == 2
+    with history_of(story.folder) as history:
+        history.head = story.ids[2]
+        questions = commit_questions(history)
+    assert [task.change.commit for task in questions.tasks] == [story.ids[1]]
+
+
+YEAR = 365
+CLOCKS = {"1970": -18_000, "2100": 28_000, "10000": 3_000_000}
+
+
+@pytest.mark.parametrize("days", CLOCKS.values(), ids=CLOCKS)
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_wrong_clock_of_one_commit_hides_nothing(tmp_path, days, after):
+    story = Story(tmp_path / "clock.git")
+    story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
+    edits(story, "a.py", NAMES[:4])
+    story.commit("Read the README of the shop", edit={"README.md": "shop\n"}, days=days)
+    story.day -= days
+    edits(story, "a.py", NAMES[: 4 + after][4:])
+    with history_of(story.folder) as history:
+        questions = commit_questions(history)
+    assert len(questions.tasks) == 4 + after
+    assert all(window.base.day.startswith("2020") for window in questions.windows)
+
+
+def test_a_message_is_read_by_its_encoding(tmp_path):
+    story = Story(tmp_path / "encoded.git")
+    story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
+    story.commit("Größe der Bestellung zeigen", encoding="ISO-8859-1")
+    with history_of(story.folder) as history:
+        assert history.commit(story.ids[1]).message == "Größe der Bestellung zeigen"
 
 
 def test_the_configuration_is_not_opened(tmp_path):
@@ -230,13 +355,20 @@ def test_a_folder_of_a_checkout_has_its_own_questions(story):
 def test_a_folder_without_history_is_refused(tmp_path):
     with pytest.raises(NoDataError, match="is not in a git repository"), history_of(tmp_path):
         pass
+    with pytest.raises(NoDataError, match="is not a folder"), history_of(tmp_path / "none"):
+        pass
     story = Story(tmp_path / "one.git")
     story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
     with history_of(story.folder) as history:
         questions = commit_questions(history)
         assert (questions.windows, questions.seen) == ((), 1)
-        with pytest.raises(NoDataError, match="no commit of one asks anything"):
+        with pytest.raises(
+            NoDataError, match=r"no commit of one asks anything \(1 commit: 1 only new or removed files\)"
+        ):
             benchmark_of(history, questions)
+    story.commit("Write the shop in PHP", edit={"b.php": "<?php\n"})
+    with history_of(story.folder) as history, pytest.raises(NoDataError, match="to read them: --extensions .php"):
+        benchmark_of(history, commit_questions(history))
 
 
 def test_edits_are_the_last_texts_of_one_file(story):
@@ -318,3 +450,13 @@ def test_protocols_and_packs_that_do_not_fit_are_refused(story, tmp_path):
     assert "data build CHECKOUT --commits" in one_sentence(
         bench("eval", "--source", code, "--protocol", "commits", "-c", "fixed", "--retriever", "bm25"), 2
     )
+
+
+def test_a_commit_may_have_no_message(tmp_path):
+    story = Story(tmp_path / "silent.git")
+    end = story.commit("Start the shop", edit={"a.py": python_file(NAMES)})
+    raw = story.repo[end.encode()].as_raw_string().partition(b"\n\n")[0] + b"\n"
+    commit = ShaFile.from_raw_string(Commit.type_num, raw)
+    story.repo.object_store.add_object(commit)
+    with history_of(story.folder) as history:
+        assert history.commit(commit.id.decode()).message == ""

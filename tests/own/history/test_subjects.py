@@ -1,5 +1,6 @@
 """Subjects of commits: what is asked, and what is left out by which reason, as `subjects.yaml` has them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,14 @@ def test_every_reason_has_an_example():
 def test_a_question_is_the_subject_without_links_issues_and_types(subject, question):
     assert question_of(subject) == question
     assert refusal(subject, AUTHOR) is None
+    assert {*re.findall(r"\w+", question)} <= {*re.findall(r"\w+", subject)}
 
 
 @pytest.mark.parametrize(("message", "subject"), [*CASES["messages"].items(), ("", "")])
 def test_the_subject_is_the_title_of_a_message(message, subject):
     assert subject_of(message) == subject
+
+
+@pytest.mark.parametrize("author", ["Ann <ann@snyk.io>", "Max Renovate <max@example.org>"])
+def test_a_person_may_work_for_a_bot_or_be_named_like_one(author):
+    assert refusal("Show the total with tax", author) is None
