@@ -88,9 +88,14 @@ class ByName(VisibleNames):
 
     def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
-        line = self._trees.of(path).span(name).start
-        named = self.of_name(path, text_of(name))
-        return [located for located in named if located[0] == path and located[1].named == line]
+        named = (parsed for file, parsed in self.of_name(path, text_of(name)) if file == path)
+        nodes = ((parsed, self._static.nodes(path, parsed)[1]) for parsed in named)
+        # In C++ the node of a name may have scopes before it.
+        return [
+            (path, parsed)
+            for parsed, node in nodes
+            if node is not None and node.start_byte <= name.start_byte < node.end_byte
+        ]
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
         """Return the definition outside the lines that types lead to; empty if unknown, or if it may be several.
@@ -146,7 +151,7 @@ class ByName(VisibleNames):
         else:
             matches, reason = self.bare(path, lines, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
-            matches = self.fitting(matches, called_with(node)) if rules.overloads else matches
+            matches = self.fitting(matches, called_with(node))
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )

@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from repoeval_bench.core.source import SourceFile
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 Located = tuple[str, "Definition"]
 """A definition with the path of its file."""
+
+CALLED = ("function", "method")
+"""The kinds of definitions with parameters."""
 
 NOWHERE = LineSpan(0, 0)
 """No lines: a name is looked up for a whole file."""
@@ -112,7 +116,9 @@ class LanguageRules:
     types_apart: bool = False
     """True where a type and a value may have one name."""
     overloads: bool = False
-    """True where a class has several methods of one name."""
+    """True where several functions or methods have one name, and a call means that with its parameters."""
+    calls_apart: bool = False
+    """True where a field and a method may have one name, and only a call means the method."""
     inner_types: bool = False
     """True where an inner class is looked up in its outer class."""
     namespaces: bool = False
@@ -158,6 +164,10 @@ class LanguageRules:
         """Return the files whose definitions a file sees without an import; none by default."""
         return ()
 
+    def is_seen(self, names: Names, path: str, parsed: Definition) -> bool:
+        """Return whether other files see a definition at the top level of a file."""
+        return True
+
     def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
         """Return the definitions that an import names inside a class; None if it names one at the top level."""
         return None
@@ -190,14 +200,6 @@ class LanguageRules:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
 
-    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
-        """Return whether a definition fits a call, or a use without a call if `arguments` is None."""
-        return True
-
-    def may_take(self, signature: str, arguments: int) -> bool:
-        """Return whether a signature takes this number of arguments though it has another number of parameters."""
-        return False
-
     def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.
 
@@ -206,13 +208,44 @@ class LanguageRules:
         return matches[0]
 
 
-def parameters_of(signature: str) -> Sequence[str]:
-    """Return the parameters of a signature, without what is in their brackets."""
-    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
-    text = inside[1].strip() if inside else ""
+_REST = re.compile(r"(^|\W)params\s|\.\.\.")
+
+
+def parameters_of(parsed: Definition) -> str:
+    """Return the parameters of a function as its file writes them."""
+    named = re.search(rf"(?<!\w){re.escape(parsed.name)}\s*(?:<[^()]*>)?\s*\(", parsed.signature)
+    start, depth = (named.end() if named else parsed.signature.find("(") + 1), 1
+    for place in range(start, len(parsed.signature) if start else 0):
+        depth += {"(": 1, ")": -1}.get(parsed.signature[place], 0)
+        if not depth:
+            return parsed.signature[start:place]
+    return ""
+
+
+def may_take(parsed: Definition, arguments: int | None) -> bool:
+    """Return whether a call of a definition can have this number of arguments, by default values or as a list too."""
+    text = parameters_of(parsed).replace("->", "").replace("=>", "")
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
-    return [part.strip() for part in text.split(",")] if text and text != "void" else []
+    listed = [part.strip() for part in text.split(",")]
+    parameters = [part for part in listed if part not in ("", "void") and not part.startswith("this ")]
+    open_ended = any(_REST.search(parameter) for parameter in parameters)
+    needed = sum(1 for parameter in parameters if "=" not in parameter and not _REST.search(parameter))
+    takes = arguments is None or needed <= arguments <= (arguments if open_ended else len(parameters))
+    return takes or parsed.kind not in CALLED
+
+
+def are_overloads(one: Definition, other: Definition) -> bool:
+    """Return whether the parameters of two functions of one name have different types."""
+    pairs = zip_longest(*(parameters_of(parsed).split(",") for parsed in (one, other)), fillvalue="void")
+    return not all(_without_name(left) & _without_name(right) for left, right in pairs)
+
+
+def _without_name(parameter: str) -> set[tuple[str, ...]]:
+    """Return the words of a parameter, with and without the last one, which may be its name."""
+    text = re.sub(r"\w+\s*::", "", parameter.partition("=")[0])
+    words = tuple(word for word in re.findall(r"\w+|[^\w\s]", text) if word not in ("final", "struct"))
+    return {words or ("void",), words[:-1]} if words[1:] and words[-1].isidentifier() else {words or ("void",)}
 
 
 EVERY = "*"

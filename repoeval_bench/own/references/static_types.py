@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import Located, Names
+from repoeval_bench.own.references.language_rules import CALLED, Located, Names, may_take
 from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
@@ -69,7 +69,7 @@ class StaticTypes:
     def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
-        self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
+        self._nodes: dict[str, dict[tuple[int, str], tuple[Node, Node]]] = {}
         self._depth = 0
 
     def begin(self) -> None:
@@ -169,11 +169,14 @@ class StaticTypes:
         return self._first(members) or self._embedded_as(self.of(path, owner), text_of(name))
 
     def _first(self, matches: Members) -> Value | None:
-        return self.of_definition(*matches[0]) if matches else None
+        """Return the value of the first of several definitions, if those that can be called have one result."""
+        called = [self.nodes(*located)[0] for located in matches or () if located[1].kind in CALLED]
+        results = {head_of(result) for node in called if (result := child(node, *_RESULT)) is not None}
+        return self.of_definition(*matches[0]) if matches and len(results) <= 1 else None
 
     def of_definition(self, path: str, parsed: Definition) -> Value | None:
         """Return the value of a name by its definition."""
-        node = self._node(path, parsed)
+        node, _ = self.nodes(path, parsed)
         if node is None:
             return None
         if parsed.kind == "class":
@@ -185,16 +188,16 @@ class StaticTypes:
         typed, value = child(declaration, "type"), child(declaration, "value")
         return self.typed(path, typed) if typed is not None else self.of(path, value)
 
-    def _node(self, path: str, parsed: Definition) -> Node | None:
-        """The syntax node of a definition; its own if one declaration has several."""
+    def nodes(self, path: str, parsed: Definition) -> tuple[Node, Node] | tuple[None, None]:
+        """The syntax node of a definition, its own if one declaration has several, and the node of its name."""
         if path not in self._nodes:
             bindings = defining_nodes(self._trees.of(path))
-            self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
-        node = self._nodes[path].get((parsed.named, parsed.name))
+            self._nodes[path] = {(binding.named, binding.name): nodes for binding, *nodes in bindings}
+        node, named = self._nodes[path].get((parsed.named, parsed.name), (None, None))
         if node is not None and node.type in NODES["groups"]:
             names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
-            return next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
-        return node
+            node = next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
+        return node, named
 
     def around(self, path: str, node: Node) -> Value | None:
         """Return the type of `this`."""
@@ -299,7 +302,7 @@ class StaticTypes:
         if matches:
             return matches
         for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
-            spec = self._node(path, parsed)
+            spec, _ = self.nodes(path, parsed)
             if spec is not None and spec.type in NODES["aliases"]:
                 written = child(spec, "type")
                 self._depth += 1
@@ -319,7 +322,7 @@ class StaticTypes:
 
     def embedded(self, path: str, parsed: Definition) -> Iterable[Sequence[str]]:
         """The names of the types that a struct or an interface of Go embeds."""
-        spec = self._node(path, parsed)
+        spec, _ = self.nodes(path, parsed)
         body = child(spec, "type")
         for node in body.named_children if body is not None else ():
             for field in node.named_children if node.type == "field_declaration_list" else (node,):
@@ -334,8 +337,13 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
-        matches = self._members(owner, text_of(node), {})
-        return True, self._names.fitting(matches, called_with(node)) if matches else matches
+        name, arguments = text_of(node), called_with(node)
+        matches = self._members(owner, name, {})
+        fitting = [*self._names.fitting(matches, arguments)] if matches else matches
+        if fitting and arguments is not None and receiver_of(node) is not None:  # by its types, an extension may fit
+            named = self._names.of_name(path, name)
+            fitting += [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
+        return True, fitting
 
     def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
         """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
@@ -426,9 +434,13 @@ def callee_of(function: Node) -> Node | None:
 
 def called_with(node: Node) -> int | None:
     """Return the number of arguments that a name is called with; None if it is not called."""
-    call = node.parent
+    call, after = node.parent, node.next_sibling
+    if call is not None and call.type == "token_tree":  # of a Rust macro
+        return after.named_child_count if after is not None and text_of(after)[:1] == "(" else None
     while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
-        call = call.parent
+        if call.type in NODES["dotted"] and call.end_byte != node.end_byte:
+            return None  # the receiver of what is called
+        node, call = call, call.parent
     arguments, called = child(call, "arguments"), child(call, "function", "name")
     if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
         return None

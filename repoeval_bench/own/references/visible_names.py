@@ -17,13 +17,15 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, CodeDefinition
 from repoeval_bench.own.references.language_rules import (
+    CALLED,
     EVERY,
     NOWHERE,
     Import,
     Imports,
     LanguageRules,
     Located,
-    parameters_of,
+    are_overloads,
+    may_take,
 )
 from repoeval_bench.own.references.languages import RULES
 from repoeval_bench.own.references.script_trees import Trees
@@ -166,6 +168,15 @@ class VisibleNames:
 
     def _best(self, matches: Sequence[Located]) -> tuple[CodeDefinition, ...]:
         real = [located for located in matches if not located[1].declaration] or matches
+        called = [located for located in matches if located[1].kind in CALLED and self.rules(located[0]).overloads]
+        if any(
+            are_overloads(one, other)
+            # Outside of a class, a declaration and a definition are one.
+            for index, (_, one) in enumerate(called)
+            for _, other in called[:index]
+            if one.declaration == other.declaration or None not in (one.parent, other.parent)
+        ):
+            real = [located for located in real if located[1].kind not in CALLED]
         # In Rust a type is defined once, and may have any number of `impl` blocks.
         real = [located for located in real if located[1].form != "impl"] or real
         by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
@@ -187,6 +198,8 @@ class VisibleNames:
             named = NamedIn(defaultdict(list), defaultdict(list))
             rules = self.rules(path)
             for definition in self.defined(path):
+                if definition.broken and definition.kind == "variable":
+                    continue
                 named.whole[definition.qualified].append(definition)
                 parent = self._holder(path, definition)
                 if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
@@ -290,7 +303,8 @@ class VisibleNames:
                 every = chain.from_iterable(top.values())
                 matches += [(path, definition) for definition in every if self._is_default(path, definition)]
                 matches = matches or [(path, definition) for definition in top.get(name, ())]
-            matches += [(path, definition) for definition in top.get(original, ())]
+            named = top.get(original, ())
+            matches += [(path, definition) for definition in named if rules.is_seen(self, path, definition)]
             if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
@@ -385,25 +399,27 @@ class VisibleNames:
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.
 
-        In Java and C# a class also has the methods of that name of its bases. In C# its own come first if the call fits
-        by default values or `params`.
+        A class also has the methods of that name of its bases.
         """
+        if not matches:
+            return matches
+        rules = self.rules(matches[0][0])
+        if rules.calls_apart:
+            matches = [one for one in matches if (one[1].kind in CALLED) == (arguments is not None)] or matches
         candidates = matches
-        for _ in range(4):
+        for _ in range(4 if rules.overloads and arguments is not None else 0):
+            if taking := [located for located in candidates if may_take(located[1], arguments)]:
+                # In C++ only the declaration has the default values.
+                declared = [one for _, one in taking if one.declaration]
+                return [
+                    located
+                    for located in candidates
+                    if located in taking or any(not are_overloads(one, located[1]) for one in declared)
+                ]
             if not candidates:
                 break
-            path, method = candidates[0]
-            rules = self.rules(path)
-            candidates = [located for located in candidates if rules.is_fit(located[1], arguments)]
-            if fitting := [
-                located for located in candidates if arguments in (None, len(parameters_of(located[1].signature)))
-            ]:
-                return fitting
-            if not rules.overloads or arguments is None:
-                break
-            if fitting := [located for located in candidates if rules.may_take(located[1].signature, arguments)]:
-                return fitting
             # One part of a partial class of C# may have the method, and another part the base.
+            path, method = candidates[0]
             owner = method.qualified.rpartition(".")[0]
             parts = self._seen_from(path, rules, owner) if rules.sees_all else [path]
             bases = [base for part in parts for base in self._bases(part, owner)]
@@ -476,7 +492,8 @@ class VisibleNames:
             embedded = (parts for struct in classes for parts in self._static.embedded(file, struct))
             named = [base for parts in embedded for base in self.types(file, parts)[0]]
         else:
-            headers = (_without_arguments(cls.signature.partition(cls.name)[2]) for cls in classes)
+            # In C# the bounds of type parameters follow.
+            headers = (_without_arguments(cls.signature.partition(cls.name)[2]).split(" where ")[0] for cls in classes)
             words = (word for header in headers for word in _BASE.findall(header))
             named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
         above = ((file, base.qualified) for file, base in named if base.kind == "class" and base.qualified != qualified)

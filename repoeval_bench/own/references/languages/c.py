@@ -7,15 +7,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.core.definitions import Definition
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
+_SOURCES = (".c", ".cc", ".cpp", ".cxx")
 _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 
 
@@ -72,10 +75,16 @@ class C(LanguageRules):
             paths = paths or [known for known in files.tails[name] if f"/{known}".endswith(f"/{included}")][:1]
             # The source file of its name defines what a header declares.
             stems = {source.rpartition(".")[0] for source in paths}
-            ends = (".c", ".cc", ".cpp", ".cxx")
-            sources = [file for stem in stems for end in ends for file in _source(files, stem, end)]
+            sources = [file for stem in stems for end in _SOURCES for file in _source(files, stem, end)]
             if paths:
                 yield Import(EVERY, EVERY, (*paths, *sources))
+
+    def is_seen(self, names: Names, path: str, parsed: Definition) -> bool:
+        """Return whether a header can declare what a file defines: in a source file no type, macro or static name."""
+        if path.endswith(_SOURCES):
+            text = names.imports.files[path].line_text(LineSpan(parsed.lines.start, parsed.named + 1))
+            return parsed.kind != "class" and parsed.form != "macro" and re.search(r"\bstatic\b", text) is None
+        return True
 
     def of_module(
         self, names: Names, path: str, parts: Sequence[str], name: str

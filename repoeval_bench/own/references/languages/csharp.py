@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.language_rules import LanguageRules, parameters_of
+from repoeval_bench.own.references.language_rules import LanguageRules
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,10 +24,3 @@ class CSharp(LanguageRules):
             inner, outer = outer, outer.parent
         typed = outer is not None and inner in (outer.child_by_field_name("type"), outer.child_by_field_name("returns"))
         return "type" if typed or (outer is not None and outer.type in _LISTS_OF_TYPES) else "any"
-
-    def may_take(self, signature: str, arguments: int) -> bool:
-        """Return whether a call fits by default values or by `params`."""
-        parameters = parameters_of(signature)
-        open_ended = any(parameter.startswith("params ") for parameter in parameters)
-        needed = sum(1 for parameter in parameters if "=" not in parameter) - open_ended
-        return needed <= arguments and (open_ended or arguments <= len(parameters))

@@ -12,7 +12,6 @@ from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.tree_names import Reason
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
@@ -91,10 +90,6 @@ class Java(LanguageRules):
         """Return the class of that name if `parts` are a package."""
         named = names.of_module(path, parts, name)[0]
         return (named, None) if named else None
-
-    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
-        """Return whether a definition is a method exactly if it is called: a field may have the name of a method."""
-        return (parsed.kind == "method") == (arguments is not None)
 
 
 def _class(files: Imports, parts: Sequence[str]) -> tuple[str, ...]:
