@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -61,10 +61,15 @@ class Names(Protocol):
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
         """Return the members of that name of a class that a file sees, or of its bases."""
 
-    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
-        """Return the types that a qualified name with these `parts` means, or the reason for none."""
+    def free(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
 
-    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
+
+    def of_module(
+        self, path: str, lines: LineSpan, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
@@ -72,6 +77,9 @@ class Names(Protocol):
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines of a file, the outermost first."""
 
     def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
         """Return the definitions that are in the namespace which these parts name in a file."""
@@ -168,6 +176,10 @@ class LanguageRules:
         """Return whether other files see a definition at the top level of a file."""
         return True
 
+    def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
+        """Yield the namespaces in which a name is looked up on some lines, the nearest first; none: in all of them."""
+        return iter(())
+
     def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
         """Return the definitions that an import names inside a class; None if it names one at the top level."""
         return None
@@ -177,7 +189,7 @@ class LanguageRules:
         return []
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a type's name in a module; None to follow the imports of the file."""
         return None
@@ -191,7 +203,7 @@ class LanguageRules:
         return True
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
         return None

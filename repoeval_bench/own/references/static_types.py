@@ -16,7 +16,7 @@ from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import CALLED, Located, Names, may_take
 from repoeval_bench.own.references.languages import NODES
-from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import Reason, first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -118,7 +118,7 @@ class StaticTypes:
             if name is not None:
                 return self._of_member(path, node, name)
             # A class of Java in a class or in a package.
-            return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
+            return Value(path, node) if self._names.types(path, self.at(path, node), qualified_parts(node))[0] else None
         if kind in NODES["calls"]:
             return self._of_call(path, node)
         if kind in NODES["creations"]:
@@ -138,8 +138,7 @@ class StaticTypes:
         name = text_of(node)
         local = self.local(path, node, name)
         if local is None:
-            line = self._trees.of(path).span(node).start
-            matches, reason = self._names.bare(path, LineSpan(line, line + 1), name)
+            matches, reason = self._names.bare(path, self.at(path, node), name)
             return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
         bound = binding_of(local)
         if local.node.type == "type_switch_statement" and (typed := case_of(local.node, node)) is not None:
@@ -160,7 +159,7 @@ class StaticTypes:
             and all(map(str.isidentifier, parts))
             and self.local(path, first_leaf(owner), parts[0]) is None
         ):
-            matches, reason = self._names.of_module(path, parts, text_of(name))
+            matches, reason = self._names.of_module(path, self.at(path, node), parts, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE
         members = self.named(path, name)[1]
@@ -188,11 +187,11 @@ class StaticTypes:
         typed, value = child(declaration, "type"), child(declaration, "value")
         return self.typed(path, typed) if typed is not None else self.of(path, value)
 
-    def nodes(self, path: str, parsed: Definition) -> tuple[Node, Node] | tuple[None, None]:
+    def nodes(self, path: str, parsed: Definition) -> tuple[Node | None, Node | None]:
         """The syntax node of a definition, its own if one declaration has several, and the node of its name."""
         if path not in self._nodes:
             bindings = defining_nodes(self._trees.of(path))
-            self._nodes[path] = {(binding.named, binding.name): nodes for binding, *nodes in bindings}
+            self._nodes[path] = {(binding.named, binding.name): (node, name) for binding, node, name in bindings}
         node, named = self._nodes[path].get((parsed.named, parsed.name), (None, None))
         if node is not None and node.type in NODES["groups"]:
             names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
@@ -265,11 +264,20 @@ class StaticTypes:
             return Value(value.path, arguments[-1])
         return value if self._names.rules(value.path).pointer_items else None
 
+    def at(self, path: str, node: Node) -> LineSpan:
+        """Return the line on which a node begins."""
+        line = self._trees.of(path).span(node).start
+        return LineSpan(line, line + 1)
+
+    def _types(self, path: str, node: Node) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a type names where it is written."""
+        return self._names.types(path, self.at(path, node), qualified_parts(node))
+
     def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return ()
-        return [type_ for type_ in self._names.types(value.path, qualified_parts(node))[0] if type_[1].kind == "class"]
+        return [type_ for type_ in self._types(value.path, node)[0] if type_[1].kind == "class"]
 
     def _members(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
         """The members of that name of a value; None if its type is from outside the repository.
@@ -295,9 +303,9 @@ class StaticTypes:
         if text_of(node) == "Self":
             inner = self.around(value.path, node)
             return self._members(inner, name, tried) if inner is not None else ()
-        if not (parts := qualified_parts(node)):
+        if not qualified_parts(node):
             return ()
-        classes, reason = self._names.types(value.path, parts)
+        classes, reason = self._types(value.path, node)
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
@@ -316,7 +324,7 @@ class StaticTypes:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
         for path, parsed in self._classes(value) if value is not None and self._names.rules(value.path).embeds else ():
             for parts in self.embedded(path, parsed):
-                if parts and parts[-1] == name and (matches := self._names.types(path, parts)[0]):
+                if parts and parts[-1] == name and (matches := self._names.types(path, parsed.lines, parts)[0]):
                     return self.of_definition(*matches[0])
         return None
 
@@ -339,8 +347,10 @@ class StaticTypes:
             return owner is None, ()
         name, arguments = text_of(node), called_with(node)
         matches = self._members(owner, name, {})
-        fitting = [*self._names.fitting(matches, arguments)] if matches else matches
-        if fitting and arguments is not None and receiver_of(node) is not None:  # by its types, an extension may fit
+        if not matches:
+            return True, matches
+        fitting = [*self._names.fitting(matches, arguments)]
+        if arguments is not None and receiver_of(node) is not None:  # by its types, an extension may fit
             named = self._names.of_name(path, name)
             fitting += [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
         return True, fitting
@@ -354,7 +364,7 @@ class StaticTypes:
         if receiver is not None:
             whole = self._names.rules(path).qualifier(path, receiver)
             if whole != text_of(receiver):  # the path of a type or of a module
-                types = self._names.types(path, whole.split("::"))[0]
+                types = self._names.types(path, self.at(path, node), whole.split("::"))[0]
                 return self.of_definition(*types[0]) if types else _NO_OWNER
             # `Names` knows the bases of a class.
             return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)

@@ -40,6 +40,9 @@ _NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
 
+_Space = tuple[str, ...] | None
+"""The names of the namespaces around a class; None for any."""
+
 _Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = dict[tuple[str, str], int]
 """(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
@@ -98,7 +101,7 @@ class VisibleNames:
         self._trees = Trees(self._files, self.imports, steps, self.rules)
         self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
-        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
+        self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
 
     def knows(self, path: str) -> bool:
         """Return whether a file is in one of the languages."""
@@ -218,9 +221,12 @@ class VisibleNames:
 
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
+        own = self._own(path, lines, name) if self.rules(path).implicit_members and lines else ()
+        return (own, None) if own else self.free(path, lines, name)
+
+    def free(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
         rules = self.rules(path)
-        if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
-            return matches, None
         outside = False
         for import_ in self.imports.of(path):
             if import_.name == name:
@@ -230,14 +236,41 @@ class VisibleNames:
                     return (), None  # a module
                 elif matches := self._imported(import_, name, rules, 0):
                     return matches, None
-        if top := self._named_in(path).top.get(name):  # the import may be for a module inside the file
-            return [(path, definition) for definition in top], None
+        top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
+        spaces = [*rules.spaces(self, path, lines, name)] if lines else []
+        if top and not spaces:
+            return top, None  # the import may be for a module inside the file
         if outside:
             return (), "third party"
-        for files in (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path):
-            if matches := self._in_files(files, name, name, rules, 0):
-                return matches, None
-        return (), "unresolved"
+        visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
+        groups = chain([top], (self._in_files(files, name, name, rules, 0) for files in visible))
+        seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
+        return seen, None if seen else "unresolved"
+
+    def _nearest(
+        self, groups: Sequence[Sequence[Located]], spaces: Sequence[Collection[tuple[str, ...]]]
+    ) -> Sequence[Located]:
+        """Return the definitions in the nearest namespace, in the nearest files; else those of a single namespace.
+
+        In C++ the arguments of a call may lead to their namespace, and macros may open one.
+        """
+        inside = [[(one, tuple(self.namespaces(one[0], one[1].lines))) for one in group] for group in groups]
+        for space in spaces:
+            for group in inside:
+                if matches := [one for one, own in group if own in space]:
+                    return matches
+        first: Sequence[Located] = next(filter(None, groups), [])
+        alone = len({own for group in inside for _, own in group}) == 1
+        return first if alone and self.rules(first[0][0]).namespaces else []
+
+    def _space(self, path: str, lines: LineSpan) -> _Space:
+        """Return the namespaces around some lines; None where a syntax error may hide some."""
+        return None if self._trees.hides_namespaces(path) else tuple(self.namespaces(path, lines))
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines of a file, the outermost first."""
+        rules, around = self.rules(path), self._trees.namespaces(path, lines)
+        return self._namespaces(rules).plain(around) if rules.namespaces else around
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
         """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
@@ -357,10 +390,12 @@ class VisibleNames:
 
         return [located for located in matches if not namespace or is_inside(*located)]
 
-    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
+    def of_module(
+        self, path: str, lines: LineSpan, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
         rules = self.rules(path)
-        if (special := rules.of_module(self, path, parts, name)) is not None:
+        if (special := rules.of_module(self, path, lines, parts, name)) is not None:
             return special
         for import_ in self.imports.of(path):
             if [import_.name] == [*parts] and (import_.original is None or not import_.files):
@@ -368,28 +403,34 @@ class VisibleNames:
                 return matches, None if matches else "third party"
         return (), None
 
-    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
-        """Return the types that a qualified name with these `parts` means, or the reason for none."""
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
         rules = self.rules(path)
         if not parts or parts[0] in rules.standard:
             return (), "third party" if parts else None
         if parts[1:]:
-            matches, reason = self.of_module(path, parts[:-1], parts[-1])
+            matches, reason = self.of_module(path, lines, parts[:-1], parts[-1])
             if not (matches or reason):
                 matches = rules.in_path(self, path, parts)
             if matches or reason:
                 return matches, reason
             if not rules.is_here(self, path, parts):
                 return (), "third party"
-            if rules.inner_types and (outer := self.types(path, parts[:-1])[0]):
+            if rules.inner_types and (outer := self.types(path, lines, parts[:-1])[0]):
                 matches = self.members(path, outer, parts[-1])
                 return matches, None if matches else "unresolved"
-        return self.bare(path, NOWHERE, parts[-1])
+        own = self._own(path, lines, parts[-1]) if rules.implicit_members and lines else []
+        own = [located for located in own if located[1].kind == "class"]
+        return (own, None) if own else self.free(path, lines, parts[-1])
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
-        matches = (self._members(file, cls.qualified, name, rules) for file, cls in classes if cls.kind == "class")
+        matches = (
+            self._members(file, cls.qualified, name, rules, self._space(file, cls.lines))
+            for file, cls in classes
+            if cls.kind == "class"
+        )
         return next(filter(None, matches), ())
 
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
@@ -422,8 +463,9 @@ class VisibleNames:
             path, method = candidates[0]
             owner = method.qualified.rpartition(".")[0]
             parts = self._seen_from(path, rules, owner) if rules.sees_all else [path]
-            bases = [base for part in parts for base in self._bases(part, owner)]
-            members = (self._members(file, base, method.name, rules) for file, base in bases)
+            space = self._space(path, method.lines)
+            bases = [base for part in parts for base in self._bases(part, owner, space)]
+            members = (self._members(file, base, method.name, rules, within) for file, base, within in bases)
             candidates = next(filter(None, members), [])
         return matches
 
@@ -437,23 +479,29 @@ class VisibleNames:
         classes = [definition.qualified for definition in around if definition.kind == "class"]
         # A method may be defined outside of its class.
         classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
+        space = self._space(path, LineSpan(lines.start, lines.start + 1))
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
             if bases_only:
-                bases = self._bases(path, qualified)
-                return next(filter(None, (self._members(file, base, name, rules) for file, base in bases)), [])
-            if matches := self._members(path, qualified, name, rules):
+                bases = self._bases(path, qualified, space)
+                members = (self._members(file, base, name, rules, within) for file, base, within in bases)
+                return next(filter(None, members), [])
+            if matches := self._members(path, qualified, name, rules, space):
                 return matches
         return []
 
-    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[Located]:
+    def _members(
+        self, path: str, qualified: str, name: str, rules: LanguageRules, space: _Space = None
+    ) -> list[Located]:
         """The members of this name of a class that a file sees; else those of its bases, up to four levels up.
+
+        `space` is the namespace of the class; None for any.
 
         A constructor is no member if it has the name of the class.
         """
         tried: _Tried = {}
-        stack = [(path, qualified, 0)]
+        stack: list[tuple[str, str, _Space, int]] = [(path, qualified, space, 0)]
         while stack:
-            path, qualified, depth = stack.pop()
+            path, qualified, space, depth = stack.pop()
             if tried.get((path, qualified), depth + 1) <= depth:
                 continue
             tried[path, qualified] = depth
@@ -463,15 +511,22 @@ class VisibleNames:
             # A class in a farther file may be another one of that name.
             files = self._seen_from(path, rules, full_name)
             self.steps.take(len(files))
-            in_files = ((file, self._named_in(file).whole.get(full_name, ())) for file in files)
-            matches = next(([(file, member) for member in members] for file, members in in_files if members), [])
+            in_files = (self._within(file, full_name, space) for file in files)
+            matches = next(filter(None, in_files), [])
             if matches := rules.members(self, path, full_name, matches):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
             if depth <= 3:
                 seen = self._seen_from(path, rules, qualified)
-                bases = [base for file in seen for base in self._bases(file, qualified)]
-                stack += [(file, base, depth + 1) for file, base in reversed(bases)]
+                bases = [base for file in seen for base in self._bases(file, qualified, space)]
+                stack += [(*base, depth + 1) for base in reversed(bases)]
         return []
+
+    def _within(self, path: str, qualified: str, space: _Space) -> list[Located]:
+        """Return the definitions of a qualified name in a file that are in a namespace; None for any."""
+        named = self._named_in(path).whole.get(qualified, ())
+        if space is not None:
+            named = [one for one in named if self._space(path, one.lines) in (None, space)]
+        return [(path, one) for one in named]
 
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
         """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
@@ -479,29 +534,37 @@ class VisibleNames:
             return dict.fromkeys([path, *self._everywhere[1].get((rules, qualified), ())])
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
-    def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        """Return (file, qualified name) of the classes that a class names in its header after its own name."""
-        if (file, qualified) not in self._above:
+    def _bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:
+        """Return (file, qualified name, namespace) of the classes that a class names in its header."""
+        key = file, qualified, space
+        if key not in self._above:
             with self.steps.apart():
-                self._above[file, qualified] = self._read_bases(file, qualified)
-        return self._above[file, qualified]
+                self._above[key] = ()  # a base may be looked up in the class that names it
+                self._above[key] = self._read_bases(*key)
+        return self._above[key]
 
-    def _read_bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        classes = [cls for cls in self._named_in(file).whole.get(qualified, ()) if cls.kind == "class"]
+    def _read_bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:
+        classes = [cls for _, cls in self._within(file, qualified, space) if cls.kind == "class"]
         if self.rules(file).embeds:
             embedded = (parts for struct in classes for parts in self._static.embedded(file, struct))
-            named = [base for parts in embedded for base in self.types(file, parts)[0]]
+            named = [base for parts in embedded for base in self.types(file, NOWHERE, parts)[0]]
         else:
-            # In C# the bounds of type parameters follow.
-            headers = (_without_arguments(cls.signature.partition(cls.name)[2]).split(" where ")[0] for cls in classes)
-            words = (word for header in headers for word in _BASE.findall(header))
-            named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
-        above = ((file, base.qualified) for file, base in named if base.kind == "class" and base.qualified != qualified)
+            words = ((cls, word) for cls in classes for word in _BASE.findall(_header(cls)))
+            named = [
+                base for cls, word in words for base in self.types(file, LineSpan(cls.named, cls.named + 1), (word,))[0]
+            ]
+        above = (
+            (other, base.qualified, self._space(other, base.lines))
+            for other, base in named
+            if base.kind == "class" and base.qualified != qualified
+        )
         return tuple(dict.fromkeys(above))
 
 
-def _without_arguments(text: str) -> str:
-    """Remove type arguments: `Order` in `List<Order>` is not a base."""
+def _header(parsed: Definition) -> str:
+    """Return what follows the name of a class, without type arguments: `Order` in `List<Order>` is not a base."""
+    # In C# the bounds of type parameters are last.
+    text = parsed.signature.partition(parsed.name)[2].split(" where ")[0]
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
+_USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
 _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 
 
@@ -79,6 +80,18 @@ class C(LanguageRules):
             if paths:
                 yield Import(EVERY, EVERY, (*paths, *sources))
 
+    def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
+        """Yield the namespaces that the name is declared to be of, those around it, and those that the file uses."""
+        around = names.namespaces(path, lines)
+        outer = [tuple(around[:end]) for end in range(len(around), -1, -1)]
+        text = names.imports.files[path].text
+        used = names.imports.once(("c: using", path), lambda: _USING.findall(text))
+        declared = [re.findall(r"\w+", scoped) for directive, scoped in used if not directive]
+        directives = [re.findall(r"\w+", scoped) for directive, scoped in used if directive]
+        yield {(*space, *parts[:-1]) for parts in declared if parts[-1] == name for space in outer}
+        yield from ((space,) for space in outer[:-1])
+        yield {(), *((*space, *parts) for parts in directives for space in outer)}
+
     def is_seen(self, names: Names, path: str, parsed: Definition) -> bool:
         """Return whether a header can declare what a file defines: in a source file no type, macro or static name."""
         if path.endswith(_SOURCES):
@@ -87,21 +100,21 @@ class C(LanguageRules):
         return True
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in a namespace."""
         if not names.of_namespaces(path, parts):
             return None
-        matches, reason = names.bare(path, NOWHERE, name)
+        matches, reason = names.free(path, NOWHERE, name)
         return names.in_namespaces(matches, path, parts), reason or "unresolved"
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the members of that name of a class in a namespace."""
         if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
             return None
-        members = names.members(path, names.types(path, parts)[0], name)
+        members = names.members(path, names.types(path, lines, parts)[0], name)
         return members, None if members else "dynamic"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Java(LanguageRules):
         return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the class of that name in the package `parts`."""
         files = _class(names.imports, [*parts, name])
@@ -85,10 +86,10 @@ class Java(LanguageRules):
         return bool(outer) or any(_class(names.imports, parts[:index]) for index in range(2, len(parts) + 1))
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the class of that name if `parts` are a package."""
-        named = names.of_module(path, parts, name)[0]
+        named = names.of_module(path, lines, parts, name)[0]
         return (named, None) if named else None
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import Reason, text_of
 
@@ -86,7 +87,7 @@ class Rust(LanguageRules):
         return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
         start = path
@@ -99,14 +100,14 @@ class Rust(LanguageRules):
         return (matches, None) if matches else None
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of that name in the module at a path, else the members of the type there."""
-        if (matched := self.of_module(names, path, parts, name)) is not None:
+        if (matched := self.of_module(names, path, lines, parts, name)) is not None:
             return matched
         if not parts[1:]:
             return None
-        classes, reason = names.types(path, parts)
+        classes, reason = names.types(path, lines, parts)
         members = names.members(path, classes, name)
         return members, None if members else reason or "dynamic"
 
