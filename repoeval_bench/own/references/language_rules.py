@@ -55,7 +55,7 @@ class Names(Protocol):
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
 
-    def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
+    def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
 
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
@@ -273,20 +273,23 @@ class Import:
     With None, a use `name.member` means a definition at the top of `files`; else see `LanguageRules.looked_up`.
 
     It has no files if it is from outside the repository. `exported`: other files can import the name from this file.
-    `name` may be `EVERY`.
+    `name` may be `EVERY`. `within` is the module inside the files. `line`: it holds in the module and function around
+    that line alone.
     """
 
     name: str
     original: str | None
     files: tuple[str, ...]
     exported: bool = False
+    within: tuple[str, ...] = ()
+    line: int | None = None
 
 
 class Imports:
     """The imports of each file of a repository, read on first use by the rules that `rules_of` returns for its path.
 
     `files` is path -> file, and `others` the same for files that are no code. `folders` is folder -> the paths in it,
-    `tails` is file name -> the paths that end in it.
+    `tails` is file name -> the paths that end in it. `namespaces` returns those around some lines of a file.
     """
 
     def __init__(
@@ -294,8 +297,9 @@ class Imports:
         files: Mapping[str, SourceFile],
         others: Mapping[str, SourceFile],
         rules_of: Callable[[str], LanguageRules],
+        namespaces: Callable[[str, LineSpan], Sequence[str]],
     ) -> None:
-        self.files, self.others = files, others
+        self.files, self.others, self.namespaces = files, others, namespaces
         self.folders: dict[str, list[str]] = defaultdict(list)
         self.tails: dict[str, list[str]] = defaultdict(list)
         for path in sorted(files):

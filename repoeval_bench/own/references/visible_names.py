@@ -97,11 +97,14 @@ class VisibleNames:
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
         self.steps = steps
-        self.imports = Imports(self._files, others, self.rules)
+        self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, steps, self.rules)
         self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
+
+    def _around(self, path: str, lines: LineSpan) -> Sequence[str]:
+        return self._trees.namespaces(path, lines)
 
     def knows(self, path: str) -> bool:
         """Return whether a file is in one of the languages."""
@@ -228,7 +231,7 @@ class VisibleNames:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
         rules = self.rules(path)
         outside = False
-        for import_ in self.imports.of(path):
+        for import_ in self._imports_on(path, lines, name):
             if import_.name == name:
                 if not import_.files:
                     outside = True
@@ -238,14 +241,36 @@ class VisibleNames:
                     return matches, None
         top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
         spaces = [*rules.spaces(self, path, lines, name)] if lines else []
-        if top and not spaces:
-            return top, None  # the import may be for a module inside the file
-        if outside:
-            return (), "third party"
+        if outside or not spaces:  # the import may be for a module inside the file
+            seen = self._nearest([top], spaces) if spaces else top
+            if seen or outside:
+                return seen, None if seen else "third party"
         visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
         groups = chain([top], (self._in_files(files, name, name, rules, 0) for files in visible))
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
         return seen, None if seen else "unresolved"
+
+    def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Import]:
+        """Return the imports that hold on some lines, those of a function first; without lines, all of the file.
+
+        A module inside the file has those of the modules around it, if none of its own definitions has the name.
+        """
+        imports = self.imports.of(path)
+        if not lines or all(import_.line is None for import_ in imports):
+            return imports
+        here = self._trees.namespaces(path, lines)
+        functions = [one.lines for one in self.defined(path) if one.kind in CALLED]
+        inner, outer = list[Import](), list[tuple[int, Import]]()
+        for import_ in imports:
+            line = LineSpan(import_.line or 0, (import_.line or 0) + 1)
+            around = [span for span in functions if span.contains(line)]
+            if around and lines.start in around[-1]:
+                inner.append(import_)
+            elif not around and (place := self._trees.namespaces(path, line)) == here[: len(place)]:
+                outer.append((len(place), import_))
+        outer.sort(key=lambda one: one[0], reverse=True)
+        own = any(self._trees.namespaces(path, one.lines) == here for one in self._named_in(path).top.get(name, ()))
+        return [*inner, *(import_ for depth, import_ in outer if depth == len(here) or not own)]
 
     def _nearest(
         self, groups: Sequence[Sequence[Located]], spaces: Sequence[Collection[tuple[str, ...]]]
@@ -322,8 +347,10 @@ class VisibleNames:
         rules: LanguageRules,
         depth: int,
         tried: _Tried | None = None,
+        *,
+        within: tuple[str, ...] = (),
     ) -> list[Located]:
-        """Return the definitions of a name at the top level of files, re-exports included."""
+        """Return the definitions of a name at the top level of files, or of a module inside, re-exports included."""
         matches = []
         tried = {} if tried is None else tried
         self.steps.take(len(files))
@@ -337,14 +364,17 @@ class VisibleNames:
                 matches += [(path, definition) for definition in every if self._is_default(path, definition)]
                 matches = matches or [(path, definition) for definition in top.get(name, ())]
             named = top.get(original, ())
-            matches += [(path, definition) for definition in named if rules.is_seen(self, path, definition)]
+            inside = [one for one in named if within and tuple(self.namespaces(path, one.lines)) == within]
+            matches += [(path, one) for one in (inside if within else named) if rules.is_seen(self, path, one)]
             if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
                 exported = import_.exported or import_.original == EVERY
                 if exported and import_.original is not None and import_.name in (original, EVERY):
                     if import_.original == EVERY:
-                        matches += self._in_files(import_.files, original, name, rules, depth + 1, tried)
+                        matches += self._in_files(
+                            import_.files, original, name, rules, depth + 1, tried, within=import_.within
+                        )
                     else:
                         matches += self._imported(import_, name, rules, depth + 1, tried)
         return matches
@@ -356,12 +386,14 @@ class VisibleNames:
         members = rules.imported_member(self, import_)
         if members is not None:
             return members
-        matches = self._in_files(import_.files, import_.original or "", name, rules, depth, tried)
+        matches = self._in_files(
+            import_.files, import_.original or "", name, rules, depth, tried, within=import_.within
+        )
         return matches or rules.imported_otherwise(self, import_)
 
-    def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
+    def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
-        return self._in_files(files, name, name, self.rules(path), 0)
+        return self._in_files(files, name, name, self.rules(path), 0, within=within)
 
     def _is_default(self, path: str, parsed: Definition) -> bool:
         start = parsed.header.start
