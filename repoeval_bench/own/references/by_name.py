@@ -151,7 +151,8 @@ class ByName(VisibleNames):
                 return self._best([located for located in nested if not lines.contains(located[1].lines)]), None
             return () if binds and node.type == "identifier" else types or (), None
         else:
-            matches, reason = self.bare(path, here, name)
+            inherited = self._static.inherited(path, node)
+            matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
             matches = self.fitting(matches, called_with(node))
         best = self._best(

@@ -384,11 +384,32 @@ class StaticTypes:
             return self.around(path, node)  # of C++, in the constructor of its class
         if parent.type == "field_designator":
             return self._designated(path, parent)
+        if parent.type == "switch_label":  # of Java, where that of an enumeration is one of its constants
+            return self._switched(path, parent)
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
         return _NO_OWNER
+
+    def _switched(self, path: str, label: Node) -> Value | None:
+        """Return the value that a label is compared with, if it is of a class, or not known."""
+        switch: Node | None = label
+        while switch is not None and child(switch, "condition") is None:
+            switch = switch.parent
+        value = self.of(path, child(switch, "condition"))
+        return value if value is None or self._classes(value) else _NO_OWNER
+
+    def inherited(self, path: str, node: Node) -> Sequence[Located]:
+        """Return the members of a name in the bases of the classes without a name around it, the innermost first."""
+        inner, around = node, node.parent
+        while around is not None and around.type not in NODES["classes"]:
+            if around.type in NODES["creations"] and inner.type.endswith("_body"):
+                base = self.typed(path, child(around, "type"))
+                if base is not None and (matches := self._members(base, text_of(node), {})):
+                    return matches
+            inner, around = around, around.parent
+        return ()
 
     def _designated(self, path: str, designator: Node) -> Value | None:
         """The value of C that `.a = 1` initializes a member of; that of `.b` in `.a.b = 1` is not known."""

@@ -187,10 +187,10 @@ def _from_file(parts: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]
     return (*(() if rest[:1] == ["super"] else ("self",)), *here, *rest)
 
 
-def _inside(files: Imports, parts: tuple[str, ...], found: tuple[str, ...]) -> tuple[str, ...]:
+def _inside(files: Imports, parts: tuple[str, ...], reached: tuple[str, ...]) -> tuple[str, ...]:
     """Return the last parts of a path that are modules inside the file that it leads to."""
-    for index in range(len(parts)) if found else ():
-        if (parts[index], "{") in _declared_inside(files, found[0]):
+    for index in range(len(parts)) if reached else ():
+        if (parts[index], "{") in _declared_inside(files, reached[0]):
             return parts[index:]
     return ()
 
