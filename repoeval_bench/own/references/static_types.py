@@ -1,7 +1,7 @@
 """Type inference in Go, Rust, Java, C, C++ and C#: declared types, and what follows from them in a few steps.
 
 A value is the node that writes its type. Type parameters are not bound, and overloads are distinguished by their number
-of arguments alone. `Names` resolves names without a receiver.
+of arguments alone: where several fit, none is meant. `Names` resolves names without a receiver.
 """
 
 from __future__ import annotations
