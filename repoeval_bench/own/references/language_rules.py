@@ -11,7 +11,7 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -281,6 +281,7 @@ class Import:
     original: str | None
     files: tuple[str, ...]
     exported: bool = False
+    _: KW_ONLY
     within: tuple[str, ...] = ()
     line: int | None = None
 

@@ -43,13 +43,13 @@ class Rust(LanguageRules):
                 outer, original = _module(files, path, parts[:-1]), parts[-1]
                 within = _inside(files, parts[:-1], outer)
                 if original == "self":
-                    yield Import(name if name != "self" else parts[-2], None, outer, exported, within, line)
+                    yield Import(name if name != "self" else parts[-2], None, outer, exported, within=within, line=line)
                 elif original == EVERY:
-                    yield Import(EVERY, EVERY, outer, exported, within, line)
+                    yield Import(EVERY, EVERY, outer, exported, within=within, line=line)
                 else:
                     module = _module(files, path, parts)
                     named = None if module and module != outer else original
-                    yield Import(name, named, module or outer, exported, within, line)
+                    yield Import(name, named, module or outer, exported, within=within, line=line)
 
     def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
         """Yield the modules around some lines in their file, the innermost first: items there hide others."""
