@@ -115,11 +115,11 @@ def _broken_bytes(file: SourceFile, language: Language) -> int:
     return sum(node.end_byte - node.start_byte for node in broken)
 
 
-def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
-    """The definitions of a tree, each with its syntax node, decorators included."""
+def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node, Node], ...]:
+    """The definitions of a tree, each with its syntax node, decorators included, and the node of its name."""
     walk = _Walk(parsed, [])
     walk.run()
-    return tuple(zip(walk.definitions, walk.nodes, strict=True))
+    return tuple((defined, *nodes) for defined, nodes in zip(walk.definitions, walk.nodes, strict=True))
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ class _Walk:
         """Read a tree, or what is on some of its lines in order."""
         self.parsed, self.lines = parsed, lines
         self.definitions = collected
-        self.nodes: list[Node] = []
+        self.nodes: list[tuple[Node, Node]] = []
         self.grammar = GRAMMARS[parsed.language.name]
         self.namespaces: set[str] = set()
 
@@ -204,7 +204,7 @@ class _Walk:
                 candidate.kind == "class",
             )
             self.definitions.append(self._definition(candidate, visited))
-            self.nodes.append(visited.node)
+            self.nodes.append((visited.node, candidate.name_node))
         return [*inner.values()]
 
     def _namespace(self, node: Node) -> Node:

@@ -187,7 +187,7 @@ def test_a_file_read_piece_by_piece_defines_the_same(monkeypatch) -> None:
     text = PYTHON + "".join(f"\n\n# about f{n}\n@d\ndef f{n}(a):\n    def g(): pass\n    return a\n" for n in range(40))
     file = SourceFile("r", "a.py", text)
     assert len(list(segments(file, LANGUAGES["python"]))) > 1
-    defined = [defined for defined, _ in defining_nodes(parse(file, LANGUAGES["python"]))]
+    defined = [defined for defined, *_ in defining_nodes(parse(file, LANGUAGES["python"]))]
     assert [*definitions(file, LANGUAGES["python"])] == defined
 
 

@@ -54,7 +54,7 @@ def examine(file: SourceFile, language: Language) -> Examined:
     # Not from the cache of `definitions`, which would keep the files of a whole tree.
     for parsed in legible_segments(file, language):
         comments |= comment_lines(file, occurrences(parsed).comments)
-        defined += [definition for definition, _ in defining_nodes(parsed)]
+        defined += [definition for definition, *_ in defining_nodes(parsed)]
     skipped: Counter[str] = Counter()
     functions: list[TaskCandidate] = []
     seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None

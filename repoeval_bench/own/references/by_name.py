@@ -14,7 +14,6 @@ from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.own.references.language_rules import NOWHERE, Located
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_types import called_with
 from repoeval_bench.own.references.steps import DEEPEST, Steps, TooManyStepsError
@@ -31,6 +30,8 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from repoeval_bench.own.references.language_rules import Located
 
 
 _LONGEST_TYPED = 2_000
@@ -92,9 +93,14 @@ class ByName(VisibleNames):
 
     def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
-        line = self._trees.of(path).span(name).start
-        named = self.of_name(path, text_of(name))
-        return [located for located in named if located[0] == path and located[1].named == line]
+        named = (parsed for file, parsed in self.of_name(path, text_of(name)) if file == path)
+        nodes = ((parsed, self._static.nodes(path, parsed)[1]) for parsed in named)
+        # In C++ the node of a name may have scopes before it.
+        return [
+            (path, parsed)
+            for parsed, node in nodes
+            if node is not None and node.start_byte <= name.start_byte < node.end_byte
+        ]
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
         """Return the definition outside the lines that types lead to; empty if unknown, or if it may be several.
@@ -119,6 +125,7 @@ class ByName(VisibleNames):
     ) -> tuple[tuple[CodeDefinition, ...], Reason | None]:
         """Return the definitions of a name, or the reason why there are none; `typed`: its types may be inferred."""
         rules, holder, name = self.rules(path), receiver_of(node), text_of(node)
+        here = self._static.at(path, node)
         receiver = rules.qualifier(path, holder) if holder is not None else ""
         # In scripts: what types lead to; None if that is no definition of the repository, such as a key of an object.
         types = self._typed(path, lines, node) if typed and rules.scripted else ()
@@ -141,16 +148,17 @@ class ByName(VisibleNames):
             matches = self._own(path, lines, name, bases_only=receiver in rules.super_names)
             reason = None if matches else "unresolved"
         elif is_member or receiver:
-            matches, reason = self._looked_up(path, receiver, name, is_local=is_local)
+            matches, reason = self._looked_up(path, here, receiver, name, is_local=is_local)
         elif binds or is_local or (nested and all(lines.contains(inner.lines) for _, inner in nested)):
             # A key is a name of its object's type; a plain name is bound here, or a local function.
             if not binds and not rules.scripted:
                 return self._best([located for located in nested if not lines.contains(located[1].lines)]), None
             return () if binds and node.type == "identifier" else types or (), None
         else:
-            matches, reason = self.bare(path, lines, name)
+            inherited = self._static.inherited(path, node)
+            matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
-            matches = self.fitting(matches, called_with(node)) if rules.overloads else matches
+            matches = self.fitting(matches, called_with(node))
             if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
                 matches = [located for located in matches if located[1].form not in _TYPES] or matches
         best = self._best(
@@ -165,7 +173,7 @@ class ByName(VisibleNames):
         return best, None if best else reason
 
     def _looked_up(
-        self, path: str, receiver: str, name: str, *, is_local: bool
+        self, path: str, lines: LineSpan, receiver: str, name: str, *, is_local: bool
     ) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in its receiver of unknown type, or the reason why there are none."""
         plain = receiver.replace("::", ".").split(".")
@@ -174,7 +182,7 @@ class ByName(VisibleNames):
         if is_local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"
         if self.of_namespaces(path, plain):
-            return self.of_module(path, plain, name)
+            return self.of_module(path, lines, plain, name)
         for import_ in self.imports.of(path):
             if [import_.name] == plain:
                 if not import_.files:
@@ -182,9 +190,9 @@ class ByName(VisibleNames):
                 if import_.original is None:
                     matches = self.in_files(path, import_.files, name)
                     return matches, None if matches else "unresolved"
-        if (special := self.rules(path).looked_up(self, path, plain, name)) is not None:
+        if (special := self.rules(path).looked_up(self, path, lines, plain, name)) is not None:
             return special
-        classes, reason = self.bare(path, NOWHERE, plain[-1])
+        classes, reason = self.types(path, lines, plain)
         if members := self.members(path, classes, name):
             return members, None
         return (), "third party" if reason == "third party" else "dynamic"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from repoeval_bench.core.errors import GrammarError
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Located = tuple[str, "Definition"]
 """A definition with the path of its file."""
+
+CALLED = ("function", "method")
+"""The kinds of definitions with parameters."""
 
 NOWHERE = LineSpan(0, 0)
 """No lines: a name is looked up for a whole file."""
@@ -54,16 +58,21 @@ class Names(Protocol):
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
 
-    def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
+    def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
 
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
         """Return the members of that name of a class that a file sees, or of its bases."""
 
-    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
-        """Return the types that a qualified name with these `parts` means, or the reason for none."""
+    def free(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
 
-    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
+
+    def of_module(
+        self, path: str, lines: LineSpan, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
@@ -71,6 +80,9 @@ class Names(Protocol):
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines of a file, the outermost first."""
 
     def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
         """Return the definitions that are in the namespace which these parts name in a file."""
@@ -117,7 +129,9 @@ class LanguageRules:
     types_apart: bool = False
     """True where a type and a value may have one name."""
     overloads: bool = False
-    """True where a class has several methods of one name."""
+    """True where several functions or methods have one name, and a call means that with its parameters."""
+    calls_apart: bool = False
+    """True where a field and a method may have one name, and only a call means the method."""
     inner_types: bool = False
     """True where an inner class is looked up in its outer class."""
     namespaces: bool = False
@@ -163,6 +177,14 @@ class LanguageRules:
         """Return the files whose definitions a file sees without an import; none by default."""
         return ()
 
+    def is_seen(self, names: Names, path: str, parsed: Definition) -> bool:
+        """Return whether other files see a definition at the top level of a file."""
+        return True
+
+    def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
+        """Yield the namespaces in which a name is looked up on some lines, the nearest first; none: in all of them."""
+        return iter(())
+
     def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
         """Return the definitions that an import names inside a class; None if it names one at the top level."""
         return None
@@ -172,7 +194,7 @@ class LanguageRules:
         return []
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a type's name in a module; None to follow the imports of the file."""
         return None
@@ -186,7 +208,7 @@ class LanguageRules:
         return True
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
         return None
@@ -194,14 +216,6 @@ class LanguageRules:
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
-
-    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
-        """Return whether a definition fits a call, or a use without a call if `arguments` is None."""
-        return True
-
-    def may_take(self, signature: str, arguments: int) -> bool:
-        """Return whether a signature takes this number of arguments though it has another number of parameters."""
-        return False
 
     def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.
@@ -211,13 +225,44 @@ class LanguageRules:
         return matches[0]
 
 
-def parameters_of(signature: str) -> Sequence[str]:
-    """Return the parameters of a signature, without what is in their brackets."""
-    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
-    text = inside[1].strip() if inside else ""
+_REST = re.compile(r"(^|\W)params\s|\.\.\.")
+
+
+def parameters_of(parsed: Definition) -> str:
+    """Return the parameters of a function as its file writes them."""
+    named = re.search(rf"(?<!\w){re.escape(parsed.name)}\s*(?:<[^()]*>)?\s*\(", parsed.signature)
+    start, depth = (named.end() if named else parsed.signature.find("(") + 1), 1
+    for place in range(start, len(parsed.signature) if start else 0):
+        depth += {"(": 1, ")": -1}.get(parsed.signature[place], 0)
+        if not depth:
+            return parsed.signature[start:place]
+    return ""
+
+
+def may_take(parsed: Definition, arguments: int | None) -> bool:
+    """Return whether a call of a definition can have this number of arguments, by default values or as a list too."""
+    text = parameters_of(parsed).replace("->", "").replace("=>", "")
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
-    return [part.strip() for part in text.split(",")] if text and text != "void" else []
+    listed = [part.strip() for part in text.split(",")]
+    parameters = [part for part in listed if part not in ("", "void") and not part.startswith("this ")]
+    open_ended = any(_REST.search(parameter) for parameter in parameters)
+    needed = sum(1 for parameter in parameters if "=" not in parameter and not _REST.search(parameter))
+    takes = arguments is None or needed <= arguments <= (arguments if open_ended else len(parameters))
+    return takes or parsed.kind not in CALLED
+
+
+def are_overloads(one: Definition, other: Definition) -> bool:
+    """Return whether the parameters of two functions of one name have different types."""
+    pairs = zip_longest(*(parameters_of(parsed).split(",") for parsed in (one, other)), fillvalue="void")
+    return not all(_without_name(left) & _without_name(right) for left, right in pairs)
+
+
+def _without_name(parameter: str) -> set[tuple[str, ...]]:
+    """Return the words of a parameter, with and without the last one, which may be its name."""
+    text = re.sub(r"\w+\s*::", "", parameter.partition("=")[0])
+    words = tuple(word for word in re.findall(r"\w+|[^\w\s]", text) if word not in ("final", "struct"))
+    return {words or ("void",), words[:-1]} if words[1:] and words[-1].isidentifier() else {words or ("void",)}
 
 
 EVERY = "*"
@@ -233,20 +278,24 @@ class Import:
     With None, a use `name.member` means a definition at the top of `files`; else see `LanguageRules.looked_up`.
 
     It has no files if it is from outside the repository. `exported`: other files can import the name from this file.
-    `name` may be `EVERY`.
+    `name` may be `EVERY`. `within` is the module inside the files. `line`: it holds in the module and function around
+    that line alone.
     """
 
     name: str
     original: str | None
     files: tuple[str, ...]
     exported: bool = False
+    _: KW_ONLY
+    within: tuple[str, ...] = ()
+    line: int | None = None
 
 
 class Imports:
     """The imports of each file of a repository, read on first use by the rules that `rules_of` returns for its path.
 
     `files` is path -> file, and `others` the same for files that are no code. `folders` is folder -> the paths in it,
-    `tails` is file name -> the paths that end in it.
+    `tails` is file name -> the paths that end in it. `namespaces` returns those around some lines of a file.
     """
 
     def __init__(
@@ -254,8 +303,9 @@ class Imports:
         files: Mapping[str, SourceFile],
         others: Mapping[str, SourceFile],
         rules_of: Callable[[str], LanguageRules],
+        namespaces: Callable[[str, LineSpan], Sequence[str]],
     ) -> None:
-        self.files, self.others = files, others
+        self.files, self.others, self.namespaces = files, others, namespaces
         self.folders: dict[str, list[str]] = defaultdict(list)
         self.tails: dict[str, list[str]] = defaultdict(list)
         for path in sorted(files):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -34,6 +35,9 @@ _MOST_FOLLOWED = 60
 """The most modules in a row that import a name and export it again."""
 _DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
 """Endings of files that export all that they declare."""
+_OPENS_SPACE = re.compile(r"\b(?:namespace|mod)\b")
+_HOLD_SPACES = words("declaration_list linkage_specification ERROR preproc_if preproc_ifdef preproc_else preproc_elif")
+"""Nodes outside of functions in which a namespace may be."""
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
 
 
@@ -86,11 +90,30 @@ class Trees:
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
         """Return the names of the namespaces around some lines, the outermost first."""
         if path not in self._namespaces:
-            parsed = self.of(path)
-            nodes = (match["name"][0] for match in parsed.matches("(namespace_definition name: (_) @name)"))
-            self._namespaces[path] = [(parsed.span(name.parent or name), text_of(name)) for name in nodes]
+            self._namespaces[path] = [*self._read_namespaces(path)]
         around = (name for span, name in self._namespaces[path] if span.contains(lines))
-        return [part for name in around for part in name.replace(" ", "").split("::")]
+        return [part for name in around for part in re.findall(r"\w+", name)]
+
+    def hides_namespaces(self, path: str) -> bool:
+        """Return whether a syntax error may hide namespaces of a file."""
+        return bool(self.rules(path).nodes.get("spaces")) and self.of(path).root.has_error
+
+    def _read_namespaces(self, path: str) -> Iterator[tuple[LineSpan, str]]:
+        """Yield (lines, name) of each namespace of a file, outer ones first."""
+        spaces = self.rules(path).nodes.get("spaces", ())
+        if not spaces or not _OPENS_SPACE.search(self._files[path].text):
+            return
+        parsed = self.of(path)
+        stack = [parsed.root]
+        while stack:
+            for node in stack.pop().named_children:
+                if node.type in spaces:
+                    name, span = text_of(child(node, "name")), parsed.span(node)
+                    if node.type.startswith("file_scoped"):  # of C#, without a body
+                        span = LineSpan(span.start, self._files[path].n_lines)
+                    yield span, name
+                if node.type in spaces or node.type in _HOLD_SPACES:
+                    stack.append(node)
 
     def locals_of(self, path: str, node: Node, name: str) -> Sequence[Bound]:
         """Return the nearest bindings of a name at a node of a file: of a local, or of a definition around the node."""

@@ -1,7 +1,7 @@
 """Type inference in Go, Rust, Java, C, C++ and C#: declared types, and what follows from them in a few steps.
 
 A value is the node that writes its type. Type parameters are not bound, and overloads are distinguished by their number
-of arguments alone. `Names` resolves names without a receiver.
+of arguments alone: where several fit, none is meant. `Names` resolves names without a receiver.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import Located, Names
+from repoeval_bench.own.references.language_rules import CALLED, Located, Names, may_take
 from repoeval_bench.own.references.languages import NODES
-from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import Reason, first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -69,7 +69,7 @@ class StaticTypes:
     def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
-        self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
+        self._nodes: dict[str, dict[tuple[int, str], tuple[Node, Node]]] = {}
         self._depth = 0
 
     def begin(self) -> None:
@@ -118,7 +118,7 @@ class StaticTypes:
             if name is not None:
                 return self._of_member(path, node, name)
             # A class of Java in a class or in a package.
-            return Value(path, node) if self._names.types(path, qualified_parts(node))[0] else None
+            return Value(path, node) if self._names.types(path, self.at(path, node), qualified_parts(node))[0] else None
         if kind in NODES["calls"]:
             return self._of_call(path, node)
         if kind in NODES["creations"]:
@@ -138,8 +138,7 @@ class StaticTypes:
         name = text_of(node)
         local = self.local(path, node, name)
         if local is None:
-            line = self._trees.of(path).span(node).start
-            matches, reason = self._names.bare(path, LineSpan(line, line + 1), name)
+            matches, reason = self._names.bare(path, self.at(path, node), name)
             return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
         bound = binding_of(local)
         if local.node.type == "type_switch_statement" and (typed := case_of(local.node, node)) is not None:
@@ -160,7 +159,7 @@ class StaticTypes:
             and all(map(str.isidentifier, parts))
             and self.local(path, first_leaf(owner), parts[0]) is None
         ):
-            matches, reason = self._names.of_module(path, parts, text_of(name))
+            matches, reason = self._names.of_module(path, self.at(path, node), parts, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE
         members = self.named(path, name)[1]
@@ -169,11 +168,14 @@ class StaticTypes:
         return self._first(members) or self._embedded_as(self.of(path, owner), text_of(name))
 
     def _first(self, matches: Members) -> Value | None:
-        return self.of_definition(*matches[0]) if matches else None
+        """Return the value of the first of several definitions, if those that can be called have one result."""
+        called = [self.nodes(*located)[0] for located in matches or () if located[1].kind in CALLED]
+        results = {head_of(result) for node in called if (result := child(node, *_RESULT)) is not None}
+        return self.of_definition(*matches[0]) if matches and len(results) <= 1 else None
 
     def of_definition(self, path: str, parsed: Definition) -> Value | None:
         """Return the value of a name by its definition."""
-        node = self._node(path, parsed)
+        node, _ = self.nodes(path, parsed)
         if node is None:
             return None
         if parsed.kind == "class":
@@ -185,16 +187,16 @@ class StaticTypes:
         typed, value = child(declaration, "type"), child(declaration, "value")
         return self.typed(path, typed) if typed is not None else self.of(path, value)
 
-    def _node(self, path: str, parsed: Definition) -> Node | None:
-        """The syntax node of a definition; its own if one declaration has several."""
+    def nodes(self, path: str, parsed: Definition) -> tuple[Node | None, Node | None]:
+        """The syntax node of a definition, its own if one declaration has several, and the node of its name."""
         if path not in self._nodes:
             bindings = defining_nodes(self._trees.of(path))
-            self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
-        node = self._nodes[path].get((parsed.named, parsed.name))
+            self._nodes[path] = {(binding.named, binding.name): (node, name) for binding, node, name in bindings}
+        node, named = self._nodes[path].get((parsed.named, parsed.name), (None, None))
         if node is not None and node.type in NODES["groups"]:
             names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
-            return next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
-        return node
+            node = next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
+        return node, named
 
     def around(self, path: str, node: Node) -> Value | None:
         """Return the type of `this`."""
@@ -262,11 +264,20 @@ class StaticTypes:
             return Value(value.path, arguments[-1])
         return value if self._names.rules(value.path).pointer_items else None
 
+    def at(self, path: str, node: Node) -> LineSpan:
+        """Return the line on which a node begins."""
+        line = self._trees.of(path).span(node).start
+        return LineSpan(line, line + 1)
+
+    def _types(self, path: str, node: Node) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a type names where it is written."""
+        return self._names.types(path, self.at(path, node), qualified_parts(node))
+
     def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
         if node is None:
             return ()
-        return [type_ for type_ in self._names.types(value.path, qualified_parts(node))[0] if type_[1].kind == "class"]
+        return [type_ for type_ in self._types(value.path, node)[0] if type_[1].kind == "class"]
 
     def _members(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
         """The members of that name of a value; None if its type is from outside the repository.
@@ -292,14 +303,14 @@ class StaticTypes:
         if text_of(node) == "Self":
             inner = self.around(value.path, node)
             return self._members(inner, name, tried) if inner is not None else ()
-        if not (parts := qualified_parts(node)):
+        if not qualified_parts(node):
             return ()
-        classes, reason = self._names.types(value.path, parts)
+        classes, reason = self._types(value.path, node)
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
         for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
-            spec = self._node(path, parsed)
+            spec, _ = self.nodes(path, parsed)
             if spec is not None and spec.type in NODES["aliases"]:
                 written = child(spec, "type")
                 self._depth += 1
@@ -313,13 +324,13 @@ class StaticTypes:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
         for path, parsed in self._classes(value) if value is not None and self._names.rules(value.path).embeds else ():
             for parts in self.embedded(path, parsed):
-                if parts and parts[-1] == name and (matches := self._names.types(path, parts)[0]):
+                if parts and parts[-1] == name and (matches := self._names.types(path, parsed.lines, parts)[0]):
                     return self.of_definition(*matches[0])
         return None
 
     def embedded(self, path: str, parsed: Definition) -> Iterable[Sequence[str]]:
         """The names of the types that a struct or an interface of Go embeds."""
-        spec = self._node(path, parsed)
+        spec, _ = self.nodes(path, parsed)
         body = child(spec, "type")
         for node in body.named_children if body is not None else ():
             for field in node.named_children if node.type == "field_declaration_list" else (node,):
@@ -334,8 +345,15 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
-        matches = self._members(owner, text_of(node), {})
-        return True, self._names.fitting(matches, called_with(node)) if matches else matches
+        name, arguments = text_of(node), called_with(node)
+        matches = self._members(owner, name, {})
+        if not matches:
+            return True, matches
+        fitting = [*self._names.fitting(matches, arguments)]
+        if arguments is not None and receiver_of(node) is not None:  # by its types, an extension may fit
+            named = self._names.of_name(path, name)
+            fitting += [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
+        return True, fitting
 
     def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
         """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
@@ -346,7 +364,7 @@ class StaticTypes:
         if receiver is not None:
             whole = self._names.rules(path).qualifier(path, receiver)
             if whole != text_of(receiver):  # the path of a type or of a module
-                types = self._names.types(path, whole.split("::"))[0]
+                types = self._names.types(path, self.at(path, node), whole.split("::"))[0]
                 return self.of_definition(*types[0]) if types else _NO_OWNER
             # `Names` knows the bases of a class.
             return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
@@ -366,11 +384,32 @@ class StaticTypes:
             return self.around(path, node)  # of C++, in the constructor of its class
         if parent.type == "field_designator":
             return self._designated(path, parent)
+        if parent.type == "switch_label":  # of Java, where that of an enumeration is one of its constants
+            return self._switched(path, parent)
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
         return _NO_OWNER
+
+    def _switched(self, path: str, label: Node) -> Value | None:
+        """Return the value that a label is compared with, if it is of a class, or not known."""
+        switch: Node | None = label
+        while switch is not None and child(switch, "condition") is None:
+            switch = switch.parent
+        value = self.of(path, child(switch, "condition"))
+        return value if value is None or self._classes(value) else _NO_OWNER
+
+    def inherited(self, path: str, node: Node) -> Sequence[Located]:
+        """Return the members of a name in the bases of the classes without a name around it, the innermost first."""
+        inner, around = node, node.parent
+        while around is not None and around.type not in NODES["classes"]:
+            if around.type in NODES["creations"] and inner.type.endswith("_body"):
+                base = self.typed(path, child(around, "type"))
+                if base is not None and (matches := self._members(base, text_of(node), {})):
+                    return matches
+            inner, around = around, around.parent
+        return ()
 
     def _designated(self, path: str, designator: Node) -> Value | None:
         """The value of C that `.a = 1` initializes a member of; that of `.b` in `.a.b = 1` is not known."""
@@ -426,9 +465,13 @@ def callee_of(function: Node) -> Node | None:
 
 def called_with(node: Node) -> int | None:
     """Return the number of arguments that a name is called with; None if it is not called."""
-    call = node.parent
+    call, after = node.parent, node.next_sibling
+    if call is not None and call.type == "token_tree":  # of a Rust macro
+        return after.named_child_count if after is not None and text_of(after)[:1] == "(" else None
     while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
-        call = call.parent
+        if call.type in NODES["dotted"] and call.end_byte != node.end_byte:
+            return None  # the receiver of what is called
+        node, call = call, call.parent
     arguments, called = child(call, "arguments"), child(call, "function", "name")
     if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
         return None

@@ -18,13 +18,15 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, CodeDefinition
 from repoeval_bench.own.references.language_rules import (
+    CALLED,
     EVERY,
     NOWHERE,
     Import,
     Imports,
     LanguageRules,
     Located,
-    parameters_of,
+    are_overloads,
+    may_take,
 )
 from repoeval_bench.own.references.languages import RULES
 from repoeval_bench.own.references.script_trees import Trees, name_of
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 _NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
+
+_Space = tuple[str, ...] | None
+"""The names of the namespaces around a class; None for any."""
 
 _Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = dict[tuple[str, str], int]
@@ -94,11 +99,14 @@ class VisibleNames:
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
         self.steps = steps
-        self.imports = Imports(self._files, others, self.rules)
+        self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, steps, self.rules)
         self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
-        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
+        self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
+
+    def _around(self, path: str, lines: LineSpan) -> Sequence[str]:
+        return self._trees.namespaces(path, lines)
 
     def knows(self, path: str) -> bool:
         """Return whether a file is in one of the languages."""
@@ -168,6 +176,15 @@ class VisibleNames:
 
     def _best(self, matches: Sequence[Located]) -> tuple[CodeDefinition, ...]:
         real = [located for located in matches if not located[1].declaration] or matches
+        called = [located for located in matches if located[1].kind in CALLED and self.rules(located[0]).overloads]
+        if any(
+            are_overloads(one, other)
+            # Outside of a class, a declaration and a definition are one.
+            for index, (_, one) in enumerate(called)
+            for _, other in called[:index]
+            if one.declaration == other.declaration or None not in (one.parent, other.parent)
+        ):
+            real = [located for located in real if located[1].kind not in CALLED]
         # In Rust a type is defined once, and may have any number of `impl` blocks.
         real = [located for located in real if located[1].form != "impl"] or real
         by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
@@ -189,6 +206,8 @@ class VisibleNames:
             named = NamedIn(defaultdict(list), defaultdict(list))
             rules = self.rules(path)
             for definition in self.defined(path):
+                if definition.broken and definition.kind == "variable":
+                    continue
                 named.whole[definition.qualified].append(definition)
                 parent = self._holder(path, definition)
                 if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
@@ -207,11 +226,14 @@ class VisibleNames:
 
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
+        own = self._own(path, lines, name) if self.rules(path).implicit_members and lines else ()
+        return (own, None) if own else self.free(path, lines, name)
+
+    def free(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
         rules = self.rules(path)
-        if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
-            return matches, None
         outside = False
-        for import_ in self.imports.of(path):
+        for import_ in self._imports_on(path, lines, name):
             if import_.name == name and not (import_.exported and rules.scripted):
                 if not import_.files:
                     outside = True
@@ -219,14 +241,63 @@ class VisibleNames:
                     return (), None  # a module
                 elif matches := self._imported(import_, rules, 0):
                     return matches, None
-        if top := self._named_in(path).top.get(name):  # the import may be for a module inside the file
-            return [(path, definition) for definition in top], None
-        if outside:
-            return (), "third party"
-        for files in (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path):
-            if matches := self._in_files(files, name, rules, 0):
-                return matches, None
-        return (), "unresolved"
+        top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
+        spaces = [*rules.spaces(self, path, lines, name)] if lines else []
+        if outside or not spaces:  # the import may be for a module inside the file
+            seen = self._nearest([top], spaces) if spaces else top
+            if seen or outside:
+                return seen, None if seen else "third party"
+        visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
+        groups = chain([top], (self._in_files(files, name, rules, 0) for files in visible))
+        seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
+        return seen, None if seen else "unresolved"
+
+    def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Import]:
+        """Return the imports that hold on some lines, those of a function first; without lines, all of the file.
+
+        A module inside the file has those of the modules around it, if none of its own definitions has the name.
+        """
+        imports = self.imports.of(path)
+        if not lines or all(import_.line is None for import_ in imports):
+            return imports
+        here = self._trees.namespaces(path, lines)
+        functions = [one.lines for one in self.defined(path) if one.kind in CALLED]
+        inner, outer = list[Import](), list[tuple[int, Import]]()
+        for import_ in imports:
+            line = LineSpan(import_.line or 0, (import_.line or 0) + 1)
+            around = [span for span in functions if span.contains(line)]
+            if around and lines.start in around[-1]:
+                inner.append(import_)
+            elif not around and (place := self._trees.namespaces(path, line)) == here[: len(place)]:
+                outer.append((len(place), import_))
+        outer.sort(key=lambda one: one[0], reverse=True)
+        own = any(self._trees.namespaces(path, one.lines) == here for one in self._named_in(path).top.get(name, ()))
+        return [*inner, *(import_ for depth, import_ in outer if depth == len(here) or not own)]
+
+    def _nearest(
+        self, groups: Sequence[Sequence[Located]], spaces: Sequence[Collection[tuple[str, ...]]]
+    ) -> Sequence[Located]:
+        """Return the definitions in the nearest namespace, in the nearest files; else those of a single namespace.
+
+        In C++ the arguments of a call may lead to their namespace, and macros may open one.
+        """
+        inside = [[(one, tuple(self.namespaces(one[0], one[1].lines))) for one in group] for group in groups]
+        for space in spaces:
+            for group in inside:
+                if matches := [one for one, own in group if own in space]:
+                    return matches
+        first: Sequence[Located] = next(filter(None, groups), [])
+        alone = len({own for group in inside for _, own in group}) == 1
+        return first if alone and self.rules(first[0][0]).namespaces else []
+
+    def _space(self, path: str, lines: LineSpan) -> _Space:
+        """Return the namespaces around some lines; None where a syntax error may hide some."""
+        return None if self._trees.hides_namespaces(path) else tuple(self.namespaces(path, lines))
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines of a file, the outermost first."""
+        rules, around = self.rules(path), self._trees.namespaces(path, lines)
+        return self._namespaces(rules).plain(around) if rules.namespaces else around
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
         """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
@@ -277,8 +348,10 @@ class VisibleNames:
         rules: LanguageRules,
         depth: int,
         tried: _Tried | None = None,
+        *,
+        within: tuple[str, ...] = (),
     ) -> list[Located]:
-        """Return the definitions of a name at the top level of files, re-exports included."""
+        """Return the definitions of a name at the top level of files, or of a module inside, re-exports included."""
         matches: list[Located] = []
         tried = {} if tried is None else tried
         self.steps.take(len(files))
@@ -289,14 +362,16 @@ class VisibleNames:
             if rules.scripted:
                 matches += self._exported(path, name)
                 continue
-            matches += [(path, definition) for definition in self._named_in(path).top.get(name, ())]
+            named = self._named_in(path).top.get(name, ())
+            inside = [one for one in named if within and tuple(self.namespaces(path, one.lines)) == within]
+            matches += [(path, one) for one in (inside if within else named) if rules.is_seen(self, path, one)]
             if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
                 exported = import_.exported or import_.original == EVERY
                 if exported and import_.original is not None and import_.name in (name, EVERY):
                     if import_.original == EVERY:
-                        matches += self._in_files(import_.files, name, rules, depth + 1, tried)
+                        matches += self._in_files(import_.files, name, rules, depth + 1, tried, within=import_.within)
                     else:
                         matches += self._imported(import_, rules, depth + 1, tried)
         return matches
@@ -319,12 +394,12 @@ class VisibleNames:
         members = rules.imported_member(self, import_)
         if members is not None:
             return members
-        matches = self._in_files(import_.files, import_.original or "", rules, depth, tried)
+        matches = self._in_files(import_.files, import_.original or "", rules, depth, tried, within=import_.within)
         return matches or rules.imported_otherwise(self, import_)
 
-    def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
+    def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
-        return self._in_files(files, name, self.rules(path), 0)
+        return self._in_files(files, name, self.rules(path), 0, within=within)
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
@@ -348,10 +423,12 @@ class VisibleNames:
 
         return [located for located in matches if not namespace or is_inside(*located)]
 
-    def of_module(self, path: str, parts: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
+    def of_module(
+        self, path: str, lines: LineSpan, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None]:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
         rules = self.rules(path)
-        if (special := rules.of_module(self, path, parts, name)) is not None:
+        if (special := rules.of_module(self, path, lines, parts, name)) is not None:
             return special
         for import_ in self.imports.of(path):
             if [import_.name] == [*parts] and (import_.original is None or not import_.files):
@@ -359,28 +436,34 @@ class VisibleNames:
                 return matches, None if matches else "third party"
         return (), None
 
-    def types(self, path: str, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
-        """Return the types that a qualified name with these `parts` means, or the reason for none."""
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+        """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
         rules = self.rules(path)
         if not parts or parts[0] in rules.standard:
             return (), "third party" if parts else None
         if parts[1:]:
-            matches, reason = self.of_module(path, parts[:-1], parts[-1])
+            matches, reason = self.of_module(path, lines, parts[:-1], parts[-1])
             if not (matches or reason):
                 matches = rules.in_path(self, path, parts)
             if matches or reason:
                 return matches, reason
             if not rules.is_here(self, path, parts):
                 return (), "third party"
-            if rules.inner_types and (outer := self.types(path, parts[:-1])[0]):
+            if rules.inner_types and (outer := self.types(path, lines, parts[:-1])[0]):
                 matches = self.members(path, outer, parts[-1])
                 return matches, None if matches else "unresolved"
-        return self.bare(path, NOWHERE, parts[-1])
+        own = self._own(path, lines, parts[-1]) if rules.implicit_members and lines else []
+        own = [located for located in own if located[1].kind == "class"]
+        return (own, None) if own else self.free(path, lines, parts[-1])
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
-        matches = (self._members(file, cls.qualified, name, rules) for file, cls in classes if cls.kind == "class")
+        matches = (
+            self._members(file, cls.qualified, name, rules, self._space(file, cls.lines))
+            for file, cls in classes
+            if cls.kind == "class"
+        )
         return next(filter(None, matches), ())
 
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
@@ -390,29 +473,32 @@ class VisibleNames:
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.
 
-        In Java and C# a class also has the methods of that name of its bases. In C# its own come first if the call fits
-        by default values or `params`.
+        A class also has the methods of that name of its bases.
         """
+        if not matches:
+            return matches
+        rules = self.rules(matches[0][0])
+        if rules.calls_apart:
+            matches = [one for one in matches if (one[1].kind in CALLED) == (arguments is not None)] or matches
         candidates = matches
-        for _ in range(4):
+        for _ in range(4 if rules.overloads and arguments is not None else 0):
+            if taking := [located for located in candidates if may_take(located[1], arguments)]:
+                # In C++ only the declaration has the default values.
+                declared = [one for _, one in taking if one.declaration]
+                return [
+                    located
+                    for located in candidates
+                    if located in taking or any(not are_overloads(one, located[1]) for one in declared)
+                ]
             if not candidates:
                 break
-            path, method = candidates[0]
-            rules = self.rules(path)
-            candidates = [located for located in candidates if rules.is_fit(located[1], arguments)]
-            if fitting := [
-                located for located in candidates if arguments in (None, len(parameters_of(located[1].signature)))
-            ]:
-                return fitting
-            if not rules.overloads or arguments is None:
-                break
-            if fitting := [located for located in candidates if rules.may_take(located[1].signature, arguments)]:
-                return fitting
             # One part of a partial class of C# may have the method, and another part the base.
+            path, method = candidates[0]
             owner = method.qualified.rpartition(".")[0]
             parts = self._seen_from(path, rules, owner) if rules.sees_all else [path]
-            bases = [base for part in parts for base in self._bases(part, owner)]
-            members = (self._members(file, base, method.name, rules) for file, base in bases)
+            space = self._space(path, method.lines)
+            bases = [base for part in parts for base in self._bases(part, owner, space)]
+            members = (self._members(file, base, method.name, rules, within) for file, base, within in bases)
             candidates = next(filter(None, members), [])
         return matches
 
@@ -426,23 +512,29 @@ class VisibleNames:
         classes = [definition.qualified for definition in around if definition.kind == "class"]
         # A method may be defined outside of its class.
         classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
+        space = self._space(path, LineSpan(lines.start, lines.start + 1))
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
             if bases_only:
-                bases = self._bases(path, qualified)
-                return next(filter(None, (self._members(file, base, name, rules) for file, base in bases)), [])
-            if matches := self._members(path, qualified, name, rules):
+                bases = self._bases(path, qualified, space)
+                members = (self._members(file, base, name, rules, within) for file, base, within in bases)
+                return next(filter(None, members), [])
+            if matches := self._members(path, qualified, name, rules, space):
                 return matches
         return []
 
-    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[Located]:
+    def _members(
+        self, path: str, qualified: str, name: str, rules: LanguageRules, space: _Space = None
+    ) -> list[Located]:
         """The members of this name of a class that a file sees; else those of its bases, up to four levels up.
+
+        `space` is the namespace of the class; None for any.
 
         A constructor is no member if it has the name of the class.
         """
         tried: _Tried = {}
-        stack = [(path, qualified, 0)]
+        stack: list[tuple[str, str, _Space, int]] = [(path, qualified, space, 0)]
         while stack:
-            path, qualified, depth = stack.pop()
+            path, qualified, space, depth = stack.pop()
             if tried.get((path, qualified), depth + 1) <= depth:
                 continue
             tried[path, qualified] = depth
@@ -452,15 +544,22 @@ class VisibleNames:
             # A class in a farther file may be another one of that name.
             files = self._seen_from(path, rules, full_name)
             self.steps.take(len(files))
-            in_files = ((file, self._named_in(file).whole.get(full_name, ())) for file in files)
-            matches = next(([(file, member) for member in members] for file, members in in_files if members), [])
+            in_files = (self._within(file, full_name, space) for file in files)
+            matches = next(filter(None, in_files), [])
             if matches := rules.members(self, path, full_name, matches):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
             if depth <= 3:
                 seen = self._seen_from(path, rules, qualified)
-                bases = [base for file in seen for base in self._bases(file, qualified)]
-                stack += [(file, base, depth + 1) for file, base in reversed(bases)]
+                bases = [base for file in seen for base in self._bases(file, qualified, space)]
+                stack += [(*base, depth + 1) for base in reversed(bases)]
         return []
+
+    def _within(self, path: str, qualified: str, space: _Space) -> list[Located]:
+        """Return the definitions of a qualified name in a file that are in a namespace; None for any."""
+        named = self._named_in(path).whole.get(qualified, ())
+        if space is not None:
+            named = [one for one in named if self._space(path, one.lines) in (None, space)]
+        return [(path, one) for one in named]
 
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
         """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
@@ -468,28 +567,37 @@ class VisibleNames:
             return dict.fromkeys([path, *self._everywhere[1].get((rules, qualified), ())])
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
-    def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        """Return (file, qualified name) of the classes that a class names in its header after its own name."""
-        if (file, qualified) not in self._above:
+    def _bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:
+        """Return (file, qualified name, namespace) of the classes that a class names in its header."""
+        key = file, qualified, space
+        if key not in self._above:
             with self.steps.apart():
-                self._above[file, qualified] = self._read_bases(file, qualified)
-        return self._above[file, qualified]
+                self._above[key] = ()  # a base may be looked up in the class that names it
+                self._above[key] = self._read_bases(*key)
+        return self._above[key]
 
-    def _read_bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        classes = [cls for cls in self._named_in(file).whole.get(qualified, ()) if cls.kind == "class"]
+    def _read_bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:
+        classes = [cls for _, cls in self._within(file, qualified, space) if cls.kind == "class"]
         if self.rules(file).embeds:
             embedded = (parts for struct in classes for parts in self._static.embedded(file, struct))
-            named = [base for parts in embedded for base in self.types(file, parts)[0]]
+            named = [base for parts in embedded for base in self.types(file, NOWHERE, parts)[0]]
         else:
-            headers = (_without_arguments(cls.signature.partition(cls.name)[2]) for cls in classes)
-            words = (word for header in headers for word in _BASE.findall(header))
-            named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
-        above = ((file, base.qualified) for file, base in named if base.kind == "class" and base.qualified != qualified)
+            words = ((cls, word) for cls in classes for word in _BASE.findall(_header(cls)))
+            named = [
+                base for cls, word in words for base in self.types(file, LineSpan(cls.named, cls.named + 1), (word,))[0]
+            ]
+        above = (
+            (other, base.qualified, self._space(other, base.lines))
+            for other, base in named
+            if base.kind == "class" and base.qualified != qualified
+        )
         return tuple(dict.fromkeys(above))
 
 
-def _without_arguments(text: str) -> str:
-    """Remove type arguments: `Order` in `List<Order>` is not a base."""
+def _header(parsed: Definition) -> str:
+    """Return what follows the name of a class, without type arguments: `Order` in `List<Order>` is not a base."""
+    # In C# the bounds of type parameters are last.
+    text = parsed.signature.partition(parsed.name)[2].split(" where ")[0]
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text

@@ -39,11 +39,13 @@ def _cases():
 
 @pytest.mark.parametrize(("files", "path", "lines", "expected", "without"), list(_cases()))
 def test_what_names_mean(files, path, lines, expected, without):
-    """A name that is written with a file is compared with it; a type of Rust is its definition and no `impl`."""
+    """A name that is written with a file is compared with it, or with file and line; a type of Rust is no `impl`."""
     result = uses(files, path, *lines)
     assert result is not None
     if ":" in expected:
-        assert {f"{use.definition.file[2:]}:{use.definition.name}" for use in result.used} == set(expected.split())
+        places = {f"{use.definition.file[2:]}:{use.definition.name}": use.definition.lines for use in result.used}
+        at = {f"{name}@{lines.start + 1}" for name, lines in places.items()}
+        assert (at if "@" in expected else {*places}) == set(expected.split())
         lines_of = {use.definition: files[use.definition.file[2:]].splitlines() for use in result.used}
         assert not any(
             definition.kind == "class" and texts[definition.lines.start].startswith("impl")

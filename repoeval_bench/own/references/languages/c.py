@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import Reason, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.core.definitions import Definition
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
+_SOURCES = (".c", ".cc", ".cpp", ".cxx")
+_USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
 _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 
 
@@ -72,27 +76,45 @@ class C(LanguageRules):
             paths = paths or [known for known in files.tails[name] if f"/{known}".endswith(f"/{included}")][:1]
             # The source file of its name defines what a header declares.
             stems = {source.rpartition(".")[0] for source in paths}
-            ends = (".c", ".cc", ".cpp", ".cxx")
-            sources = [file for stem in stems for end in ends for file in _source(files, stem, end)]
+            sources = [file for stem in stems for end in _SOURCES for file in _source(files, stem, end)]
             if paths:
                 yield Import(EVERY, EVERY, (*paths, *sources))
 
+    def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
+        """Yield the namespaces that the name is declared to be of, those around it, and those that the file uses."""
+        around = names.namespaces(path, lines)
+        outer = [tuple(around[:end]) for end in range(len(around), -1, -1)]
+        text = names.imports.files[path].text
+        used = names.imports.once(("c: using", path), lambda: _USING.findall(text))
+        declared = [re.findall(r"\w+", scoped) for directive, scoped in used if not directive]
+        directives = [re.findall(r"\w+", scoped) for directive, scoped in used if directive]
+        yield {(*space, *parts[:-1]) for parts in declared if parts[-1] == name for space in outer}
+        yield from ((space,) for space in outer[:-1])
+        yield {(), *((*space, *parts) for parts in directives for space in outer)}
+
+    def is_seen(self, names: Names, path: str, parsed: Definition) -> bool:
+        """Return whether a header can declare what a file defines: in a source file no type, macro or static name."""
+        if path.endswith(_SOURCES):
+            text = names.imports.files[path].line_text(LineSpan(parsed.lines.start, parsed.named + 1))
+            return parsed.kind != "class" and parsed.form != "macro" and re.search(r"\bstatic\b", text) is None
+        return True
+
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in a namespace."""
         if not names.of_namespaces(path, parts):
             return None
-        matches, reason = names.bare(path, NOWHERE, name)
+        matches, reason = names.free(path, NOWHERE, name)
         return names.in_namespaces(matches, path, parts), reason or "unresolved"
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the members of that name of a class in a namespace."""
         if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
             return None
-        members = names.members(path, names.types(path, parts)[0], name)
+        members = names.members(path, names.types(path, lines, parts)[0], name)
         return members, None if members else "dynamic"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:

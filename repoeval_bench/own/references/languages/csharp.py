@@ -1,13 +1,20 @@
-"""C#: overloads, default values and `params`, partial classes; a file sees all namespaces."""
+"""C#: overloads, partial classes; a file sees its own namespaces and those that it uses, in all files."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.language_rules import LanguageRules, parameters_of
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.own.references.language_rules import NOWHERE, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from repoeval_bench.own.references.tree_names import Reason
+
+_USING = re.compile(r"^[ \t\ufeff]*(global\s+)?using\s+(?:global::)?([\w.]+)\s*;", re.MULTILINE)
 
 
 _TYPES = ("generic_name", "nullable_type", "array_type", "pointer_type", "ref_type")
@@ -15,7 +22,23 @@ _LISTS_OF_TYPES = ("type_argument_list", "base_list")
 
 
 class CSharp(LanguageRules):
-    """C#. No `using` is read: a namespace does not say which files it is in."""
+    """C#: a namespace does not say which files it is in."""
+
+    def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
+        """Yield the file's own namespaces, the innermost first, then those that it uses."""
+        around = _around(names, path, lines)
+        yield from ((space,) for space in around)
+        used = [using.split(".") for _, using in _USING.findall(names.imports.files[path].text)]
+        yield {(*space, *parts) for space in around for parts in (*used, *_used_everywhere(names.imports))}
+
+    def of_module(
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the class of that name in the namespace `parts`."""
+        spaces = {(*space, *parts) for space in _around(names, path, lines)}
+        named = names.free(path, NOWHERE, name)[0]
+        matches = [located for located in named if tuple(names.namespaces(located[0], located[1].lines)) in spaces]
+        return (matches, None) if matches else None
 
     def space_of(self, node: Node) -> str:
         """Return the space of a name: any but for the name of a type, which may be that of a local."""
@@ -25,9 +48,18 @@ class CSharp(LanguageRules):
         typed = outer is not None and inner in (outer.child_by_field_name("type"), outer.child_by_field_name("returns"))
         return "type" if typed or (outer is not None and outer.type in _LISTS_OF_TYPES) else "any"
 
-    def may_take(self, signature: str, arguments: int) -> bool:
-        """Return whether a call fits by default values or by `params`."""
-        parameters = parameters_of(signature)
-        open_ended = any(parameter.startswith("params ") for parameter in parameters)
-        needed = sum(1 for parameter in parameters if "=" not in parameter) - open_ended
-        return needed <= arguments and (open_ended or arguments <= len(parameters))
+
+def _around(names: Names, path: str, lines: LineSpan) -> list[tuple[str, ...]]:
+    """Return the namespaces around some lines, the innermost first; the outermost has no name."""
+    around = names.namespaces(path, lines)
+    return [tuple(around[:end]) for end in range(len(around), -1, -1)]
+
+
+def _used_everywhere(files: Imports) -> Sequence[Sequence[str]]:
+    """Return the namespaces that a file uses for all files."""
+
+    def read() -> Sequence[Sequence[str]]:
+        usings = (using for file in files.files.values() for using in _USING.findall(file.text))
+        return [using.split(".") for everywhere, using in usings if everywhere]
+
+    return files.once("c#: used everywhere", read)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_OUTER = re.compile(r"^package\s+\w+_test\b", re.MULTILINE)
 _REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.\.?/\S*)", re.MULTILINE)
 
 
@@ -53,12 +54,18 @@ class Go(LanguageRules):
                 yield Import(alias or own, None, package if folder is not None else ())
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
-        """Return the files of the package: those of the folder."""
-        return files.folders[posixpath.dirname(path)]
+        """Return the files of the package: those of the folder with its name, as tests may be in another package."""
+        beside = files.folders[posixpath.dirname(path)]
+        return [file for file in beside if _is_outer(files, file) == _is_outer(files, path)]
 
     def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return False: a package of the repository is resolved by its import."""
         return False
+
+
+def _is_outer(files: Imports, path: str) -> bool:
+    """Return whether a file of tests is in a package of its own beside the one that it tests."""
+    return path.endswith("_test.go") and _OUTER.search(files.files[path].text) is not None
 
 
 def _is_in(path: str, folder: str) -> bool:

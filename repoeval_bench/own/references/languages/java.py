@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.tree_names import Reason
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
@@ -74,7 +74,7 @@ class Java(LanguageRules):
         return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the class of that name in the package `parts`."""
         files = _class(names.imports, [*parts, name])
@@ -86,15 +86,11 @@ class Java(LanguageRules):
         return bool(outer) or any(_class(names.imports, parts[:index]) for index in range(2, len(parts) + 1))
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the class of that name if `parts` are a package."""
-        named = names.of_module(path, parts, name)[0]
+        named = names.of_module(path, lines, parts, name)[0]
         return (named, None) if named else None
-
-    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
-        """Return whether a definition is a method exactly if it is called: a field may have the name of a method."""
-        return (parsed.kind == "method") == (arguments is not None)
 
 
 def _class(files: Imports, parts: Sequence[str]) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import Reason, text_of
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
+_MODULE = re.compile(r"\bmod\s+(\w+)\s*([;{])")
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
 _PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
@@ -32,17 +34,27 @@ class Rust(LanguageRules):
         """Read `use` declarations, those of other crates of the repository too."""
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
+            line = text.count("\n", 0, match.start("tree"))
+            inside = files.namespaces(path, LineSpan(line, line + 1))
             for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
                 if (parts[0], False) in _declared(files, path):  # a type of this file
                     parts = ("self", *parts)  # noqa: PLW2901
+                parts = _from_file(parts, inside)  # noqa: PLW2901
                 outer, original = _module(files, path, parts[:-1]), parts[-1]
+                within = _inside(files, parts[:-1], outer)
                 if original == "self":
-                    yield Import(name if name != "self" else parts[-2], None, outer, exported)
+                    yield Import(name if name != "self" else parts[-2], None, outer, exported, within=within, line=line)
                 elif original == EVERY:
-                    yield Import(EVERY, EVERY, outer, exported)
+                    yield Import(EVERY, EVERY, outer, exported, within=within, line=line)
                 else:
                     module = _module(files, path, parts)
-                    yield Import(name, None if module and module != outer else original, module or outer, exported)
+                    named = None if module and module != outer else original
+                    yield Import(name, named, module or outer, exported, within=within, line=line)
+
+    def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
+        """Yield the modules around some lines in their file, the innermost first: items there hide others."""
+        around = names.namespaces(path, lines)
+        yield from ((tuple(around[:end]),) for end in range(len(around), -1, -1))
 
     def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
         """Return the variant that is imported, as in `use Shape::Round`."""
@@ -51,7 +63,8 @@ class Rust(LanguageRules):
 
     def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
         """Return the type that a path through modules names."""
-        return names.in_files(path, _module(names.imports, path, tuple(parts[:-1])), parts[-1])
+        files = _module(names.imports, path, tuple(parts[:-1]))
+        return names.in_files(path, files, parts[-1], _inside(names.imports, tuple(parts[:-1]), files))
 
     def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return whether a path begins in these files: `serde_json::Error` does not."""
@@ -86,7 +99,7 @@ class Rust(LanguageRules):
         return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
 
     def of_module(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
         start = path
@@ -95,18 +108,18 @@ class Rust(LanguageRules):
                 return None
             start, parts = imported.files[0], ("self", *parts[1:])
         files = _module(names.imports, start, tuple(parts), whole=True)
-        matches = names.in_files(path, files, name)
+        matches = names.in_files(path, files, name, _inside(names.imports, tuple(parts), files))
         return (matches, None) if matches else None
 
     def looked_up(
-        self, names: Names, path: str, parts: Sequence[str], name: str
+        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
         """Return the definitions of that name in the module at a path, else the members of the type there."""
-        if (matched := self.of_module(names, path, parts, name)) is not None:
+        if (matched := self.of_module(names, path, lines, parts, name)) is not None:
             return matched
         if not parts[1:]:
             return None
-        classes, reason = names.types(path, parts)
+        classes, reason = names.types(path, lines, parts)
         members = names.members(path, classes, name)
         return members, None if members else reason or "dynamic"
 
@@ -161,6 +174,30 @@ def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = 
             inside = all((part, True) in _declared(files, source) for part in rest[end:])
             return (source,) if inside or not whole else ()
     return ()
+
+
+def _from_file(parts: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]:
+    """Return a path that begins at a module inside a file as one that begins at that file."""
+    here, rest = list(inside), list(parts)
+    if not here or rest[0] not in ("self", "super"):
+        return parts
+    while rest and rest[0] in ("self", "super") and here:
+        if rest.pop(0) == "super":
+            here.pop()
+    return (*(() if rest[:1] == ["super"] else ("self",)), *here, *rest)
+
+
+def _inside(files: Imports, parts: tuple[str, ...], reached: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the last parts of a path that are modules inside the file that it leads to."""
+    for index in range(len(parts)) if reached else ():
+        if (parts[index], "{") in _declared_inside(files, reached[0]):
+            return parts[index:]
+    return ()
+
+
+def _declared_inside(files: Imports, path: str) -> frozenset[tuple[str, str]]:
+    """Return (name, sign) of the modules that a file declares; the sign is `{` if it is inside."""
+    return files.once(("rust: inside", path), lambda: frozenset(_MODULE.findall(files.files[path].text)))
 
 
 def _declared(files: Imports, path: str) -> frozenset[tuple[str, bool]]:
