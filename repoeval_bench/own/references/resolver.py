@@ -103,12 +103,12 @@ class Resolver(ExitStack):
         yield from ((definition, "imported") for definition in name.definitions)
 
 
-def uses_of(files: Mapping[str, str], path: str, lines: LineSpan) -> tuple[CodeDefinition, ...]:
+def uses_of(files: Mapping[str, str], path: str, lines: LineSpan | tuple[int, int]) -> tuple[CodeDefinition, ...]:
     """Return the definitions of a repository that some lines of a file use, ordered by place; nothing is run.
 
     - `files` is path -> text of all its code, and of `go.mod`; paths have `/` between folders;
     - `path` is the file with the lines, by the ending of whose name the language is known;
-    - `lines` are counted from 0, without the end: `LineSpan(4, 9)` are lines 5 to 9 of an editor.
+    - `lines` are counted from 0, without the end: `LineSpan(4, 9)` or `(4, 9)` are lines 5 to 9 of an editor.
 
     Each has the path of its `file`, its `lines`, its `kind` and its `name`, which is qualified as in `Socket.close`.
     Its lines are those of its header and docstring, at most 12 that are not blank. A name counts if its scope, an
@@ -116,6 +116,8 @@ def uses_of(files: Mapping[str, str], path: str, lines: LineSpan) -> tuple[CodeD
 
     UsageError: these are not lines of a file of a known language. DatasetError: that file is nested too deeply.
     """
+    if not isinstance(lines, LineSpan):
+        lines = LineSpan(*lines)
     sources = {name: SourceFile("", name, text) for name, text in files.items()}
     if path not in sources or not 0 <= lines.start < lines.end <= sources[path].n_lines:
         raise UsageError(f"{path} with lines {lines.start} to {lines.end} is not in these files; name lines of one")
