@@ -123,9 +123,11 @@ def recommend_command(
     if recommendation is None:
         recommendation, shown = _recommend(request, source, history, execution, out=out, home=home)
     if recommendation.runs or recommendation.default:
-        _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
-        _report(recommendation, report, out, text=not no_text)
-        _write(recommendation, source, write)
+        try:
+            _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
+        finally:  # the reader of a pipe may be gone (`| head`), and the files are wanted all the same
+            _write(recommendation, source, write)
+            _report(recommendation, report, out, text=not no_text)
     _check_finished(recommendation)
 
 

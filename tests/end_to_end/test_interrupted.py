@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from support.codebase import write_modules
 from support.command import bench, one_sentence, python, start
 from support.minirepo import build_mirror
 
@@ -32,6 +33,17 @@ def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
     process.stdout.close()
     err = process.stderr.read()
     assert (process.wait(timeout=60), err) == (1, "")
+
+
+def test_a_file_is_written_though_the_reader_goes_away(tmp_path):
+    """`repoeval-bench recommend CODE --write FILE | head -1` was an answer without its file."""
+    write_modules(tmp_path / "code", 4)
+    words = ("recommend", tmp_path / "code", "-c", "fixed", "-c", "ast", "--sizes", "200", "--retriever", "bm25")
+    process = start("-m", "repoeval_bench", *words, "--write", tmp_path / "chunking.toml", "--out", tmp_path / "out")
+    process.stdout.close()
+    process.stderr.read()
+    assert process.wait(timeout=60) == 1
+    assert "fixed" in (tmp_path / "chunking.toml").read_text()
 
 
 def test_an_interrupted_command_says_that_it_goes_on(tmp_path):
