@@ -89,10 +89,9 @@ def recommend_command(
     budgets of text. A chunker with a size of its own is tried as written. The answer names one chunker with its size,
     its expected loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
 
-    In a git repository, the subjects of suitable commits are queries for the lines that they changed; docstrings
-    are used if there are fewer than 60. For small code bases the answer leans on results measured on other
-    repositories. An answer by BM25 is printed before the embedding model begins. The same command resumes an
-    interrupted one.
+    In a git repository, the subjects of suitable commits are queries for the lines that they changed; docstrings are
+    used if there are fewer than 60. For small code bases the answer leans on results measured on other repositories. An
+    answer by BM25 is printed before the embedding model begins. The same command resumes an interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
@@ -292,6 +291,6 @@ def _print(
             f"page: {report_line}",
             f"test two runs: {compare_line} RUN RUN",
             *keep,
-            f"run the choice alone, on the same queries: {own_run}",
+            f"run the choice alone, on all queries of {first.protocol}: {own_run}",
         ]
     )

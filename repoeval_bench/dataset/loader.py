@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def load_benchmark(
-    source: str | Path = "auto",
+    source: str | Path | None = None,
     *,
     level: str = repoeval.DEFAULT.level,
     context: str = repoeval.DEFAULT.context,
@@ -54,24 +55,26 @@ def load_benchmark(
 ) -> Benchmark:
     """The benchmark from a source, fetched first where it is not installed under `home`.
 
-    `source` is `auto`, `github`, `pypi`, a shipped pack such as `pypi-40`, a folder or a URL. `repos` (a list, or one
-    text with blanks or commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of
-    repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
-    remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks. Several
-    folders of code have the separator of PATH between them.
-    `questions` is a file of your own, whose rows take the place of the tasks. `tests` is a key of
-    `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of them.
-    `extensions` are endings of files (`.rb`) that a folder of code is read with, beside the ten languages. A notice
-    says that data was just fetched, that the set is partial, or that a ground truth is not at its lines. UsageError: an
-    unknown task set, repository or limit; DatasetError: data that is missing, broken or does not fit together.
+    `source` is `auto`, `github`, `pypi`, a shipped pack such as `pypi-40`, a folder or a URL. By default it is what the
+    variable REPOEVAL_SOURCE says, as on the command line, else `auto`. `repos` (a list, or one text with blanks or
+    commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of repositories in `without`
+    do not count towards N, unless no others are left. Only the repositories of the tasks that remain keep their files,
+    and the fingerprint is over what remains. A folder of code has files and no tasks. Several folders of code have the
+    separator of PATH between them. `questions` is a file of your own, whose rows take the place of the tasks. `tests`
+    is a key of `core.benchmark.TESTS`: whether files of tests are searched, and ask; your own questions may ask of
+    them. `extensions` are endings of files (`.rb`) that a folder of code is read with, beside the ten languages. A
+    notice says that data was just fetched, that the set is partial, or that a ground truth is not at its lines.
+    UsageError: an unknown task set, repository or limit; DatasetError: data that is missing, broken or does not fit
+    together.
     """
+    source = str(source or os.environ.get("REPOEVAL_SOURCE") or "auto")
     if limit is not None and limit < 1:
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
     if isinstance(repos, str):
         repos = repos.replace(",", " ").split()
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
-    task_set = task_set_at(str(source), level, context, tokenizer)
-    if folders := code_folders(str(source)):
+    task_set = task_set_at(source, level, context, tokenizer)
+    if folders := code_folders(source):
         named = asked_repositories(Path(questions)) if questions else ()
         benchmark = load_folders(folders, task_set, named, extensions=extensions or ())
         repoeval.check_repositories(repos or (), benchmark.files)
@@ -79,10 +82,9 @@ def load_benchmark(
         benchmark = with_fingerprint(replace(benchmark, **part, files=kept))
         return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
     if extensions:
-        raise only_of_code(str(source))
-    obtained = obtain(str(source), task_set, data_home(home))
-    installed = obtained.installed
-    tasks = installed.read_tasks()
+        raise only_of_code(source)
+    obtained = obtain(source, task_set, data_home(home))
+    installed, tasks = obtained.installed, obtained.installed.read_tasks()
     if obtained.fetched or obtained.notes or len(tasks) < installed.whole_size(tasks)[0]:
         NOTICES.info(describe(obtained, tasks))
     if questions:
@@ -91,8 +93,7 @@ def load_benchmark(
     selected = _select(tasks, repos, limit, without)
     benchmark = replace(_assemble(installed, tasks, selected), **part)
     files = benchmark.by_name
-    misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
-    if misplaced:
+    if misplaced := sum(is_misplaced(task, files) for task in benchmark.tasks):
         NOTICES.info(
             f"{misplaced} of {len(benchmark.tasks)} ground truths are not at their lines; "
             "`repoeval-bench data verify` names them"

@@ -35,6 +35,12 @@ def test_the_small_set_loads_whole(mini, notices):
     assert len(notices) == 1, "a whole set that is there needs no notice"
 
 
+def test_a_source_that_is_not_named_is_that_of_the_variable(tmp_path, monkeypatch, mirror, mini):
+    """`eval` and a script find the same data: `auto` may have fewer tasks (170 of 455 from a package index)."""
+    monkeypatch.setenv("REPOEVAL_SOURCE", str(mirror))
+    assert load_benchmark(home=tmp_path).fingerprint == mini().fingerprint
+
+
 def test_a_limit_is_of_the_repositories_that_are_scored(mini):
     """What a limit passes over is as if it had not been named: same tasks, same fingerprint; without one it stays."""
     passed = mini(limit=2, without=["acme_inventory"])
