@@ -11,6 +11,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import is_benchmark, load_benchmark
 from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
+from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def own_history(
             edits = tuple(edits_of(history))
             if not asks:
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)
-            questions = commit_questions(history)
+            with ProcessPool() as pool:  # the parser holds Python's lock: a second core helps another process alone
+                questions = commit_questions(history, None, pool.map)
             n_questions = len(questions.tasks)
             for note in questions.notes:
                 NOTICES.info(f"note: {note}")
