@@ -68,6 +68,9 @@ class SizedChunker:
 DEFAULT = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
 """The chunker to use where nothing can be measured: its chunks average about as many characters as those of `fixed`."""
 
+MODEL_DEFAULT = SizedChunker(name="ast", size=500, spec="ast:max_nws=630")
+"""The same where the bundled model ranks: it reads 256 tokens of a chunk, about half of 1,000 characters."""
+
 
 class Evidence(Record):
     """The scores of the candidates under one protocol and retriever; candidates are named by their labels.
@@ -190,12 +193,14 @@ class Cost(Record):
 
 
 class Default(Record):
-    """The shipped default, and what choosing it is expected to lose on repositories like these, by BM25.
+    """The shipped default, and what choosing it is expected to lose on repositories like these.
 
-    `repositories` is the number of those that show it, `language` what they are written in, "" for any.
+    `repositories` is the number of those that show it, ranked by `retrievers`, `language` what they are written in, ""
+    for any.
     """
 
     label: str
+    retrievers: tuple[str, ...]
     language: str
     repositories: int
     expected_loss: float
@@ -363,11 +368,15 @@ def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
 def _prior(
     reference_sets: ReferenceSets, language: str, request: RunRequest, chunkers: Sequence[SizedChunker]
 ) -> Prior:
-    """Return the prior of the chunkers; reference scores by vectors are those of the bundled model alone."""
-    retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
-    ranked_by = embedder if request.needs_vectors and embedder != EMBEDDER else retriever
+    """Return the prior of the chunkers."""
     candidates = [(Spec.parse(candidate.name).name, candidate.size or candidate.like) for candidate in chunkers]
-    return reference_sets.prior(language, request.protocol, ranked_by, candidates)
+    return reference_sets.prior(language, request.protocol, _ranked_by(request), candidates)
+
+
+def _ranked_by(request: RunRequest) -> str:
+    """Return the name of what ranks; reference scores by vectors are those of the bundled model alone."""
+    retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
+    return embedder if request.needs_vectors and embedder != EMBEDDER else retriever
 
 
 def _cut_share(run: RunView) -> float | None:
@@ -394,7 +403,8 @@ def conclude(
     enough = [one for one in measured if one.evidence.n_queries >= FEWEST_TASKS]
     few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
     if not enough:
-        return with_default(reference_sets, languages=languages, few=few, **facts)
+        requests = [one.request for one in measured]
+        return with_default(reference_sets, requests, languages=languages, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, _rng())
     by_retriever = {}
@@ -418,25 +428,32 @@ def conclude(
     )
 
 
-def with_default(reference_sets: ReferenceSets, *, languages: Mapping[str, float], **facts: Any) -> Recommendation:
-    """Return the shipped default, where nothing can be measured, with what it loses on other repositories."""
+def with_default(
+    reference_sets: ReferenceSets, requests: Sequence[RunRequest], *, languages: Mapping[str, float], **facts: Any
+) -> Recommendation:
+    """Return the shipped default for `requests` that cannot be measured, with what it loses on other repositories."""
     language = next(iter(languages))
     of_language = reference_sets.of_language(language)
     names = [SizedChunker(name=name, size=size, spec="") for name, size in reference_sets.candidates]
     labels = [candidate.label for candidate in names]
-    expected = []
-    for protocol in dict.fromkeys(question.protocol for question in of_language.questions):
-        if protocol in PURPOSES["both"]:
-            prior = _prior(reference_sets, language, RunRequest(protocol=protocol, retriever="bm25"), names)
-            expected.append((protocol, from_prior(prior, labels)))
-    decision = decide(combine(expected), _rng())
-    candidates = {candidate.label: candidate for candidate in [DEFAULT, *_unmeasured({DEFAULT.label: DEFAULT})]}
+    measured = {(question.protocol, question.retriever) for question in of_language.questions}
+    # Where other repositories were not asked the same either, they still tell what both purposes lose by BM25.
+    shown = [one for one in requests if (one.protocol, _ranked_by(one)) in measured] or [
+        RunRequest(protocol=protocol, retriever="bm25") for protocol in PURPOSES["both"]
+    ]
+    priors = [(one.protocol, _prior(reference_sets, language, one, names)) for one in shown]
+    decision = decide(combine([(protocol, from_prior(prior, labels)) for protocol, prior in priors]), _rng())
+    retrievers = tuple(dict.fromkeys(_ranked_by(one) for one in shown))
+    by_model = any(one.needs_vectors and Spec.parse(one.embedder).name == EMBEDDER for one in requests)
+    default = MODEL_DEFAULT if by_model else DEFAULT
+    candidates = {candidate.label: candidate for candidate in [default, *_unmeasured({default.label: default})]}
     loss, *others = (decision.candidate(label) for label in candidates)
     others.sort(key=lambda one: one.expected_loss)
     return Recommendation(
         languages=languages,
         default=Default(
-            label=DEFAULT.label,
+            label=default.label,
+            retrievers=retrievers,
             language=language if language in of_language.languages else "",
             repositories=of_language.repositories,
             expected_loss=loss.expected_loss,

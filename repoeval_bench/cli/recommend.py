@@ -118,7 +118,7 @@ def recommend_command(
         if history and history.data:
             source = history.data.source
         else:
-            recommendation, shown, source = _unmeasured(error, history), request, request.source
+            recommendation, shown, source = _unmeasured(error, history, request), request, request.source
     if recommendation is None:
         recommendation, shown = _recommend(request, source, history, execution, out=out, home=home)
     if recommendation.runs or recommendation.default:
@@ -202,7 +202,7 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
     return (*request.retrievers, *(name for name in BESIDE if by_vectors or not needs_vectors(name)))
 
 
-def _unmeasured(error: NoTaskError, history: OwnHistory | None) -> Recommendation:
+def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
     """Return the recommendation for a source of which no task can be made."""
     skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
@@ -213,7 +213,8 @@ def _unmeasured(error: NoTaskError, history: OwnHistory | None) -> Recommendatio
         files.update(source.files)
         lines.update(source.lines)
         unread.update(source.unread)
-    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), tuple(skipped))
+    facts = Facts.of_sizes(error.sources[0].repository, files, lines, unread)
+    return without_runs(facts, request, tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:

@@ -227,7 +227,8 @@ def _default(recommendation: Recommendation) -> list[str]:
     enough = f"; a choice needs at least {FEWEST_TASKS}"
     reason = " and ".join(number) + enough if number else "no query to compare them by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
-    shown = f"The default comes from {default.repositories} {of}, ranked by BM25."
+    ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
+    shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
     return [
         f"Use {described(recommendation.candidates[default.label])}: the shipped default.",
         f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",

@@ -216,6 +216,14 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert result.default.loss_95 is None
 
 
+def test_where_the_model_ranks_the_default_is_what_it_reads_whole(tmp_path):
+    """It reads 256 tokens of a chunk."""
+    few = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), retrievers=("bm25", "dense"))
+    use, why, *_ = answer_lines(few)
+    assert use == "Use ast with chunks of up to 630 characters without whitespace: the shipped default."
+    assert "ranked by BM25 and the embedding model." in why
+
+
 @pytest.mark.parametrize(
     ("unread", "said"),
     [

@@ -51,7 +51,8 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         opponent, spec = (DEFAULT.label, DEFAULT.spec) if label != DEFAULT.label else (names[0], "")
         spec = recommendation.candidates[opponent].spec if opponent in recommendation.candidates else spec
     elif default is not None:
-        label, risk, opponent, spec = default.label, default, "", f"{BASELINE}:max_nws={DEFAULT.size}"
+        label, risk, opponent = default.label, default, ""
+        spec = f"{BASELINE}:max_nws={recommendation.candidates[label].size}"
     else:
         raise UsageError("nothing was chosen that could be written")
     pack = Pack.find(source)
