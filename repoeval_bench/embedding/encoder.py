@@ -42,7 +42,7 @@ class ModelOptions:
     max_length: Annotated[
         Annotated[int, Ge(3)] | None, Doc("tokens that are read of a text; the model's limit unless given")
     ] = None
-    device: Annotated[DeviceName, Doc("where the model runs; auto: CUDA or MPS where present")] = DEFAULT
+    device: Annotated[DeviceName, Doc("where the model runs, such as cuda")] = DEFAULT
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"],
         Doc("what it computes in; auto: bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32"),

@@ -110,7 +110,6 @@ def make_embedder(
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.choice import choose_embedder, find_encoder
-    from repoeval_bench.embedding.device import AUTO, device_note
     from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
@@ -118,8 +117,6 @@ def make_embedder(
     encoder = find_encoder(str(model), data_home(home) / "models")
     if encoder.limit is None and set(policies.values()) != {"head"}:  # the limit is known only now
         raise changes_nothing(encoder.spec)
-    if model.params.get("device") == AUTO:
-        NOTICES.info(device_note(encoder.spec))
     if placed is not None:
         encoder = placed(encoder)
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home)), policies)

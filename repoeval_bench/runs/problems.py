@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
-from repoeval_bench.runs.request import DEPTH, DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
@@ -141,30 +140,21 @@ def check_pack(name: str) -> None:
 
 
 def _check_ranking(request: RunRequest, problems: Problems) -> None:
-    with problems.about("k"):
-        if request.k < 1:
-            raise UsageError(f"k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+    from repoeval_bench.embedding.choice import check_installed, choose_embedder
+
     for name in request.measures:
         with problems.about("measures", name):
-            # An impossible depth was reported above and is no mistake of the measures.
-            choose_measures([name], request.k if request.k > 0 else sys.maxsize)
-    if not request.measures and request.k > 0:
+            choose_measures([name], request.k)
+    if not request.measures:
         with problems.about("k"):
             choose_measures(None, request.k)
     retriever = None
     with problems.about("retriever", request.retriever):
         retriever = choose_retriever(request.retriever)
         retriever.check_installed()
-    check_embedder(request, problems, needed=bool(retriever and retriever.vectors))
-
-
-def check_embedder(request: RunRequest, problems: Problems, *, needed: bool) -> None:
-    """Collect the mistakes in an embedder; it must be installed if vectors are `needed`."""
-    from repoeval_bench.embedding.choice import check_installed, choose_embedder
-
     with problems.about("embedder", request.embedder):
         choose_embedder(request.embedder)
-        if needed:
+        if retriever and retriever.vectors:
             check_installed(request.embedder)
 
 

@@ -226,8 +226,6 @@ class Runner:
         problems.check()
         store.check_writable(out)
         log_unread(requests)
-        if isinstance(executor, Workers):  # each machine would take `auto` for another device
-            requests = [request.on_this_device() for request in requests]
         self._members = by_setting(requests)
         self._executor, self._sample = executor, sample
         self._materials = Materials(

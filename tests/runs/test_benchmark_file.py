@@ -7,7 +7,6 @@ import yaml
 
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.request import PACK, RunRequest
 
@@ -98,7 +97,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
         ("chunkers: [ast]\nzzzzzz: 1", ":2: unknown key 'zzzzzz'; see docs/data.md for all"),
-        ("chunkers: [ast]\nk: 0", ":2: k=0 ranks nothing"),
+        ("chunkers: [ast]\nk: 0", ":2: k: a number of 1 or more was expected"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
         (
             "chunkers: ast\nprotocol: code-chunk\nrepositories: CarperAI_trlx",
@@ -201,14 +200,3 @@ def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
     bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
     names = [(request.combination()["retriever"], request.combination()["embedder"]) for request in bench.requests]
     assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]
-
-
-def test_what_is_spelled_two_ways_counts_once(tmp_path):
-    """A default that is spelled out makes no run of its own."""
-    text = "chunkers: [fixed]\nprotocol: [context, context+query=full]\nretrievers: [bm25, 'bm25:k1=1.2', jaccard]\n"
-    requests = read(tmp_path, text + "match_size: [ast, 'ast:max_nws=1500']\n").requests
-    combined = [("context", "bm25"), ("context", "jaccard")]
-    assert [(request.protocol, request.retriever) for request in requests] == combined
-    recommend = RecommendRequest(retrievers=("bm25", "jaccard", "bm25:k1=1.2"))
-    requests = recommend.requests(("context", "context+query=full"))
-    assert [(request.protocol, request.retriever) for request in requests] == combined

@@ -60,7 +60,7 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_pa
 @pytest.mark.parametrize(
     ("requests", "message"),
     [
-        ({"k": 0}, "k=0 ranks nothing"),
+        ({"k": 0}, "k: a number of 1 or more was expected"),
         ({"source": "github"}, "source: the data is loaded already"),
     ],
 )
