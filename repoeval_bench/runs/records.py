@@ -407,8 +407,6 @@ class TimeRow(Record):
     step: str | None = None
     seconds: Annotated[float, Field(ge=0)] | None = None
     encoded: Count | None = None
-    usage: dict[str, Count] = Field(default_factory=dict)
-    """Of runs that earlier versions stored; it is not written."""
     query_id: str | None = None
     latency_ms: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
 
