@@ -22,6 +22,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.core.benchmark import TaskSample
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.validation import STRICT, Count, Plain
@@ -56,18 +57,6 @@ class Record(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-class SampleRecord(Record):
-    """A sample of at most `most` of the `of` tasks that the protocol scores; files take turns.
-
-    Of a file at most `per_file` are in it, spread over the file.
-    """
-
-    most: Count
-    of: Count
-    seed: int
-    per_file: Count | None = None
-
-
 class PartRecord(Record):
     """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks.
 
@@ -77,7 +66,7 @@ class PartRecord(Record):
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
     tests: Literal["out", "index", "all"] = "all"
-    sample: SampleRecord | None = None
+    sample: TaskSample | None = None
     extensions: tuple[str, ...] = ()
 
 

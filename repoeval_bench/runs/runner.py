@@ -237,7 +237,7 @@ class Runner:
         )
         self.skipped: dict[str, str] = {}
         self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
-        self._chunkers: list[tuple[object, list[Chunker]]] = []
+        self._chunkers: dict[object, list[Chunker]] = {}
         self._coming: dict[RunRequest, tuple[Iterator[ChunkerRuns], list[ChunkerRuns]]] = {}
         self._finished: Iterator[Finished] | None = None
         self._bar: tqdm[Any] | None = None
@@ -367,13 +367,10 @@ class Runner:
     def _cutters(self, setting: Setting) -> list[Chunker]:
         """Return the chunkers of a setting at their final size; sizes are matched once for the same files."""
         specs = [request.chunker for request in self._members[setting.request] if request.chunker not in self.skipped]
-        key = (specs, setting.cut)
-        for known, cutters in self._chunkers:
-            if known == key:
-                return cutters
-        cutters = make_chunkers(self._materials.benchmark, specs, setting.request)
-        self._chunkers.append((key, cutters))
-        return cutters
+        key = (tuple(specs), setting.cut)
+        if key not in self._chunkers:
+            self._chunkers[key] = make_chunkers(self._materials.benchmark, specs, setting.request)
+        return self._chunkers[key]
 
     def _by_workers(self, *, reuse: bool) -> Iterator[tuple[RunView | None, ChunkError | None]]:
         """Yield each worker's run or error, from one setting to the next; the first call submits all jobs."""

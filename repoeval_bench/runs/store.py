@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,11 +161,14 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
-    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample))
-    tests = None if benchmark.tests == "all" else benchmark.tests
-    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
-    fields["extensions"] = benchmark.extensions or None
-    stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    fields: dict[str, Any] = {
+        "repositories": benchmark.repos,
+        "limit": benchmark.limit,
+        "sample": benchmark.sample,
+        "tests": None if benchmark.tests == "all" else benchmark.tests,
+        "extensions": benchmark.extensions,
+    }
+    stated = {name: value for name, value in fields.items() if value}
     return {"part": records.PartRecord(**stated)} if stated else {}
 
 
