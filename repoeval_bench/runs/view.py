@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -171,18 +171,21 @@ class RunView:
         """
         scored = set(self.scores.query_ids)
         ranked = {row.query_id: _ranking(hits) for row, hits in self._log() if not row.no_answer}
-        # The log of another system may lack a query.
-        if self.manifest.config and (other := ranked.keys() ^ scored):
-            raise ResultError(
-                f"{self.folder}: {RETRIEVED} and {PER_QUERY} name different queries, such as {min(other)!r}; "
-                f"{_AGAIN} once {self.folder} is deleted"
-            )
+        if self.manifest.config:  # the log of another system may lack a query
+            self._check_queries(RETRIEVED, ranked.keys() ^ scored)
         return {query_id: ranking for query_id, ranking in ranked.items() if query_id in scored}
 
     def trec_run(self) -> str:
         """Return the rankings of scored queries as a TREC file."""
         config = self.manifest.config
         return "".join(run_lines(self.rankings(), config.chunker if config else self.metrics.retriever))
+
+    def _check_queries(self, name: str, other: Collection[str]) -> None:
+        if other:
+            raise ResultError(
+                f"{self.folder}: {name} and {PER_QUERY} name different queries, such as {min(other)!r}; "
+                f"{_AGAIN} once {self.folder} is deleted"
+            )
 
     def _log(self) -> Iterator[tuple[LogRow, list[Hit]]]:
         seen: set[str] = set()
@@ -200,10 +203,7 @@ class RunView:
         """
         qrels = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
         query_ids = {as_field(query_id, "query id"): query_id for query_id in self.scores.query_ids}
-        if other := qrels.keys() ^ query_ids.keys():
-            raise ResultError(
-                f"{self.folder}: {QRELS} and {PER_QUERY} name different queries, such as {min(other)!r}; {_AGAIN}"
-            )
+        self._check_queries(QRELS, qrels.keys() ^ query_ids.keys())
         ids: dict[str, str] = {}
         if self.manifest.config is None:  # ids in another system's log may have blanks, which no field has
             for row, hits in self._log():
