@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.uses import is_uses
 from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
 
@@ -243,20 +242,3 @@ def skipped_for_language(
 def skipped_line(chunker: str, reason: str) -> str:
     """Return the notice about a skipped chunker."""
     return f"left out: {chunker}: {reason}"
-
-
-def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
-    """Return the chunkers with headers of a kind; a chunker with another kind of its own is unchanged."""
-    if header == "none":
-        return list(chunkers)
-    from repoeval_bench.chunkers.headers import KINDS, HeadedChunker
-
-    return [
-        chunker if header not in KINDS or contradicts(chunker, header) else HeadedChunker(chunker, header)
-        for chunker in chunkers
-    ]
-
-
-def contradicts(chunker: Chunker, header: str) -> bool:
-    """Return whether a chunker's spec has a header of another kind."""
-    return Spec.parse(chunker.spec).params.get("header", header) != header

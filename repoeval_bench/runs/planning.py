@@ -26,7 +26,7 @@ from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
-from repoeval_bench.runs.parts import chunker_under, make_embedder, with_headers
+from repoeval_bench.runs.parts import chunker_under, make_embedder
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class Setting:
     def cut(self) -> tuple[object, ...]:
         """All that decides what is cut: a chunker has the same chunks under settings that have the same."""
         request, windows = self.request, self.protocol.documents == "windows"
-        return request.match_size, request.header, request.skip_errors, windows, *self.selected.files.values()
+        return request.match_size, request.skip_errors, windows, *self.selected.files.values()
 
 
 class Materials:
@@ -396,7 +396,7 @@ def match_sizes(
 
 
 def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest) -> list[Chunker]:
-    """Return the chunkers of these specs, with the request's matched sizes and headers."""
+    """Return the chunkers of these specs, with the request's matched sizes."""
     protocol = request.resolved_protocol()
     cutters = [chunker_under(protocol, chunker) for chunker in chunkers]
     if request.match_size:
@@ -405,13 +405,13 @@ def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None]
         for match in matches:
             NOTICES.info(str(match))
         cutters = [chunker_under(protocol, match.spec) for match in matches]
-    return with_headers(cutters, request.header)
+    return cutters
 
 
 def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
-    """Name -> chunker, with its header and before sizes are matched, of each request that does not skip errors."""
+    """Name -> chunker, before sizes are matched, of each request that does not skip errors."""
     return {
-        request.chunker: with_headers([chunker_under(request.resolved_protocol(), request.chunker)], request.header)[0]
+        request.chunker: chunker_under(request.resolved_protocol(), request.chunker)
         for request in requests
         if request.chunker and not request.skip_errors
     }

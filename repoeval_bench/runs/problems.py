@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.repoeval import repository_name
@@ -21,7 +20,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, c
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.registry import choose_retriever
-from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
+from repoeval_bench.runs.parts import choose_measures, chunker_under
 from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
@@ -67,8 +66,7 @@ def check_requests(
         protocol = check_setting(setting, problems)
         if not loaded:
             check_data(setting, {setting.protocol: protocol} if protocol else {}, home, problems)
-        chunkers = _check_chunkers(members, protocol, problems)
-        _check_headers(chunkers, setting, protocol, problems)
+        _check_chunkers(members, protocol, problems)
 
 
 def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
@@ -158,7 +156,7 @@ def _check_ranking(request: RunRequest, problems: Problems) -> None:
             check_installed(request.embedder)
 
 
-def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> list[Chunker]:
+def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> None:
     chunkers: list[Chunker] = []
     for request in members:
         if request.chunker is None and protocol is None:
@@ -166,31 +164,13 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
         with problems.about("chunker", request.chunker):
             chunkers.append(chunker_under(protocol or Protocol.parse(RunRequest().protocol), request.chunker))
     with problems.about("chunker"):
-        check_distinct(with_headers(chunkers, members[0].header))
-    return chunkers
+        check_distinct(chunkers)
 
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
     """Raise a UsageError if a chunker is named twice, in any spelling."""
     if repeated := sorted(spec for spec, n in Counter(chunker.spec for chunker in chunkers).items() if n > 1):
         raise UsageError(f"{', '.join(repeated)} is named twice; name each chunker once")
-
-
-def _check_headers(
-    chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, problems: Problems
-) -> None:
-    """Collect a header that is unknown, or contradicts that of a chunker."""
-    if request.header == "none":
-        return
-    from repoeval_bench.chunkers.headers import KINDS  # imports syntax trees, which nothing else here needs
-
-    with problems.about("header"):
-        if request.header not in KINDS:
-            raise UsageError(nearest("header", request.header, KINDS))
-        _check_cut(protocol, "header", request.header)
-        for chunker in chunkers:
-            if contradicts(chunker, request.header):
-                raise UsageError(f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out")
 
 
 def _check_cut(protocol: Protocol | None, option: str, value: object) -> None:

@@ -99,9 +99,9 @@ class ProtocolChoices(Record):
     tasks: str = "completion"
 
 
-_SETTLED = frozenset({*DataRequest.model_fields, *CHOICES, "match_size", "header", "allow_sparse_qrels"})
+_SETTLED = frozenset({*DataRequest.model_fields, *CHOICES, "match_size", "allow_sparse_qrels"})
 """Fields of a request that a configuration has in another form: the data as its fingerprint, a protocol's choices in
-its name, sizes and headers in the chunker's spec."""
+its name, sizes in the chunker's spec."""
 
 
 class RunConfig(RunRequest):

@@ -212,14 +212,6 @@ class RunRequest(DataRequest):
         str | None,
         Flag("Set every chunker's size so that its mean chunk is within 5 % of this one's.", "SPEC", combined=True),
     ] = None
-    header: Annotated[
-        str,
-        Flag(
-            "Text put before each chunk of every chunker: none, path, scope, stem or context; see `list headers`.",
-            "KIND",
-            rare=True,
-        ),
-    ] = "none"
     protocol: Annotated[
         str, Flag("What the queries and their target lines are; see `list protocols`.", "NAME", combined=True)
     ] = "context"

@@ -25,7 +25,6 @@ measures:
   - ndgc@10
   - recall@500
 k: 100
-header: scopes
 baseline: ast
 """
 
@@ -68,7 +67,6 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         10: "there is no RepoEval task file for level functions",
         12: "did you mean 'ndcg'",
         13: "raise k to 500",
-        15: "did you mean 'scope'",
     }
     for mistake, (line, piece) in zip(messages, expected.items(), strict=True):
         assert mistake.startswith(f":{line}: ")
@@ -130,7 +128,7 @@ def test_every_combination_is_asked_for(tmp_path):
     bench = read(
         tmp_path,
         "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"
-        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nheader: path\n",
+        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\n",
         source="https://here",
     )
     combinations = [("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense")]
@@ -141,7 +139,7 @@ def test_every_combination_is_asked_for(tmp_path):
     assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
     request = bench.requests[0]
     assert (request.source, request.repos, request.repositories) == ("https://here", ("x", "y"), None)
-    assert (request.measures, request.k, request.header) == (("mrr",), 7, "path")
+    assert (request.measures, request.k) == (("mrr",), 7)
 
 
 def test_sizes_are_combined_too(tmp_path):
