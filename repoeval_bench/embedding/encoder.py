@@ -17,10 +17,10 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
-from repoeval_bench.embedding import models
+from repoeval_bench.embedding import long_text, models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
-from repoeval_bench.embedding.registry import EMBEDDERS, Limit, LongChunks, LongQueries, unit_rows
+from repoeval_bench.embedding.registry import EMBEDDERS, Limit, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,8 +47,12 @@ class ModelOptions:
         Literal["auto", "fp32", "bf16", "fp16"],
         Doc("what it computes in; auto: bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32"),
     ] = "auto"
-    long_queries: LongQueries = "head"
-    long_chunks: LongChunks = "head"
+    long_queries: Annotated[
+        long_text.LongText, Doc("what is read of queries longer than the model reads: head, tail or mean")
+    ] = "head"
+    long_chunks: Annotated[
+        long_text.LongText, Doc("what is read of chunks longer than the model reads: head, tail or mean")
+    ] = "head"
 
 
 @EMBEDDERS.register(

@@ -15,7 +15,7 @@ from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import format_spec
-from repoeval_bench.core.terms import TOKENIZERS, TokenizerName, dice
+from repoeval_bench.core.terms import TOKENIZERS, dice
 from repoeval_bench.embedding.device import DeviceName
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_retriever
@@ -88,8 +88,7 @@ class RerankRetriever:
 class OverlapScorer:
     """score = Dice's coefficient over the code tokens, repeats counted; 0 for texts without a token."""
 
-    def __init__(self, tokenizer: TokenizerName = "code") -> None:
-        self._tokenize = TOKENIZERS[tokenizer]
+    def __init__(self) -> None:
         self._terms: dict[str, Counter[str]] = {}
 
     identity: ClassVar[Mapping[str, Any]] = {}
@@ -101,11 +100,11 @@ class OverlapScorer:
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Dice's coefficient of the query with each text."""
-        query_terms = Counter(self._tokenize(query))
+        query_terms = Counter(TOKENIZERS["code"](query))
         scores = []
         for text in texts:
             if text not in self._terms:
-                self._terms[text] = Counter(self._tokenize(text))
+                self._terms[text] = Counter(TOKENIZERS["code"](text))
             scores.append(dice(self._terms[text], query_terms))
         return scores
 

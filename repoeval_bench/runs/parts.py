@@ -106,14 +106,13 @@ def make_embedder(
     `document`. `placed` replaces the encoder by one that computes the same vectors in another process; `cache` replaces
     the one in `home`. UsageError: an unknown name or option, or a package that is not installed.
     """
-    from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.choice import choose_embedder, find_encoder
     from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
-    encoder = find_encoder(str(model), data_home(home) / "models")
+    encoder = find_encoder(str(model))
     if encoder.limit is None and set(policies.values()) != {"head"}:  # the limit is known only now
         raise changes_nothing(encoder.spec)
     if placed is not None:

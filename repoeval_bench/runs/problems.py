@@ -138,7 +138,8 @@ def check_pack(name: str) -> None:
 
 
 def _check_ranking(request: RunRequest, problems: Problems) -> None:
-    from repoeval_bench.embedding.choice import check_installed, choose_embedder
+    from repoeval_bench.embedding.choice import choose_embedder
+    from repoeval_bench.embedding.registry import EMBEDDERS
 
     for name in request.measures:
         with problems.about("measures", name):
@@ -151,9 +152,9 @@ def _check_ranking(request: RunRequest, problems: Problems) -> None:
         retriever = choose_retriever(request.retriever)
         retriever.check_installed()
     with problems.about("embedder", request.embedder):
-        choose_embedder(request.embedder)
+        embedder, _ = choose_embedder(request.embedder)
         if retriever and retriever.vectors:
-            check_installed(request.embedder)
+            EMBEDDERS.choose(embedder).check_installed()
 
 
 def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> None:

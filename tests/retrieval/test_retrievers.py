@@ -206,10 +206,10 @@ def test_a_retriever_prints_every_option():
     assert choose_retriever("bm25:b=0.5").spec == "bm25:k1=1.2,b=0.5,tokenizer=code"
     assert choose_retriever("dense").spec == "dense"
     assert choose_retriever("grep:rank=files").spec == "grep:rank=files,keywords=8,hits=200,around=none,read=0"
-    assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
-    assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5,k1=1.2,b=0.75,tokenizer=code"
+    assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60"
+    assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5"
     nested = choose_retriever("rerank:overlap,first=bm25")
-    assert nested.spec == "rerank:overlap,k_raw=100,first=bm25,tokenizer=code"
+    assert nested.spec == "rerank:overlap,k_raw=100,first=bm25"
     assert nested.first.spec == "bm25:k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever(nested.spec).spec == nested.spec
     assert [row.name for row in RETRIEVERS if row.vectors] == ["dense", "hybrid"]
