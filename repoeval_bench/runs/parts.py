@@ -220,12 +220,11 @@ def chunker_under(protocol: Protocol, chunker: str | Chunker | None) -> Chunker:
 
 
 def skipped_for_language(
-    benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1, *, skippable: bool = True
+    benchmark: Benchmark, chunkers: Mapping[str, Chunker], *, skippable: bool = True
 ) -> dict[str, str]:
     """Name -> the reason why a chunker is skipped: it does not know the language of a file.
 
-    If fewer than `least` would be left, the reasons are a LanguageError. They offer to leave out files unless
-    `skippable` is False.
+    If none would be left, the reasons are a LanguageError. They offer to leave out files unless `skippable` is False.
     """
     from repoeval_bench.chunkers._adapters import unknown_language
 
@@ -233,7 +232,7 @@ def skipped_for_language(
     reasons = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
     if not skippable:
         reasons = {name: reason.removesuffix(OR_SKIP) for name, reason in reasons.items()}
-    if reasons and len(chunkers) - len(reasons) < least:
+    if reasons and len(reasons) == len(chunkers):
         raise LanguageError(all_mistakes(reasons.values()))
     return reasons
 

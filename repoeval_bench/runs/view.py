@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
@@ -54,25 +53,6 @@ _Model = TypeVar("_Model", bound="BaseModel")
 
 _AGAIN = "make the run again"
 """The way out for every damaged run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """Times of a run, of its steps and of its queries."""
-
-    rows: tuple[TimeRow, ...]
-
-    def step(self, name: str) -> TimeRow | None:
-        """Return the step of this name, if it was timed."""
-        return next((row for row in self.rows if row.step == name), None)
-
-    def by_step(self) -> dict[str, list[float]]:
-        """Step -> milliseconds of each query."""
-        by_step: dict[str, list[float]] = defaultdict(list)
-        for row in self.rows:
-            for step, milliseconds in row.latency_ms.items():
-                by_step[step].append(milliseconds)
-        return dict(by_step)
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,9 +195,9 @@ class RunView:
         }
 
     @cached_property
-    def timings(self) -> Timings:
+    def timings(self) -> tuple[TimeRow, ...]:
         """Times of steps and queries."""
-        return Timings(tuple(self.rows(TIMINGS, TimeRow)))
+        return tuple(self.rows(TIMINGS, TimeRow))
 
     @cached_property
     def inspection(self) -> Inspection | None:

@@ -45,7 +45,7 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, 
         assert there["counts"][name] is None
     assert there["chunk_tokens"] is None
     (folder,) = (path.parent for path in results.glob("*/manifest.json"))
-    embedded = RunView(folder).timings.step("embed")
+    embedded = next(row for row in RunView(folder).timings if row.step == "embed")
     assert embedded.encoded == sum(len(request["input"]) for request in server.seen()[3:])
     table = bench(*arguments, "--details", home=home, OPENAI_API_KEY=KEY)
     assert server.seen() == []

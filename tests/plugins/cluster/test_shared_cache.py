@@ -114,7 +114,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
         jobs = Runner(requests, executor=Workers(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
         jobs.check()
-        encoded[name] = sum(run.timings.step("embed").encoded for run in runs)
+        encoded[name] = sum(row.encoded for run in runs for row in run.timings if row.step == "embed")
     assert content(tmp_path / "a") == content(tmp_path / "b") == content(tmp_path / "alone")
     assert encoded["a"] == encoded["alone"] > 0
     assert encoded["b"] == 0
