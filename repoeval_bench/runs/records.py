@@ -324,15 +324,6 @@ class Metrics(Record):
         return {name: means[name] / ceiling for name, ceiling in self.headline_ceilings.items() if ceiling > 0}
 
 
-class IndexCost(Record):
-    """The cost of the index of an index_version; the same in every row that has it."""
-
-    vectors: Count | None = None
-    tokens: Annotated[Count, Field(description="Tokens that were embedded.")] | None = None
-    bytes: Count | None = None
-    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
-
-
 class CodeState(Record):
     """The commit of the code and whether files differ from it; None outside a git checkout."""
 
@@ -359,7 +350,8 @@ class Manifest(Record):
     undecodable: tuple[str, ...] = ()
     qrels_gain_factor: Annotated[Count, Field(ge=1)]
     index_version: str
-    index: IndexCost | None = None
+    index: Plain | None = None
+    """Not written; older runs of this schema have it."""
     code: CodeState
     versions: dict[str, str | None]
 

@@ -40,8 +40,7 @@ class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
     `gold_in_query` is query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
-    in the model's tokens, None without a model. `index` is None if nothing was embedded. `inspection` is file name ->
-    content.
+    in the model's tokens, None without a model. `inspection` is file name -> content.
     """
 
     config: records.RunConfig
@@ -54,7 +53,6 @@ class RunOutcome:
     facts: Mapping[str, Mapping[str, Fact]]
     counts: records.Counts
     chunk_tokens: records.Sizes | None
-    index: records.IndexCost | None
     first_stage: records.FirstStage | None
     inspection: Mapping[str, bytes]
 
@@ -100,7 +98,6 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
         undecodable=tuple(outcome.planned.benchmark.undecodable),
         qrels_gain_factor=gain_factor,
         index_version=outcome.index_version,
-        index=outcome.index,
         code=code_state(),
         versions=versions(),
     )
