@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
@@ -44,18 +43,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The texts that a run will embed, known without a model, so that they can be shown first.
-
-    `corpus` are the chunks. `encoded` counts the texts that were embedded for this plan and those made with it.
-    """
+    """The texts that a run will embed, known without a model, so that they can be shown first."""
 
     benchmark: Benchmark
     protocol: Protocol
     chunker: str
     corpus: Corpus
     queries: tuple[Query, ...]
-    seconds: dict[str, float]
-    encoded: int = 0
 
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
@@ -164,7 +158,6 @@ def make_plan(
     A `corpus` may have these chunks already. A protocol that blanks lines gives each task its own chunks. `tasks` are
     those of all runs of the chunker whose protocols do, so that each is cut once.
     """
-    started = perf_counter()
     needed = [task.task_id for task in selected.tasks] if protocol.blanks else []
     tasks = tasks or (selected.tasks if needed else ())
     plain = corpus
@@ -184,14 +177,7 @@ def make_plan(
         chunks = replace(chunks, skipped=(*plain.skipped, *failed.values()))
     if protocol.documents == "windows":
         chunks = merge_identical(chunks)
-    plan = Plan(
-        benchmark=selected,
-        protocol=protocol,
-        chunker=chunker.spec,
-        corpus=chunks,
-        queries=queries,
-        seconds={"chunk": perf_counter() - started},
-    )
+    plan = Plan(benchmark=selected, protocol=protocol, chunker=chunker.spec, corpus=chunks, queries=queries)
     return plan, plain
 
 

@@ -6,7 +6,7 @@ per_query.jsonl.gz `QueryRow`: a query's value and ceiling of every measure, and
 completions.jsonl  `CompletionRow`: a model's answer for a task, if the run was completed
 qrels.trec.gz      the judgements; unpacked, trec_eval and ir_measures read them
 retrieved.jsonl.gz `log.StoredRow`: a query and its ranking, the top k; in an imported run `log.LogRow`
-timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
+timings.jsonl      `TimeRow`: milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
 
 Nothing here opens a file: `store` writes them, `view` reads them.
@@ -40,9 +40,6 @@ RETRIEVED = "retrieved.jsonl.gz"
 QRELS = "qrels.trec.gz"
 TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
-
-EMBED_STEP = "embed"
-"""The step that computes missing vectors of all runs of a command; each run that waited stores all of its seconds."""
 
 Headline = Literal["micro", "macro"]
 
@@ -380,9 +377,9 @@ class QueryRow(Record):
 
 
 class TimeRow(Record):
-    """A row of timings.jsonl: the seconds of a step, or the milliseconds of each step of a query.
+    """A row of timings.jsonl: the milliseconds of each step of a query, or the seconds of a completion.
 
-    For the step `embed`, `encoded` counts the texts that were not cached.
+    `encoded` counts the answers that were not cached.
     """
 
     step: str | None = None

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.chunkers.registry import is_parallel
@@ -34,7 +32,7 @@ from repoeval_bench.runs import parts, planning, store
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, executor_of
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
-from repoeval_bench.runs.records import EMBED_STEP, RunConfig
+from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.request import EMBEDDER, NO_EMBEDDER, DataRequest, RunRequest, by_setting
 from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute
@@ -101,7 +99,8 @@ def make_runs(
         # Embedded here and together: a text of several runs is computed once, and the model uses all cores.
         plans = [(run, waiting[run.request]) for run in job if run.request in waiting]
         if plans and (embedder := settings[0].embedder):
-            for run, plan in embed(plans, embedder):
+            embed(plans, embedder)
+            for run, plan in plans:
                 _store(run, plan, results)
         new = {run.request: results.open(run.run_id) for run in job if run.request not in failed}
         yield ChunkerRuns(runs | new, failed)
@@ -161,12 +160,10 @@ def _begin(
         except ChunkError as error:
             failed[run.request] = without_traceback(error)
             continue
-        started = perf_counter()
         if embedder and any(embedder.pending(run.texts(plan)).values()):
             waiting[run.request] = plan
-            continue
-        looked_up = {EMBED_STEP: perf_counter() - started} if embedder else {}
-        _store(run, replace(plan, seconds=plan.seconds | looked_up), results)
+        else:
+            _store(run, plan, results)
     return waiting, failed
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import inf
-from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import ResultError
@@ -16,7 +15,7 @@ from repoeval_bench.retrieval.corpus import summarize
 from repoeval_bench.retrieval.ranking import pooled
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
-from repoeval_bench.runs.records import EMBED_STEP, Counts, FirstStage, RunConfig, Sizes
+from repoeval_bench.runs.records import Counts, FirstStage, RunConfig, Sizes
 from repoeval_bench.runs.store import RunOutcome
 
 if TYPE_CHECKING:
@@ -28,22 +27,16 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan, PlannedRun
 
 
-def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[tuple[PlannedRun, Plan]]:
-    """Embed every distinct text of a chunker's runs in one pass, and return the plans with its cost.
-
-    `check_gold` comes before the first text is embedded.
-    """
+def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> None:
+    """Embed every distinct text of a chunker's runs in one pass; `check_gold` comes before the first text."""
     for run, plan in job:
         judgements = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, ())
         check_gold(judgements, plan.protocol, plan.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
-    started = perf_counter()
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for run, plan in job:
         for role, of_role in run.texts(plan).items():
             texts[role] += of_role
-    encoded = embedder.ensure(texts)
-    spent = {EMBED_STEP: perf_counter() - started}
-    return [(run, replace(plan, seconds=plan.seconds | spent, encoded=encoded)) for run, plan in job]
+    embedder.ensure(texts)
 
 
 def execute(run: PlannedRun, planned: Plan) -> RunOutcome:

@@ -273,13 +273,7 @@ def _logged(chunk: Chunk) -> dict[str, Any]:
 
 
 def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
-    planned, run = outcome.planned, outcome.run
-    for step, seconds in outcome.planned.seconds.items():
-        # `encoded` shows whether vectors were cached, so that the seconds say nothing about the model's speed.
-        if step == records.EMBED_STEP:
-            yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded)
-        else:
-            yield TimeRow(step=step, seconds=round(seconds, 4))
+    run = outcome.run
     steps = {"retrieve": run.latency_ms, "rerank": run.rerank_ms}
     for query_id in run.latency_ms:
         latency = {step: round(spent[query_id], 4) for step, spent in steps.items() if query_id in spent}
