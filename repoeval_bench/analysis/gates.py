@@ -3,6 +3,7 @@
 A file of either is checked as a whole, so that all mistakes are reported at once.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -136,7 +137,10 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     problems = Problems()
     results: list[GateResult] = []
     scores, *others = together([run.scores] if baseline is None else [run.scores, baseline.scores])
-    latency = run.timings.by_step() if config.latency else {}
+    latency: dict[str, list[float]] = defaultdict(list)
+    for row in run.timings if config.latency else ():
+        for step, milliseconds in row.latency_ms.items():
+            latency[step].append(milliseconds)
     for i, limit in enumerate(config.gates):
         with problems.about("gates", where=f"gates[{i}]"):
             lost = [_lost(run, "the run's"), _lost(baseline, "the baseline's") if limit.max_drop is not None else ""]

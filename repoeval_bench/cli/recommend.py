@@ -283,7 +283,7 @@ def _print(
     first = recommendation.evidence[0]
     deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
-    own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
+    own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out)
     keep = [] if written else ["keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"]
     more = [] if details else [f"all {len(recommendation.decision.candidates)} candidates and every note: --details"]
     print_lines(

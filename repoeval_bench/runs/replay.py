@@ -96,10 +96,9 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
     """Raise a UsageError if a stored request names code from outside, a model or a server that is not `allowed`."""
     config = stored_config(run)
     retriever = choose_retriever(config.retriever)
-    first = retriever.first.spec if retriever.first else ""
     specs = (config.protocol, *config.measures, config.chunker, config.retriever)
     named = [spec for spec in specs if spec.startswith(("py:", "exec:"))]
-    if retriever.model or ":py:" in config.retriever or first.startswith("py:"):
+    if retriever.model or ":py:" in config.retriever:
         named.append(config.retriever)
     if config.embedder != NO_EMBEDDER and Spec.parse(config.embedder).name not in HARMLESS:
         named.append(config.embedder)

@@ -254,7 +254,7 @@ def pipeline_report(run: RunView, *, k: int | None = None, sections: Sequence[st
         if name == "no-answer":
             return false_evidence(log)
         search_only = not run.metrics.imported and run.metrics.embedder != NO_EMBEDDER
-        times = {row.query_id: row.latency_ms for row in run.timings.rows if row.query_id}
+        times = {row.query_id: row.latency_ms for row in run.timings if row.query_id}
         return latency(times, search_only=search_only)
 
     result = tuple(map(section, dict.fromkeys(sections)))
