@@ -57,24 +57,17 @@ class PackSource(BaseModel):
 
 
 class PackUses(BaseModel):
-    """Counts of a level's names by how they resolved.
+    """Numbers of the tasks of a level that use a definition, and of those in a file that cannot be read."""
 
-    `tasks` use a definition. `unread` are in a file that cannot be read, or not within the limit of steps. `names` are
-    all in tasks' lines. `resolved` counts them by tier, `without` those that lead to no definition by reason. The
-    others are locals and similar names.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Packs of earlier versions also count names.
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     tasks: int
     unread: int
-    names: int
-    resolved: dict[str, int]
-    without: dict[str, int]
 
 
 class PackLevel(BaseModel):
-    """One level: its numbers of candidates and tasks, how many each rule left out, and counts of resolved names."""
+    """One level: its numbers of candidates and tasks, how many each rule left out, and how many use definitions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

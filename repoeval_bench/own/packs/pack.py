@@ -22,8 +22,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
-from repoeval_bench.core.uses import TIERS, Tier
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
@@ -60,8 +59,6 @@ from repoeval_bench.dataset.trees import GO_MODULE, UNKNOWN, decode, licence_of,
 from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
-from repoeval_bench.own.references.steps import DEEPEST, MOST
-from repoeval_bench.own.references.tree_names import Reason
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.reading.code import Origin
@@ -69,43 +66,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class TaskUses:
-    """Definitions that tasks use, and counts of their names: all, resolved by tier, and not resolved by reason.
-
-    `unread` are the tasks whose file no resolver can read within the limits; they have no uses.
-    """
+    """Definitions that tasks use; `unread` are the tasks whose file cannot be read, so that they have no uses."""
 
     uses: Uses = field(default_factory=dict)
-    names: int = 0
-    resolved: Counter[Tier] = field(default_factory=Counter)
-    without: Counter[str] = field(default_factory=Counter)
     unread: list[str] = field(default_factory=list)
 
     def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
         """Resolve the names of tasks of the resolver's repository."""
         for task in tasks:
             uses = resolver.uses(task.path, task.body)
-            self.uses[task.task_id] = uses.used if uses else ()
+            self.uses[task.task_id] = uses or ()
             if uses is None:
                 self.unread.append(task.task_id)
-                continue
-            self.names += uses.names
-            self.resolved.update(uses.resolved)
-            self.without.update(uses.without)
 
     @property
     def counts(self) -> PackUses:
         """The counts that the manifest keeps."""
-        return PackUses(
-            tasks=sum(map(bool, self.uses.values())),
-            unread=len(self.unread),
-            names=self.names,
-            resolved={tier: self.resolved[tier] for tier in TIERS},
-            without={reason: self.without[reason] for reason in get_args(Reason)},
-        )
-
-
-GARBAGE = 1_000_000
-"""Bytes of code after whose resolution memory is freed."""
+        return PackUses(tasks=sum(map(bool, self.uses.values())), unread=len(self.unread))
 
 
 def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> TaskUses:
@@ -114,7 +91,6 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
     A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
     task_uses = TaskUses()
-    garbage = 0
     with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
         for repo, index in repositories.items():
             own = [task for task in tasks if task.repo == repo]
@@ -127,7 +103,7 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 task_uses.uses |= {task.task_id: () for task in own}
                 task_uses.unread += [task.task_id for task in own]
                 continue
-            before, before_unread = task_uses.resolved["resolved"], len(task_uses.unread)
+            before_unread = len(task_uses.unread)
             with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
                 for task in own:
                     task_uses.add([task], resolver)
@@ -135,16 +111,13 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
             if unread := task_uses.unread[before_unread:]:
                 paths = [*dict.fromkeys(task.path for task in own if task.task_id in unread)]
                 NOTICES.info(
-                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested more "
-                    f"than {DEEPEST:,} deep, or takes more than {MOST:,} steps, in {', '.join(paths[:3])}"
-                    + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested too "
+                    f"deeply in {few(paths, 3)}"
                 )
             del resolver
-            garbage += size
-            if garbage > GARBAGE:
-                gc.collect()  # a resolver refers to itself, and the next one needs the memory
-                garbage = 0
-            if index is not None and own and task_uses.resolved["resolved"] == before:
+            gc.collect()  # a resolver refers to itself, and the next one needs the memory
+            tiers = {used.tier for task in own for used in task_uses.uses[task.task_id]}
+            if index is not None and own and "resolved" not in tiers:
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )

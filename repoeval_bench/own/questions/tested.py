@@ -111,7 +111,7 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
                 names = {name for name, line in calls if line in body}
                 called = tuple(
                     used.definition
-                    for used in (uses.used if uses else ())
+                    for used in uses or ()
                     if used.definition.kind in {"function", "method", "class"}
                     and used.definition.name.rpartition(".")[2] in names
                     and not is_test(used.definition.file.partition("/")[2])
