@@ -190,10 +190,7 @@ def write_plain(path: Path, raw: bytes) -> None:
 
 
 def dump_manifest(content: PackFile) -> bytes:
-    """The bytes of a `pack.yaml`; what is asked for or not read is named where something is."""
-    fields = content.model_dump(by_alias=True, exclude=None if content.extensions else {"extensions"})
-    for source in fields["sources"]:
-        if not source["unread"]:
-            del source["unread"]
+    """The bytes of a `pack.yaml`, without what is as by default."""
+    fields = content.model_dump(by_alias=True, exclude_defaults=True)
     text: str = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
     return text.encode()

@@ -12,7 +12,6 @@ from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_m
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.protocols.uses import is_uses
 from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def usual_measures(gold: str) -> tuple[str, ...]:
 
     if gold == "files":
         return (*TARGET_MEASURES, *EVAL_MEASURES)
-    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
+    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if gold == "uses" else EVAL_MEASURES
 
 
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:

@@ -55,7 +55,7 @@ from repoeval_bench.dataset.reading.sampling import (
     tokens_of,
 )
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
-from repoeval_bench.dataset.trees import GO_MODULE, UNKNOWN, decode, licence_of, read_tree
+from repoeval_bench.dataset.trees import GO_MODULE, decode, licence_of, read_tree
 from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
@@ -251,14 +251,13 @@ class _Building:
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         self._beside |= gathered.beside
-        licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
         if len(self._sources) < len(self._request.scip):
             self._indexes[name] = Path(self._request.scip[len(self._sources)])
             facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
         self._sources[name] = PackSource(
             repository=name,
-            licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
+            licence=licence_of(root),
             files=dict(sorted(gathered.files.items())),
             lines=dict(sorted(gathered.lines.items())),
             left_out=gathered.counts,

@@ -194,7 +194,7 @@ def test_names_are_left_alone_where_asked(code, tmp_path):
     assert not [*pack.root.glob("tasks/*.tsv")]
     assert all(level.uses is None for level in pack.content.levels.values())
     with pytest.raises(DatasetError, match="data build --resolve names"):
-        with_used(load_benchmark(pack.root, home=tmp_path), "uses")
+        with_used(load_benchmark(pack.root, home=tmp_path))
 
 
 def test_another_seed_draws_others(code, tmp_path):
