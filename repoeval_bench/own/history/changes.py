@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.grammars import GRAMMARS
@@ -20,9 +20,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.dataset.reading.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
-
-if TYPE_CHECKING:
-    from repoeval_bench.own.history.repository import FileChange, History
+from repoeval_bench.own.history.repository import FileChange, History, MissingObjectError
 
 MOST_LINES, MOST_DEFINITIONS = 60, 3
 """Lines that a commit removes and adds, and definitions that it touches, at most."""
@@ -46,6 +44,18 @@ REASONS = {
     "outside of definitions": "the lines that have changed are in no definition that was there before",
 }
 """Reason -> the changes that it leaves out, in the order of the checks."""
+
+
+class FileEdit(NamedTuple):
+    """One commit's edit of one file of code: its newest path in the commit, and its text before and after."""
+
+    path: str
+    before: str
+    after: str
+
+
+MOST_EDITS = 250
+"""Edits that are enough for the cost of one."""
 
 
 class Rename(NamedTuple):
@@ -176,6 +186,28 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     standing = places_of(old, language, lines)
     sure = tuple(line._replace(signature=standing[line][0][1].signature) for line in lines if len(standing[line]) == 1)
     return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
+
+
+def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
+    """The last edits of one file of code, newest first, whatever their subjects say; to measure what they cost."""
+    edits: list[FileEdit] = []
+    for commit in history.log():
+        if len(edits) == limit:
+            break
+        if len(commit.parents) != 1:
+            continue
+        try:
+            changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+            touched = one_file(changed, renames_of(history, changed), history.beside)
+            if isinstance(touched, str):
+                continue
+            before = read_source(history.blob(touched.before), touched.old)
+            after = read_source(history.blob(touched.after), touched.new)
+        except MissingObjectError:
+            continue
+        if before and after and before[0].text != after[0].text:
+            edits.append(FileEdit(touched.new, before[0].text, after[0].text))
+    return edits
 
 
 Hunk = tuple[LineSpan, LineSpan]
