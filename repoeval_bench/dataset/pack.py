@@ -42,14 +42,15 @@ FEWEST_TASKS = 20
 class PackSource(BaseModel):
     """One source: its origin (`kind`, and further fields of that kind), its files, and counts of skipped files.
 
-    `unread` has a kind of code that is not read, such as `notebook`, and the number of its files.
+    `unread` has a kind of code that is not read, such as `notebook`, and the number of its files. Shipped packs state a
+    licence.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     repository: str
     kind: str
-    licence: str
+    licence: str = ""
     files: dict[str, int]
     lines: dict[str, int]
     left_out: dict[str, int]
@@ -130,14 +131,9 @@ class Pack:
         """A kind of code that is not read, such as `notebook` -> the number of its files."""
         return sum((Counter(source.unread) for source in self.content.sources), Counter())
 
-    @property
-    def repositories(self) -> Mapping[str, PackSource]:
-        """Repository -> its source."""
-        return {source.repository: source for source in self.content.sources}
-
     def installed(self, task_set: TaskSet) -> InstalledSet:
         """The pack as a set that is read like any other."""
-        licences = {repo: source.licence for repo, source in self.repositories.items()}
+        licences = {source.repository: source.licence for source in self.content.sources}
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
         endings = (*ENDINGS, *self.content.extensions)
         return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=endings)

@@ -19,8 +19,15 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import name_reason
 from repoeval_bench.dataset.trees import is_licence_path
 from repoeval_bench.own.history import changes, subjects
-from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of
-from repoeval_bench.own.history.gold import FoundGold, find_gold
+from repoeval_bench.own.history.changes import (
+    ChangedFile,
+    FoundGold,
+    Rename,
+    find_gold,
+    one_file,
+    read_change,
+    renames_of,
+)
 from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
 

@@ -55,13 +55,13 @@ from repoeval_bench.dataset.reading.sampling import (
     tokens_of,
 )
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
-from repoeval_bench.dataset.trees import GO_MODULE, decode, licence_of, read_tree
+from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
 from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.code import Origin
+    from repoeval_bench.dataset.reading.code import CodeFile, Origin
 
 
 @dataclass(slots=True, kw_only=True)
@@ -170,10 +170,6 @@ class BuildRequest:
         wrong = [nearest("language", language, LANGUAGES) for language in self.languages if language not in LANGUAGES]
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
-        # A folder may be spelled in several ways.
-        paths = [str(Path(source).resolve()) if Path(source).exists() else source for source in self.sources]
-        named = dict(zip(paths, self.sources, strict=True))
-        wrong += [f"the source {named[path]!r} is named twice" for path, n in Counter(paths).items() if n > 1]
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
         if self.resolve not in get_args(Resolve):
@@ -210,6 +206,54 @@ def build_pack(request: BuildRequest, out: Path | str, *, opener: Callable[[str,
     return Pack(target, content)
 
 
+def packed_source(name: str, gathered: Gathered, facts: Mapping[str, Any]) -> PackSource:
+    """Return what a manifest says of a source that was read."""
+    return PackSource(
+        repository=name,
+        files=dict(sorted(gathered.files.items())),
+        lines=dict(sorted(gathered.lines.items())),
+        left_out=gathered.counts,
+        unread=gathered.not_read,
+        **facts,
+    )
+
+
+def write_pack(
+    folder: Path,
+    name: str,
+    sources: Sequence[PackSource],
+    levels: Mapping[str, PackLevel],
+    *,
+    hashes: Iterable[str],
+    beside: Iterable[str],
+    seed: int = 0,
+) -> PackFile:
+    """Write the hashes and the manifest of a pack; `beside` are the endings that were read beside the ten languages."""
+    languages = sorted({language for source in sources for language in source.files})
+    content = PackFile(
+        schema=1,
+        name=name,
+        tool=installed_version("repoeval-bench"),
+        seed=seed,
+        context=CONTEXT,
+        tokenizer=TOKENIZER,
+        languages=grammars_of(languages),
+        levels=dict(levels),
+        sources=[*sources],
+        rules=f"{RULES_VERSION}: docs/data.md",
+        extensions=sorted(beside),
+    )
+    write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
+    write_plain(folder / MANIFEST, dump_manifest(content))
+    return content
+
+
+def write_code(folder: Path, repo: str, taken: CodeFile) -> str:
+    """Write a file of a pack, and return its line of the hashes."""
+    write_plain(folder / TREE / repo / taken.path, taken.raw)
+    return f"{hashlib.sha256(taken.raw).hexdigest()}  {repo}/{taken.path}\n"
+
+
 class _Building:
     """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
 
@@ -231,13 +275,11 @@ class _Building:
         name, number = origin.name, 2
         while name in self._sources:
             name, number = f"{origin.name}_{number}", number + 1
-        root = self._folder / TREE / name
         gathered = Gathered()
         order = Order(self._request.seed, name, 10 * self._request.tasks)
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered, self._request.extensions):
-                write_plain(root / taken.path, taken.raw)
-                self._hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {name}/{taken.path}\n")
+                self._hashes.append(write_code(self._folder, name, taken))
                 bar.update()
                 if taken.file is None or taken.language is None:
                     continue
@@ -255,15 +297,7 @@ class _Building:
         if len(self._sources) < len(self._request.scip):
             self._indexes[name] = Path(self._request.scip[len(self._sources)])
             facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
-        self._sources[name] = PackSource(
-            repository=name,
-            licence=licence_of(root),
-            files=dict(sorted(gathered.files.items())),
-            lines=dict(sorted(gathered.lines.items())),
-            left_out=gathered.counts,
-            unread=gathered.not_read,
-            **facts,
-        )
+        self._sources[name] = packed_source(name, gathered, facts)
         self._orders.append(order)
         return "\n".join(filter(None, [f"{name}: {gathered.summary}", gathered.unread_note]))
 
@@ -273,7 +307,6 @@ class _Building:
         if not tasks:
             built = [*self._sources.values()]
             raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
-        write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
         used = None
@@ -281,35 +314,18 @@ class _Building:
             indexes = {name: self._indexes.get(name) for name in self._sources}
             used = resolve_uses(tasks, self._folder / TREE, indexes)
             write_plain(uses_file_of(path), dump_uses(tasks, used.uses).encode())
-        content = self._manifest(
-            PackLevel(
-                tasks=len(tasks),
-                candidates=self._candidates,
-                left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
-                | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
-                uses=used.counts if used else None,
-            )
+        level = PackLevel(
+            tasks=len(tasks),
+            candidates=self._candidates,
+            left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
+            | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
+            uses=used.counts if used else None,
         )
-        write_plain(self._folder / MANIFEST, dump_manifest(content))
-        return content
-
-    def _manifest(self, level: PackLevel) -> PackFile:
-        sources = [*self._sources.values()]
-        others = len(sources) - 1
-        languages = sorted({language for source in sources for language in source.files})
-        return PackFile(
-            schema=1,
-            name=self._request.name or sources[0].repository + (f"_and_{others}_more" if others else ""),
-            tool=installed_version("repoeval-bench"),
-            seed=self._request.seed,
-            context=CONTEXT,
-            tokenizer=TOKENIZER,
-            languages=grammars_of(languages),
-            levels={FUNCTION.name: level},
-            sources=sources,
-            rules=f"{RULES_VERSION}: docs/data.md",
-            extensions=sorted(self._beside),
-        )
+        sources, others = [*self._sources.values()], len(self._sources) - 1
+        name = self._request.name or sources[0].repository + (f"_and_{others}_more" if others else "")
+        levels = {FUNCTION.name: level}
+        seed = self._request.seed
+        return write_pack(self._folder, name, sources, levels, hashes=self._hashes, beside=self._beside, seed=seed)
 
     def _draw(self) -> list[Task]:
         """The tasks, in the order in which they were drawn."""
