@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.protocols.uses import is_uses
 from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def usual_measures(gold: str) -> tuple[str, ...]:
 
     if gold == "files":
         return (*TARGET_MEASURES, *EVAL_MEASURES)
-    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
+    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if gold == "uses" else EVAL_MEASURES
 
 
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:

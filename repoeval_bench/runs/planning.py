@@ -20,7 +20,7 @@ from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored, passed_over
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.protocols.queries import NAMED, gold_in_query, make_queries
+from repoeval_bench.protocols.queries import gold_in_query, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.inspection import pack_sources
@@ -201,7 +201,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.ask:
-        return protocol.ask(selected, **{"named": True} if protocol.query == NAMED else {})
+        return protocol.ask(selected)
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(
@@ -216,7 +216,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
     if protocol.of_definitions and selected.tasks:
-        selected = with_used(selected, protocol.gold)
+        selected = with_used(selected)
         if not selected.tasks:
             raise DatasetError(f"no task has target lines by gold={protocol.gold}: {_why_none(benchmark)}")
     if asks_commits and protocol.gold == "definitions":
