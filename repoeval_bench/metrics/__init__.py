@@ -18,7 +18,6 @@ from repoeval_bench.metrics.measure import (
     Measure,
     explain,
     inputs_of,
-    is_measure,
     lower_is_better,
 )
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
@@ -59,7 +58,6 @@ __all__ = [
     "explain",
     "ideal_rankings",
     "inputs_of",
-    "is_measure",
     "lower_is_better",
     "read_lines",
     "score_ceilings",

@@ -29,29 +29,25 @@ _at_budget = partial(
 
 
 @_at_budget(
-    name="definition_recall",
     aliases=("definitions",),
-    meaning="Share of the needed definitions whose lines are all in the first B characters retrieved.",
     formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
     range="0..1; its ceiling depends on the chunker and B",
     avoid="a part of a definition helps too: use lines@B",
 )
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
-    """Share of the definitions whose gold lines were all read within the budget: float64 (n_queries,)."""
+    """Share of the needed definitions whose lines are all in the first B characters retrieved."""
     return _ends(run, budget).within(budget)
 
 
 @_at_budget(
-    name="definition_recall_auc",
     aliases=("definition_auc", "definitions_found"),
-    meaning="Area under definitions@B as the budget grows to 12000 characters, as a share of the whole.",
     formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
     range="0..1; below 1, because nothing is read at B = 0",
     avoid="the budget is known: use definitions@B",
     cutoff="none",
 )
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Area under definition_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
+    """Area under definitions@B as the budget grows to 12000 characters, as a share of the whole."""
     return area_under(_ends(run).within, run.n_queries)
 
 

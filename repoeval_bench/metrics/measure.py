@@ -89,24 +89,12 @@ class Measure:
         return self.name + (f"({options})" if options else "") + ("" if self.k is None else f"@{self.k}")
 
 
-def is_measure(text: str) -> bool:
-    """Return whether a text starts with the name or an alias of a measure, with any cutoff and options."""
-    match = _WORDS.match(_split(text.strip())[0])
-    try:
-        return match is not None and bool(_definition(_canonical(match["name"])))
-    except SpecError:
-        return False
-
-
 def lower_is_better(name: str) -> bool:
     """Return whether less of a stored column is better; False of a name that is not a measure's.
 
     `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
     """
-    if name.startswith("py:"):
-        if name.split(":")[1] not in sys.modules:
-            return False
-    elif name.endswith((CEILING, SHARE)) and is_measure(name.removesuffix(CEILING).removesuffix(SHARE)):
+    if name.startswith("py:") and name.split(":")[1] not in sys.modules:
         return False
     try:
         return Measure.parse(name, strict=False).definition.lower_is_better
