@@ -19,8 +19,9 @@ from repoeval_bench.metrics.measure import (
     explain,
     inputs_of,
     lower_is_better,
+    measure_of,
 )
-from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
+from repoeval_bench.metrics.reading import BUDGETS, Lines
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,
@@ -47,7 +48,6 @@ __all__ = [
     "Context",
     "ExplicitRelevance",
     "Item",
-    "LineReading",
     "Lines",
     "Measure",
     "Passage",
@@ -59,7 +59,7 @@ __all__ = [
     "ideal_rankings",
     "inputs_of",
     "lower_is_better",
-    "read_lines",
+    "measure_of",
     "score_ceilings",
     "score_items",
     "score_query",

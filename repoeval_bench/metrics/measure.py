@@ -89,17 +89,23 @@ class Measure:
         return self.name + (f"({options})" if options else "") + ("" if self.k is None else f"@{self.k}")
 
 
-def lower_is_better(name: str) -> bool:
-    """Return whether less of a stored column is better; False of a name that is not a measure's.
+def measure_of(column: str) -> Measure | None:
+    """Return the measure of a stored column; None of a ceiling, a share, or a measure that is not registered here.
 
     `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
     """
-    if name.startswith("py:") and name.split(":")[1] not in sys.modules:
-        return False
+    if column.startswith("py:") and column.split(":")[1] not in sys.modules:
+        return None
     try:
-        return Measure.parse(name, strict=False).definition.lower_is_better
+        return Measure.parse(column, strict=False)
     except UsageError:
-        return False
+        return None
+
+
+def lower_is_better(column: str) -> bool:
+    """Return whether less of a stored column is better; False of a name that is not a measure's."""
+    measure = measure_of(column)
+    return measure is not None and measure.definition.lower_is_better
 
 
 def parse_measures(measures: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:

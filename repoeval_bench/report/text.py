@@ -6,8 +6,7 @@ from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairV
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.metrics import CEILING, SHARE, Measure
-from repoeval_bench.metrics.measure import UNREGISTERED
+from repoeval_bench.metrics import CEILING, SHARE, measure_of
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import NO_EMBEDDER
 
@@ -103,10 +102,9 @@ def meaning_of(measure: str) -> str:
 
 def explained(measure: str) -> str:
     """Return what any measure means, for a page that has room for it."""
-    known = not measure.endswith((CEILING, SHARE)) and measure not in UNREGISTERED
-    return meaning_of(measure) or (
-        f"{heading(measure)}: {Measure.parse(measure).definition.meaning.rstrip('.')}" if known else heading(measure)
-    )
+    known = measure_of(measure)
+    said = f"{heading(measure)}: {known.definition.meaning.rstrip('.')}" if known else heading(measure)
+    return meaning_of(measure) or said
 
 
 _OUTCOMES = {

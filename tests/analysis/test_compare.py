@@ -313,7 +313,7 @@ def test_each_pair_has_to_be_comparable(tmp_path):
         edit(run, "metrics.json", embedder=str(precision))
     runs = [type(run)(run.folder) for run in runs]
     compare(runs, runs[0])
-    with pytest.raises(UsageError, match="b and c: precision bf16 against fp32"):
+    with pytest.raises(UsageError, match="b and c: the embedder's precision"):
         compare(runs)
 
 

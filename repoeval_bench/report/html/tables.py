@@ -15,8 +15,7 @@ from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.verdicts import READ, Verdict, costs
 from repoeval_bench.core.run import Qrels
-from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
-from repoeval_bench.metrics.measure import UNREGISTERED
+from repoeval_bench.metrics import TEXT_MEASURES, lower_is_better, measure_of
 from repoeval_bench.report.recommendation import candidate_columns, evidence_name
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
 from repoeval_bench.report.text import COUNTS, explained, full_outcome_name, heading, interval, printable, short_names
@@ -304,13 +303,13 @@ def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
         return lambda run: Estimate(*estimate) if (estimate := means[run.stored.folder].get(name)) else None
 
     def score(name: str) -> Column:
-        known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))
+        known = measure_of(name)
         return number(
             heading(name),
             mean(name),
             ".3f",
             key=name,
-            meaning=Measure.parse(name).definition.meaning if known else "",
+            meaning=known.definition.meaning if known else "",
             interval=True,
             lowest_first=lower_is_better(name),
         )
