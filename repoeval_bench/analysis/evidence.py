@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import leads
@@ -83,18 +84,18 @@ class Evidence(Record):
     retriever: str
     embedder: str
     measure: str
-    over: Headline
+    over: Headline = Field(alias="mean_over")
     clustered_by: str
-    n_queries: int
-    n_files: int
-    n_clusters: int
+    n_queries: int = Field(alias="queries")
+    n_files: int = Field(alias="files")
+    n_clusters: int = Field(alias="clusters")
     means: Mapping[str, float]
     tokens: Mapping[str, float | None]
     cut: Mapping[str, float | None]
     runs: Mapping[str, str]
     own_weight: float
-    better: frozenset[str] = frozenset()
-    worse: frozenset[str] = frozenset()
+    better: tuple[str, ...] = Field((), alias="significantly_better_than_choice")
+    worse: tuple[str, ...] = Field((), alias="significantly_worse_than_choice")
 
     @property
     def n_sources(self) -> int:
@@ -259,8 +260,6 @@ class Recommendation(AboutCode):
     evidence: tuple[Evidence, ...] = ()
     decision: Decision | None = None
     """All candidates by their expected loss over the evidence; None where no protocol has enough queries."""
-    by_retriever: Mapping[str, str] = {}
-    """Retriever -> what it alone would choose."""
     candidates: Mapping[str, SizedChunker] = {}
     few: Mapping[str, int] = {}
     """Protocol with too few queries to decide -> their number."""
@@ -397,10 +396,6 @@ def conclude(
         return with_default(reference_sets, languages=languages, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, _rng())
-    by_retriever = {}
-    for retriever in dict.fromkeys(one.evidence.retriever for one in enough):
-        own = [(one.evidence.protocol, one.posterior) for one in enough if one.evidence.retriever == retriever]
-        by_retriever[retriever] = decide(combine(own), _rng()).choice.name
     others = _unmeasured(candidates)
     all_candidates = {**candidates, **{candidate.label: candidate for candidate in others}}
     prior = partial(_prior, reference_sets, next(iter(languages)))
@@ -410,7 +405,6 @@ def conclude(
         evidence=tuple(_with_tests(one, decision.choice.name) for one in enough),
         decision=decision,
         current=_current(enough, current, decision.choice.name) if current in posterior.names else None,
-        by_retriever=by_retriever,
         candidates=all_candidates,
         setups=_setups(ranked, all_candidates, languages),
         few=few,
@@ -460,8 +454,8 @@ def _with_tests(measured: Measured, choice: str) -> Evidence:
     outcome = {pair.treatment: pair.verdict.outcome for pair in pairs}
     return evidence.model_copy(
         update={
-            "better": frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
-            "worse": frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+            "better": tuple(sorted(label for label, said in outcome.items() if said is Outcome.BETTER)),
+            "worse": tuple(sorted(label for label, said in outcome.items() if said is Outcome.WORSE)),
         }
     )
 

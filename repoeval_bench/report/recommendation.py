@@ -1,11 +1,22 @@
-"""A recommendation in words, as one table, and as a record: first what to do, then the evidence."""
+"""A recommendation in words, as one table, and as the record of `--json`: first what to do, then the evidence."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from math import comb
 from typing import Any
 
-from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
+from pydantic import ConfigDict
+
+from repoeval_bench.analysis.evidence import (
+    BASELINE,
+    AboutCode,
+    Default,
+    Evidence,
+    Recommendation,
+    RetrieverChoice,
+    SizedChunker,
+)
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.analysis.verdicts import READ
@@ -15,10 +26,9 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
-from repoeval_bench.report.table import Column, Table, make_table, number, table_of
+from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import cluster_count, heading, meaning_of
 from repoeval_bench.runs.query_scores import GROUP
-from repoeval_bench.runs.request import EMBEDDER
 
 HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
 """The content of the JSON and TOML of a recommendation, for those who pass them on."""
@@ -68,11 +78,13 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         spec = described(recommendation.candidates[cheaper.name])
         less = _points(first.score - cheaper.score)
         finds = "about as much" if less == _NONE else f"{less} less"
-        lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
+        assert first.tokens
+        assert cheaper.tokens is not None
+        saved = _percent(1 - cheaper.tokens / first.tokens)
+        lines.append(f"{saved} fewer tokens: {spec}, which is expected to find {finds}.")
     lines += _own_best(recommendation)
     lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
-    lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
     return lines
@@ -95,9 +107,8 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     takes = f" It takes {' and '.join(costs)}." if costs else ""
     if current.is_worse:
         return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}"]
-    worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
     return [
-        f"Stay with {current.label}: no candidate {worth} on your code.",
+        f"Stay with {current.label}: no candidate finds significantly more on your code.",
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
         f"{gains}.{takes}",
     ]
@@ -421,30 +432,11 @@ def _points(loss: float) -> str:
     return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
 
 
-def _saved(first: RankedCandidate, cheaper: RankedCandidate) -> str:
-    """Return how many tokens a cheaper candidate saves: `Half the tokens`, `75 % fewer tokens`."""
-    assert first.tokens
-    assert cheaper.tokens is not None
-    share = cheaper.tokens / first.tokens
-    return "Half the tokens" if 0.45 <= share <= 0.55 else f"{_percent(1 - share)} fewer tokens"
-
-
-def _conflict(recommendation: Recommendation) -> list[str]:
-    """Return a line where the choices by one retriever alone lose to each other; none where they agree."""
-    names = recommendation.by_retriever
-    if len(set(names.values())) < 2:
-        return []
-    said = ", ".join(f"{_by(retriever)} alone would choose {name}" for retriever, name in names.items())
-    return [f"The retrievers differ: {said}. Name yours with --retriever."]
-
-
 def _window(recommendation: Recommendation, label: str) -> list[str]:
     shares = [share for evidence in recommendation.evidence if (share := evidence.cut.get(label))]
     if not shares:
         return []
-    bundled = all(Spec.parse(evidence.embedder).name == EMBEDDER for evidence in recommendation.evidence)
-    read = "the first 256 tokens of a text" if bundled else "the beginning of a text"
-    return [f"The model reads only {read} and truncates {_percent(max(shares))} of these chunks."]
+    return [f"The model reads only the beginning of a text and truncates {_percent(max(shares))} of these chunks."]
 
 
 def _percent(share: float) -> str:
@@ -481,21 +473,14 @@ def _largest(recommendation: Recommendation) -> Evidence:
 def _none_differs(recommendation: Recommendation) -> str:
     """Return why no candidate differs significantly: the files may be too few for any difference to."""
     most = _largest(recommendation)
-    n_candidates = len(most.means)
-    needed = fewest_clusters(comb(n_candidates, 2))
+    needed = fewest_clusters(comb(len(most.means), 2))
     if most.n_clusters >= needed:
-        gains = recommendation.current.gains if recommendation.current else ()
-        if any(gain.ci and not gain.ci[0] <= 0 <= gain.ci[1] for gain in gains):
-            return (
-                f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice; an interval "
-                "beside the current chunker is not adjusted."
-            )
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
     meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""
     return (
-        f"Your code has only {where}{meant}. With {n_candidates} candidates, at least {needed} are needed before any "
-        "difference can be significant."
+        f"Your code has only {where}{meant}. With {len(most.means)} candidates, at least {needed} are needed before "
+        "any difference can be significant."
     )
 
 
@@ -506,3 +491,59 @@ def evidence_name(evidence: Evidence) -> str:
 
 def _heading(evidence: Evidence) -> str:
     return f"{evidence.protocol} {evidence.retriever}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRow(RankedCandidate):
+    """A candidate of a recommendation; scores are minus the mean over all candidates."""
+
+    tokens_per_query: float | None
+    chunks: int | None
+    vector_bytes: int | None
+    edited: float | None
+    edit_tokens: float | None
+    spec: str
+    """What `--chunker` takes."""
+    size: int | None
+
+
+class RecommendationRow(AboutCode):
+    """All that `recommend --json` prints; `choice` is null where nothing could be measured."""
+
+    # Every field is printed, so the schema requires those with a default too.
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    source: str
+    """The folder or pack whose queries decide."""
+    holds: str
+    language: str
+    choice: CandidateRow | None
+    cheaper: CandidateRow | None
+    answer: list[str]
+    """The answer in sentences, which may change with any version."""
+    candidates: list[CandidateRow]
+    evidence: tuple[Evidence, ...]
+    too_few_queries: Mapping[str, int]
+
+
+def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
+    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
+    decision = recommendation.decision
+    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
+    cheaper = None if decision is None else decision.cheaper
+    return RecommendationRow(
+        source=source,
+        holds=HOLDS,
+        language=recommendation.language,
+        **{name: getattr(recommendation, name) for name in AboutCode.model_fields},
+        choice=rows[0] if rows else None,
+        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
+        answer=answer_lines(recommendation),
+        candidates=rows,
+        evidence=recommendation.evidence,
+        too_few_queries=recommendation.few,
+    )
+
+
+def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
+    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))
