@@ -48,7 +48,7 @@ class SegmentMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
-    """A segment's paired difference; `against`: its sign is opposite to the overall one; `shown`: `ci` omits 0."""
+    """A segment's paired difference; `against`: its sign is opposite to the overall one."""
 
     by: str
     name: str
@@ -58,20 +58,6 @@ class SegmentDifference:
     difference: float
     ci: Interval
     against: bool
-    shown: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heterogeneity:
-    """The range of the difference between the segments of one fact: the lowest and the highest with an interval.
-
-    `apart` says that these two intervals do not overlap. Segments without an interval are left out.
-    """
-
-    by: str
-    lowest: SegmentDifference
-    highest: SegmentDifference
-    apart: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +75,11 @@ class Segmentation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentComparison:
-    """Paired differences (treatment - baseline) of the segments of two runs, and of the protocol's mean, `over`."""
+    """Paired differences (treatment - baseline) of the segments of two runs, and of the protocol's mean, `over`.
+
+    `furthest` are the lowest and the highest difference of the fact by which it varies most; None if all intervals of a
+    fact overlap.
+    """
 
     baseline: str
     treatment: str
@@ -98,7 +88,7 @@ class SegmentComparison:
     clustered_by: str
     difference: float
     segments: tuple[SegmentDifference, ...]
-    heterogeneity: tuple[Heterogeneity, ...]
+    furthest: tuple[SegmentDifference, SegmentDifference] | None
 
 
 def segment(run: RunView, *, by: Sequence[str] = (), measure: str | None = None) -> Segmentation:
@@ -143,7 +133,7 @@ def compare_segments(
         clustered_by=scores.cluster_kind,
         difference=treatment.metrics.over(over)[measure] - baseline.metrics.over(over)[measure],
         segments=tuple(differences),
-        heterogeneity=tuple(heterogeneity(differences)),
+        furthest=furthest_apart(differences),
     )
 
 
@@ -237,24 +227,25 @@ def segment_differences(
                 difference=difference,
                 ci=ci,
                 against=difference * overall < 0 and abs(difference) > 1e-12,
-                shown=ci is not None and not ci[0] <= 0 <= ci[1],
             )
         )
     return compared
 
 
-def heterogeneity(differences: Iterable[SegmentDifference]) -> list[Heterogeneity]:
-    """The range of each fact's differences; a fact with fewer than two intervals has none."""
-    by: dict[str, list[tuple[SegmentDifference, tuple[float, float]]]] = {}
-    for difference in differences:
-        if difference.ci is not None:
-            by.setdefault(difference.by, []).append((difference, difference.ci))
-    ranges = []
-    for fact, parts in by.items():
-        (lowest, below), (highest, above) = (pick(parts, key=lambda part: part[0].difference) for pick in (min, max))
-        if len(parts) > 1:
-            ranges.append(Heterogeneity(by=fact, lowest=lowest, highest=highest, apart=below[1] < above[0]))
-    return ranges
+def furthest_apart(
+    differences: Iterable[SegmentDifference],
+) -> tuple[SegmentDifference, SegmentDifference] | None:
+    """The lowest and the highest difference of the fact by which it varies most, if their intervals do not overlap."""
+    by: dict[str, list[SegmentDifference]] = {}
+    for one in differences:
+        if one.ci:
+            by.setdefault(one.by, []).append(one)
+    ends = []
+    for parts in by.values():
+        lowest, highest = (pick(parts, key=lambda part: part.difference) for pick in (min, max))
+        if lowest.ci and highest.ci and lowest.ci[1] < highest.ci[0]:
+            ends.append((lowest, highest))
+    return max(ends, key=lambda pair: pair[1].difference - pair[0].difference, default=None)
 
 
 def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> Sample:
