@@ -1,22 +1,17 @@
 """The definition of a measure: its name, its explanation, its options, and the function that computes it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Gt
+from numpy.typing import NDArray
 
 from repoeval_bench.core.fields import Doc, Option, options_of
 from repoeval_bench.core.registry import Kind, Row
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from repoeval_bench.metrics.judged_run import JudgedRun
+from repoeval_bench.metrics.judged_run import JudgedRun
 
 Value = str | float | None
 """Types of a measure's option."""

@@ -1,7 +1,5 @@
 """Measures of the needed definitions that are read whole within a budget of non-whitespace characters."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Measures of how much the retrieved chunks repeat each other, by file, by words, by vectors, by sub-topics."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial

@@ -1,16 +1,10 @@
 """Measures of lines at a budget of non-whitespace characters: comparable between chunkers, unlike chunks."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 from repoeval_bench.metrics.definition import measure
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, area_under, read_lines
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
-
 
 _at_budget = partial(
     measure,

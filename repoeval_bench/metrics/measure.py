@@ -1,22 +1,17 @@
 """A measure with its k and options, parsed from text such as `ndcg@10` and printed back."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 from repoeval_bench.metrics.reading import BUDGETS
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
-
 
 COVERAGE = {
     "judged@5": "Share of the first 5 that was judged, relevant or not.",
@@ -80,9 +75,7 @@ class Measure:
 
     def __call__(self, run: JudgedRun) -> FloatArray:
         """Its value for every query, float64 (n_queries,)."""
-        definition = self.definition
-        options = {key: option.default for key, option in definition.options.items()}
-        return definition(run, self.k, **{**options, **dict(self.options)})
+        return self.definition(run, self.k, **dict(self.options))
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={_plain(value)}" for key, value in self.options)

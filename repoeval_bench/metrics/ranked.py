@@ -1,7 +1,5 @@
 """Measures of relevant chunks: by rank, among the first k as a set, and of a reader who is satisfied and stops."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

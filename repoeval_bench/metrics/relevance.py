@@ -3,23 +3,18 @@
 A strategy is a small object. `score_items` tries them in order for each item, and reports which one judged it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
+from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.given import check_entries
-from repoeval_bench.metrics.measure import DEFAULT_MEASURES
+from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure
 from repoeval_bench.metrics.scoring import RunScores, score_run
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.context import Context
-    from repoeval_bench.metrics.measure import Measure
 
 Name = Literal["qrels", "rule", "token-f1"]
 

@@ -1,7 +1,5 @@
 """Measures of the gold's places: the rank of a target's first chunk, and how closely chunks coincide with the gold."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import log2
 

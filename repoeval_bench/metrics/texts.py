@@ -1,20 +1,14 @@
 """Measures of what a model wrote for a task, against the lines that are there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.core.extras import require
 from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import measure
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
-
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 _of_text = partial(
     measure,

@@ -27,7 +27,15 @@ from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
-from repoeval_bench.report.text import cluster_count, heading, meaning_of
+from repoeval_bench.report.text import (
+    NO_POINTS,
+    cluster_count,
+    ends_in_points,
+    heading,
+    in_points,
+    meaning_of,
+    more_points,
+)
 from repoeval_bench.runs.query_scores import GROUP
 
 HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
@@ -51,7 +59,6 @@ _SMALL = 20
 """Files below which a warning says how little they tell."""
 _MUCH = 0.1
 """The least share of unread files that the answer names."""
-_NONE = "less than 0.1 points"
 _SHOWN = 6
 """Candidates in the table, unless every one is asked for."""
 
@@ -76,8 +83,8 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     kept = recommendation.current.label if recommendation.current else None  # the first lines compare it already
     if (cheaper := decision.cheaper) is not None and cheaper.name != kept:
         spec = described(recommendation.candidates[cheaper.name])
-        less = _points(first.score - cheaper.score)
-        finds = "about as much" if less == _NONE else f"{less} less"
+        less = in_points(first.score - cheaper.score)
+        finds = "about as much" if less == NO_POINTS else f"{less} less"
         assert first.tokens
         assert cheaper.tokens is not None
         saved = _percent(1 - cheaper.tokens / first.tokens)
@@ -98,8 +105,8 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}"
-        f"{_ends(gain.difference, gain.ci)}"
+        f"{more_points(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}"
+        f"{ends_in_points(gain.difference, gain.ci)}"
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
@@ -112,19 +119,6 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
         f"{gains}.{takes}",
     ]
-
-
-def _more(difference: float) -> str:
-    points = _points(abs(difference))
-    return "about as much" if points == _NONE else f"{points} {'more' if difference > 0 else 'less'}"
-
-
-def _ends(difference: float, ends: tuple[float, float] | None) -> str:
-    """Return the interval of what `_more` says: after `less`, that of the loss."""
-    if ends is None:
-        return " (too few files for an interval)"
-    low, high = (-ends[1], -ends[0]) if _more(difference).endswith("less") else ends
-    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
@@ -167,7 +161,7 @@ def _lead(recommendation: Recommendation) -> list[str]:
     lead = recommendation.lead
     if lead is None or not lead.turned:
         return []
-    turned = " and ".join(f"{_more(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
+    turned = " and ".join(f"{more_points(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
     whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
     return [f"The {whose} depends on what counts: the choice finds {turned}."]
 
@@ -175,10 +169,8 @@ def _lead(recommendation: Recommendation) -> list[str]:
 def _retrievers(choice: RetrieverChoice) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
     first, *others = choice.scores
-    compared = "; ".join(
-        f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.difference or 0.0, one.ci)}"
-        for one in others
-    )
+    differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
+    compared = "; ".join(f"{by} finds {more_points(more)}{ends_in_points(more, ci)}" for by, more, ci in differences)
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
@@ -219,13 +211,13 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     assert recommendation.decision is not None
     choice = recommendation.decision.choice
     best = max(recommendation.decision.candidates, key=lambda one: one.own)
-    lead = _points(best.own - choice.own)
+    lead = in_points(best.own - choice.own)
     current = recommendation.current.label if recommendation.current else None
-    if best.name in {choice.name, current} or lead == _NONE:
+    if best.name in {choice.name, current} or lead == NO_POINTS:
         return []
     behind = choice.prior - best.prior
-    why = f"other repositories put it {_points(behind)} behind"
-    if _points(behind) == _NONE:
+    why = f"other repositories put it {in_points(behind)} behind"
+    if in_points(behind) == NO_POINTS:
         why = "other chunkers of its kind find less"
     return [f"On your code {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
 
@@ -298,7 +290,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.candidate}, expected to find {_points(setup.expected_loss)} less than the best"
+        loss = f"{setup.candidate}, expected to find {in_points(setup.expected_loss)} less than the best"
         if setup.candidate == choice:
             loss = "the default" if default else "the choice"
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
@@ -421,15 +413,9 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 def _risk(first: RankedCandidate | Default) -> str:
     """Return what another choice may gain; with a bound only where that was shown to hold."""
-    lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
-    most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
+    lost, bound = in_points(first.expected_loss).replace("point", "percentage point"), first.loss_95
+    most = "" if bound is None or in_points(bound) == NO_POINTS else f" (95 % confidence: less than {100 * bound:.1f})"
     return f"Whichever candidate is truly best, we expect it to be ahead by {lost}{most}."
-
-
-def _points(loss: float) -> str:
-    """Return a difference of scores in points of a hundred: `0.5 points`."""
-    shown = f"{max(0.0, 100 * loss):.1f}"
-    return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:

@@ -11,7 +11,7 @@ from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_
 from repoeval_bench.metrics.measure import ceiling_of
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
-from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names
+from repoeval_bench.report.text import BETWEEN, LOSSES, heading, meaning_of, short_names
 from repoeval_bench.runs.records import Metrics
 from repoeval_bench.runs.view import RunView
 
@@ -46,7 +46,7 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
     unscored = metrics.counts.tasks_unscored
-    left_out = f"{COUNTS['tasks_unscored']}: {unscored}" if unscored else ""
+    left_out = f"tasks without a query or target under the protocol, not scored: {unscored}" if unscored else ""
     lines = (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
     return "\n".join(filter(None, lines))
 
@@ -100,14 +100,10 @@ def _truncation(metrics: Metrics) -> str:
     if not metrics.chunk_tokens:
         known = counts.queries_truncated is not None
         return "nothing embedded" if known else f"truncated: not known, {metrics.embedder} does not count tokens"
-    said = []
-    for what, texts, cut, tokens, lost in (
-        ("queries", counts.queries, counts.queries_truncated, counts.queries_tokens, counts.queries_tokens_lost),
-        ("chunks", counts.chunks, counts.chunks_truncated, counts.chunks_tokens, counts.chunks_tokens_lost),
-    ):
-        share = f" ({lost / tokens:.1%} of their tokens lost)" if lost and tokens else ""
-        said.append(f"{cut} of {texts} {what}{share}")
-    return f"the embedding model truncated {' and '.join(said)}"
+    return (
+        f"the embedding model truncated {counts.queries_truncated} of {counts.queries} queries and "
+        f"{counts.chunks_truncated} of {counts.chunks} chunks"
+    )
 
 
 def footnotes(run: RunView) -> list[str]:
@@ -142,8 +138,7 @@ def losses(run: RunView) -> list[str]:
         lines.append(f"{', '.join(zero)}: no ranking of these chunks scores above 0")
     if short := too_short(run.metrics):
         lines.append(short)
-    lost = ("chunks_merged", "pairs_truncated", "files_skipped", "files_undecodable", "lines_uncovered")
-    return [*lines, *(f"{COUNTS[name]}: {number}" for name in lost if (number := getattr(counts, name)))]
+    return [*lines, *(f"{words}: {n}" for name, words in LOSSES.items() if (n := getattr(counts, name)))]
 
 
 def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> list[str]:

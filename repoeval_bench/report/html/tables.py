@@ -17,8 +17,8 @@ from repoeval_bench.analysis.verdicts import READ, Verdict, costs
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import TEXT_MEASURES, lower_is_better, measure_of
 from repoeval_bench.report.recommendation import candidate_columns, evidence_name
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
-from repoeval_bench.report.text import COUNTS, explained, full_outcome_name, heading, interval, printable, short_names
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
+from repoeval_bench.report.text import explained, full_outcome_name, heading, interval, printable, short_names
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.query_scores import QueryScores
@@ -323,36 +323,3 @@ def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
     )
     named = Column(name=kind, value=lambda run: run.short)
     return [named, score(first), share, *map(score, names[1:])]
-
-
-def origin_table(runs: Sequence[PageRun]) -> Table:
-    """Return a column for each run, and a row for each fact, count and version that any of them has."""
-    origins = [_origin(run.stored) for run in runs]
-    names = dict.fromkeys(name for origin in origins for name, value in origin.items() if value)
-    columns = ["what", *(run.short for run in runs)]
-    return make_table(columns, ([name, *(origin.get(name, "") for origin in origins)] for name in names))
-
-
-def _origin(run: RunView) -> dict[str, str]:
-    metrics, manifest = run.metrics, run.manifest
-    config, code = manifest.config, manifest.code
-    identity = config.embedder_identity if config else {}
-    choices = config.choices.as_json() if config else {}
-    counts = metrics.counts.as_json()
-    return {
-        "run": run.run_id,
-        "made": manifest.created,
-        "commit": f"{code.commit or ''}{' with changes' if code.dirty else ''}",
-        "dataset": metrics.dataset.label,
-        "fingerprint": metrics.dataset.fingerprint,
-        "definition": config.pack if config else "",
-        "chunker": metrics.chunker,
-        "retriever": metrics.retriever,
-        "embedder": metrics.embedder,
-        **{f"embedder: {key}": str(value) for key, value in identity.items()},
-        "depth k": str(metrics.k),
-        "protocol": metrics.protocol,
-        **{f"protocol: {key}": str(value) for key, value in choices.items() if key != "name"},
-        **{COUNTS.get(name, name): f"{value:,}" for name, value in counts.items() if isinstance(value, int)},
-        **{name: str(version) for name, version in manifest.versions.items()},
-    }
