@@ -10,7 +10,7 @@ from pydantic import Field
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import leads
-from repoeval_bench.analysis.records import Comparison, Outcome
+from repoeval_bench.analysis.records import Outcome
 from repoeval_bench.analysis.shrinkage import (
     Decision,
     Posterior,
@@ -467,21 +467,16 @@ def _current(measured: Sequence[Measured], current: str, choice: str) -> Current
     gains = []
     for protocol in dict.fromkeys(one.evidence.protocol for one in measured):
         of_protocol = [one for one in measured if one.evidence.protocol == protocol]
-        difference = pair_of(of_protocol, current, choice)
-        gains.append(Gain(protocol=protocol, difference=difference.difference, ci=difference.ci))
+        measure, over = of_protocol[0].evidence.measure, of_protocol[0].evidence.over
+        labels = [current, choice]
+        runs = [one.runs[[*one.evidence.runs].index(label)] for one in of_protocol for label in labels]
+        joined = together([run.scores for run in runs])
+        # A query's score is its mean over the retrievers.
+        values = [scores.values[measure] for scores in joined]
+        table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
+        (pair,) = leads(table, joined[0], labels, 0, measure=measure, over=over)
+        gains.append(Gain(protocol=protocol, difference=pair.difference, ci=pair.ci))
     return Current(label=current, gains=tuple(gains))
-
-
-def pair_of(measured: Sequence[Measured], baseline: str, treatment: str) -> Comparison:
-    """Compare two candidates under a protocol, by the mean of each query's scores over the retrievers."""
-    runs = [one.runs[[*one.evidence.runs].index(label)] for one in measured for label in (baseline, treatment)]
-    joined = together([run.scores for run in runs])
-    measure = measured[0].evidence.measure
-    values = [scores.values[measure] for scores in joined]
-    table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
-    over = measured[0].evidence.over
-    (pair,) = leads(table, joined[0], [baseline, treatment], 0, measure=measure, over=over)
-    return pair
 
 
 def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverScore, ...]:

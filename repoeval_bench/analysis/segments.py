@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray
-from repoeval_bench.analysis.statistics import SEED, Sample, intervals
+from repoeval_bench.analysis.statistics import Sample, mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.spec import nearest
@@ -184,16 +185,10 @@ def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str
     """Mean (`over` queries or repositories) and interval of each segment, signs of its clusters flipped."""
     means = []
     for part in segments:
-        sample = _sample(scores, part, scores.values[measure], over)
-        (ci,) = intervals(sample, np.random.default_rng(SEED))
+        n_clusters, (mean,), (ci,) = _means(scores, part, scores.values[measure], over)
         means.append(
             SegmentMean(
-                by=part.by,
-                name=part.name,
-                n_queries=len(part.positions),
-                n_clusters=sample.n_clusters,
-                mean=float(sample.mean()[0]),
-                ci=ci,
+                by=part.by, name=part.name, n_queries=len(part.positions), n_clusters=n_clusters, mean=mean, ci=ci
             )
         )
     return means
@@ -208,21 +203,17 @@ def segment_differences(
     """
     joined, other = together([baseline, treatment], baseline.query_ids)
     base = joined.values[measure]
-    differences = other.values[measure] - base
-    both = np.column_stack([differences, base])
-    everything = Segment("", "", np.arange(len(joined)))
-    overall = float(_sample(joined, everything, differences, over).mean()[0])
+    both = np.column_stack([other.values[measure] - base, base])
+    overall = float(Sample.of(both, joined.clusters, joined.repos, over).mean()[0])
     compared = []
     for part in segments:
-        difference, level = _sample(joined, part, both, over).mean().tolist()
-        sample = _sample(joined, part, differences, over)
-        (ci,) = intervals(sample, np.random.default_rng(SEED))
+        n_clusters, (difference, level), (ci, _) = _means(joined, part, both, over)
         compared.append(
             SegmentDifference(
                 by=part.by,
                 name=part.name,
                 n_queries=len(part.positions),
-                n_clusters=sample.n_clusters,
+                n_clusters=n_clusters,
                 baseline=level,
                 difference=difference,
                 ci=ci,
@@ -230,6 +221,14 @@ def segment_differences(
             )
         )
     return compared
+
+
+def _means(
+    scores: QueryScores, part: Segment, values: FloatArray, over: Headline
+) -> tuple[int, list[float], list[Interval]]:
+    """Return the segment's number of clusters, and the mean and interval of each column of values of all queries."""
+    inside = scores.take(part.positions)
+    return len(set(inside.clusters)), *mean_intervals(values[part.positions], inside.clusters, inside.repos, over)
 
 
 def furthest_apart(
@@ -248,20 +247,14 @@ def furthest_apart(
     return max(ends, key=lambda pair: pair[1].difference - pair[0].difference, default=None)
 
 
-def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> Sample:
-    """The segment's clusters with sums of its queries' values, (n_queries,) or (n_queries, n_columns)."""
-    positions = part.positions.tolist()
-    clusters, repos = [scores.clusters[i] for i in positions], [scores.repos[i] for i in positions]
-    return Sample.of(values[part.positions], clusters, repos, over)
-
-
 def _labels(column: Sequence[Fact]) -> list[str]:
     numbers = sorted({float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)})
     ranges = _quarters(column, numbers) if len(numbers) > _FEW else {}
-    return [_label(fact, ranges) for fact in column]
+    return [label_of(fact, ranges) for fact in column]
 
 
-def _label(fact: Fact, ranges: Mapping[float, str]) -> str:
+def label_of(fact: Fact, ranges: Mapping[float, str] = MappingProxyType({})) -> str:
+    """Return the name of the segment that a fact belongs to, alone or in one of the ranges of numbers."""
     if fact is None or (isinstance(fact, float) and math.isnan(fact)):
         return UNKNOWN
     if isinstance(fact, bool):

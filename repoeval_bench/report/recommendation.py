@@ -412,10 +412,8 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 
 def _risk(first: RankedCandidate | Default) -> str:
-    """Return what another choice may gain; with a bound only where that was shown to hold."""
-    lost, bound = in_points(first.expected_loss).replace("point", "percentage point"), first.loss_95
-    most = "" if bound is None or in_points(bound) == NO_POINTS else f" (95 % confidence: less than {100 * bound:.1f})"
-    return f"Whichever candidate is truly best, we expect it to be ahead by {lost}{most}."
+    lost = in_points(first.expected_loss).replace("point", "percentage point")
+    return f"Whichever candidate is truly best, we expect it to be ahead by {lost}."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:

@@ -28,7 +28,7 @@ def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
     """Return a row for each measure: its headline mean with interval, the other mean, and the ceiling."""
     metrics = run.metrics
     over, other = metrics.headline, "macro" if metrics.headline == "micro" else "micro"
-    measures = [measure for _, names in shown_measures(metrics) for measure in names]
+    measures = shown_measures(metrics)
     means = headline_means(run, measures)
     columns = [
         Column(name="measure", value=heading),
@@ -51,24 +51,15 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     return "\n".join(filter(None, lines))
 
 
-def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
-    """Return (title, measures that a table has room for), the most comparable between chunkers first."""
+def shown_measures(metrics: Metrics) -> list[str]:
+    """Return the measures that a table has room for, the most comparable between chunkers first."""
     # Ceilings have rows of their own, so their columns are for `compare`.
     measures = [measure for measure in metrics.micro if not measure.endswith((CEILING, SHARE))]
-    definitions = [measure for measure in measures if measure.startswith("definition_")]
-    lines = [measure for measure in measures if measure.startswith("line_")]
-    written = [measure for measure in measures if measure in TEXT_MEASURES]
-    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *written)]
-    if set(LINE_MEASURES) <= set(lines):
+    if set(LINE_MEASURES) <= set(measures):
         # Every budget is in the files; a table of them all would be wider than a screen.
-        lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
-    groups = (
-        ("definitions read whole, at equal budgets of characters", definitions),
-        ("lines, at equal budgets of characters", lines),
-        ("completions", written),
-        ("chunks", chunks),
-    )
-    return [(what, names) for what, names in groups if names]
+        measures = [measure for measure in measures if measure not in LINE_MEASURES or measure in SHOWN]
+    groups = ("definition_", "line_", TEXT_MEASURES, "")
+    return [*dict.fromkeys(name for group in groups for name in measures if name.startswith(group))]
 
 
 def run_notes(runs: Sequence[RunView]) -> list[str]:
@@ -133,8 +124,8 @@ def losses(run: RunView) -> list[str]:
     counts, lines = run.metrics.counts, []
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
         lines.append(f"{without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking")
-    shown = [name for _, names in shown_measures(run.metrics) for name in names]
-    if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:
+    ceilings = run.metrics.headline_ceilings
+    if zero := [heading(name) for name in shown_measures(run.metrics) if ceilings.get(name) == 0]:
         lines.append(f"{', '.join(zero)}: no ranking of these chunks scores above 0")
     if short := too_short(run.metrics):
         lines.append(short)

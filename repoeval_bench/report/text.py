@@ -91,23 +91,13 @@ def explained(measure: str) -> str:
     return meaning_of(measure) or said
 
 
-_OUTCOMES = {
-    Outcome.BETTER: "better",
-    Outcome.WORSE: "worse",
-    Outcome.BORDERLINE: "borderline",
-    Outcome.NOT_SIGNIFICANT: "not significant",
-    Outcome.NOT_TESTED: "not tested",
-}
-
-
 def outcome_name(verdict: PairVerdict) -> str:
     """Return what a verdict is called in a cell: `better`, `from one file`, `equal within 0.02`."""
     if verdict.carrier is not None:
         return f"from one {verdict.carrier.kind}"
     if verdict.outcome is Outcome.EQUAL:
         return f"equal within {verdict.within:g}"
-    name = _OUTCOMES[verdict.outcome]
-    return name if verdict.within is None else f"{name}, but within {verdict.within:g}"
+    return verdict.outcome.replace("_", " ")
 
 
 def full_outcome_name(verdict: PairVerdict) -> str:
@@ -185,20 +175,12 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["minilm · dense", "none · bm25:k1=1.2", "Ours (blank lines)"])
     ['dense', 'bm25', 'Ours (blank lines)']
     """
-    by_parts: dict[int, list[list[str]]] = {}
-    for name in names:
-        parts = name.split(BETWEEN)
-        if all(map(_is_spec, parts)):
-            by_parts.setdefault(len(parts), []).append(parts)
-    columns_of = {size: list(map(_shorten, zip(*group, strict=True))) for size, group in by_parts.items()}
-    for all_parts in (False, True):
-        short = {name: name for name in names}
-        for size, columns in columns_of.items():
-            shown = [c for c in columns if all_parts or NO_EMBEDDER not in c or len(set(c)) > 2]
-            full = [BETWEEN.join(parts) for parts in by_parts[size]]
-            short |= dict(zip(full, map(BETWEEN.join, zip(*shown, strict=True)), strict=bool(shown)))
-        if len(set(short.values())) == len(names):
-            return [short[name] for name in names]
+    parts_of = {name: name.split(BETWEEN) for name in names if all(map(_is_spec, name.split(BETWEEN)))}
+    columns = [_shorten(column) for column in zip(*parts_of.values(), strict=False)]
+    for shown in ([c for c in columns if NO_EMBEDDER not in c or len(set(c)) > 2], columns):
+        short = dict(zip(parts_of, map(BETWEEN.join, zip(*shown, strict=True)), strict=False))
+        if len({short.get(name, name) for name in names}) == len({*names}):
+            return [short.get(name, name) for name in names]
     return list(names)
 
 
