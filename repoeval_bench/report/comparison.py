@@ -197,13 +197,11 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     flipped_by = flipped_units(first.clustered_by)
     if first.clustered_by == "query":
         flipped_by = "queries, as no files are named: similar queries count as independent"
-    sizes, effective = " of equal size, or nearly.", f"{first.effective_clusters:.0f}"
-    if effective != str(first.n_clusters):
-        sizes = f", but a few hold most queries: they count like {effective} of equal size."
+    clusters = cluster_count(first.n_clusters, first.clustered_by)
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
-        cluster_count(first.n_clusters, first.clustered_by) + sizes,
+        f"{clusters}, which count like {first.effective_clusters:.0f} of equal size",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}
     if Outcome.NOT_SIGNIFICANT in outcomes:

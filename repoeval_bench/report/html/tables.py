@@ -104,8 +104,8 @@ class RankedRow:
 class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
-    `explained` says what the measure means, `to` names the first row, `filled` and `hollow` say what the markers mean.
-    The plot has differences times `scale`; `axis` names their unit, and `digits` is their format in words.
+    `explained` says what the measure means, `to` names the first row. The plot has differences times
+    `scale`; `axis` names their unit, and `digits` is their format in words.
     """
 
     measure: str
@@ -113,8 +113,6 @@ class Ranking:
     unit: str
     rows: tuple[RankedRow, ...]
     to: str = "best"
-    filled: str = "significantly worse than the best"
-    hollow: str = "may be as good"
     axis: str
     scale: float = 1.0
     digits: str = "+.4f"
@@ -224,8 +222,6 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
         unit="tokens",
         rows=tuple(rows),
         to="choice",
-        filled="significantly worse than the choice by one of the tasks",
-        hollow="no significant difference",
     )
 
 
