@@ -16,11 +16,6 @@ from repoeval_bench.metrics.given import check_entries
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure
 from repoeval_bench.metrics.scoring import RunScores, score_run
 
-Name = Literal["qrels", "rule", "token-f1"]
-
-THRESHOLD = 0.3
-"""Token F1 from which a text counts as the expected one, unless another is given."""
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -52,7 +47,7 @@ class ItemJudgement:
     """
 
     gains: Mapping[str, float]
-    strategy: Name
+    strategy: Literal["qrels", "rule", "token-f1"]
     complete: bool
 
 
@@ -114,7 +109,7 @@ class RuleRelevance:
 class TokenF1Relevance:
     """Overlap of words with the expected text: a retrieved chunk is relevant from a token F1 of `threshold` on."""
 
-    threshold: float = THRESHOLD
+    threshold: float = 0.3
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:

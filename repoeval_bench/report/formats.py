@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from repoeval_bench.core.words import one_line
 from repoeval_bench.report.table import Cell, Column, ScoreCell, Table
-from repoeval_bench.report.text import printable
 
 _MARKDOWN = re.compile(r"([\\`*_<>|&~$#]|\](?=[\[(:]))")
 
@@ -55,7 +55,7 @@ def markdown_table(table: Table) -> str:
 
 def markdown_text(text: str) -> str:
     """The text so that Markdown shows it letter for letter."""
-    return _MARKDOWN.sub(r"\\\1", printable(text))
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def latex(tables: Sequence[Table]) -> str:
@@ -73,7 +73,7 @@ def latex(tables: Sequence[Table]) -> str:
 
 def latex_text(text: str) -> str:
     """The text so that LaTeX prints it letter for letter."""
-    escaped = "".join(_LATEX.get(char, char) for char in printable(text))
+    escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
     return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)  # a number has a minus before it, not a hyphen
 
 

@@ -49,11 +49,6 @@ _FINDS = {
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that answer your queries",
 }
-_GAINS = {
-    "uses": "the definitions that the code uses",
-    "docstring": "the lines that a docstring describes",
-    "commits": "the changed lines",
-}
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
 """Files below which a warning says how little they tell."""
@@ -105,8 +100,10 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{more_points(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}"
-        f"{ends_in_points(gain.difference, gain.ci)}"
+        ("{} of the changed lines" if gain.protocol == "commits" else _found_by(gain.protocol)).format(
+            more_points(gain.difference)
+        )
+        + ends_in_points(gain.difference, gain.ci)
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
@@ -119,6 +116,10 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
         f"{gains}.{takes}",
     ]
+
+
+def _found_by(protocol: str) -> str:
+    return _FINDS.get(protocol, "{} under protocol " + protocol)
 
 
 def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
@@ -398,8 +399,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
     for question in recommendation.evidence:
-        finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
-        parts[question.protocol] = finds.format(
+        parts[question.protocol] = _found_by(question.protocol).format(
             _percent(recommendation.mean(label, question.protocol)), question.n_queries
         )
         is_group = question.clustered_by == GROUP

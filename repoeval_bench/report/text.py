@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count, plural
+from repoeval_bench.core.words import count, one_line, plural
 from repoeval_bench.metrics import CEILING, SHARE, measure_of
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import NO_EMBEDDER
@@ -204,14 +204,9 @@ def _shorten(column: Sequence[str]) -> list[str]:
     return short
 
 
-def printable(text: str) -> str:
-    """The text with characters that cannot be shown (control characters, lone surrogates) as `?`."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
 def elided(name: str, longest: int = LONGEST) -> str:
-    """The name, `printable`, with the middle of a long one left out."""
-    name = printable(name)
+    """The name on one line, with the middle of a long one left out."""
+    name = one_line(name)
     if len(name) <= longest:
         return name
     n_shown = longest - 1

@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from repoeval_bench.core.words import one_line
 from repoeval_bench.report.formats import latex, latex_text, markdown
 from repoeval_bench.report.scores import scores_csv
 from repoeval_bench.report.table import figures, make_table, with_notes
-from repoeval_bench.report.text import printable
 from support.command import pdflatex
 from support.runs import write_run
 
@@ -53,8 +53,8 @@ class Cells(HTMLParser):
 
 
 def shown(text):
-    """What is left of a text on one line of a page: trimmed, what cannot be printed as `?`."""
-    return printable(text.strip())
+    """What is left of a text on one line of a page: trimmed, what a terminal obeys as escapes."""
+    return one_line(text.strip())
 
 
 @given(NAMES)

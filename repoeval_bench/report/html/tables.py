@@ -18,7 +18,7 @@ from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import TEXT_MEASURES, lower_is_better, measure_of
 from repoeval_bench.report.recommendation import candidate_columns, evidence_name
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
-from repoeval_bench.report.text import explained, full_outcome_name, heading, interval, printable, short_names
+from repoeval_bench.report.text import explained, full_outcome_name, heading, interval, short_names
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.query_scores import QueryScores
@@ -249,7 +249,7 @@ def page_table(table: Table, runs: Sequence[int] = ()) -> dict[str, Any]:
     return {
         "heads": [
             {
-                "name": printable(column.name or column.key),
+                "name": column.name or column.key,
                 "key": column.key,
                 "meaning": column.meaning,
                 "right": column.align == "right",
@@ -267,10 +267,10 @@ def _cell(column: Column, cell: Cell) -> PageCell:
     if isinstance(cell, Estimate):
         return PageCell(format(cell.value, column.number), interval(cell.ci, column.number), cell.value)
     if isinstance(cell, tuple):
-        first, *rest = map(printable, cell)
+        first, *rest = cell
         return PageCell(first, "; ".join(rest))
     value = cell if isinstance(cell, int | float) else None
-    return PageCell(printable(column.written(cell)), value=value)
+    return PageCell(column.written(cell), value=value)
 
 
 MEASURES = (
