@@ -94,8 +94,8 @@ class Evidence(Record):
     cut: Mapping[str, float | None]
     runs: Mapping[str, str]
     own_weight: float
-    better: tuple[str, ...] = Field((), alias="significantly_better_than_choice")
-    worse: tuple[str, ...] = Field((), alias="significantly_worse_than_choice")
+    better: tuple[str, ...] = Field(default=(), alias="significantly_better_than_choice")
+    worse: tuple[str, ...] = Field(default=(), alias="significantly_worse_than_choice")
 
     @property
     def n_sources(self) -> int:
