@@ -119,13 +119,9 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
     if a.dataset.fingerprint != b.dataset.fingerprint:
         phrases.append(f"data {a.dataset.label} against {b.dataset.label}")
     first, second = _identity(baseline), _identity(run)
-    precisions = first.pop("precision", None), second.pop("precision", None)
-    if all(precisions) and precisions[0] != precisions[1]:
-        phrases.append(
-            f"precision {precisions[0]} against {precisions[1]} (--embedder minilm:precision=fp32 makes a run of fp32)"
-        )
-    if a.embedder == b.embedder and first != second:
-        keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+    unlike_keys = [key for key in first if key in second and first[key] != second[key]]
+    # Two embedders may be compared, but not by vectors of two precisions.
+    if keys := unlike_keys if a.embedder == b.embedder else [key for key in unlike_keys if key == "precision"]:
         phrases.append(f"the embedder's {', '.join(keys)}")
     if unlike := disagreement(baseline.scores, run.scores):
         phrases.append(unlike)

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import leads
-from repoeval_bench.analysis.records import Comparison, Outcome
+from repoeval_bench.analysis.records import Outcome
 from repoeval_bench.analysis.shrinkage import (
     Decision,
     Posterior,
@@ -86,18 +87,18 @@ class Evidence(Record):
     retriever: str
     embedder: str
     measure: str
-    over: Headline
+    over: Headline = Field(alias="mean_over")
     clustered_by: str
-    n_queries: int
-    n_files: int
-    n_clusters: int
+    n_queries: int = Field(alias="queries")
+    n_files: int = Field(alias="files")
+    n_clusters: int = Field(alias="clusters")
     means: Mapping[str, float]
     tokens: Mapping[str, float | None]
     cut: Mapping[str, float | None]
     runs: Mapping[str, str]
     own_weight: float
-    better: frozenset[str] = frozenset()
-    worse: frozenset[str] = frozenset()
+    better: tuple[str, ...] = Field(default=(), alias="significantly_better_than_choice")
+    worse: tuple[str, ...] = Field(default=(), alias="significantly_worse_than_choice")
 
     @property
     def n_sources(self) -> int:
@@ -264,8 +265,6 @@ class Recommendation(AboutCode):
     evidence: tuple[Evidence, ...] = ()
     decision: Decision | None = None
     """All candidates by their expected loss over the evidence; None where no protocol has enough queries."""
-    by_retriever: Mapping[str, str] = {}
-    """Retriever -> what it alone would choose."""
     candidates: Mapping[str, SizedChunker] = {}
     few: Mapping[str, int] = {}
     """Protocol with too few queries to decide -> their number."""
@@ -327,11 +326,11 @@ def evidence_of(
         retriever=request.retriever,
         embedder=request.embedder,
         measure=measure,
-        over=over,
+        mean_over=over,
         clustered_by=scores.cluster_kind,
-        n_queries=len(scores),
-        n_files=scores.n_files,
-        n_clusters=sample.n_clusters,
+        queries=len(scores),
+        files=scores.n_files,
+        clusters=sample.n_clusters,
         means={label: run.metrics.over(over)[measure] for label, run in zip(labels, runs, strict=True)},
         tokens=dict(zip(labels, costs, strict=True)),
         cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
@@ -407,10 +406,6 @@ def conclude(
         return with_default(reference_sets, requests, languages=languages, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, _rng())
-    by_retriever = {}
-    for retriever in dict.fromkeys(one.evidence.retriever for one in enough):
-        own = [(one.evidence.protocol, one.posterior) for one in enough if one.evidence.retriever == retriever]
-        by_retriever[retriever] = decide(combine(own), _rng()).choice.name
     others = _unmeasured(candidates)
     all_candidates = {**candidates, **{candidate.label: candidate for candidate in others}}
     prior = partial(_prior, reference_sets, next(iter(languages)))
@@ -420,7 +415,6 @@ def conclude(
         evidence=tuple(_with_tests(one, decision.choice.name) for one in enough),
         decision=decision,
         current=_current(enough, current, decision.choice.name) if current in posterior.names else None,
-        by_retriever=by_retriever,
         candidates=all_candidates,
         setups=_setups(ranked, all_candidates, languages),
         few=few,
@@ -477,8 +471,8 @@ def _with_tests(measured: Measured, choice: str) -> Evidence:
     outcome = {pair.treatment: pair.verdict.outcome for pair in pairs}
     return evidence.model_copy(
         update={
-            "better": frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
-            "worse": frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+            "better": tuple(sorted(label for label, said in outcome.items() if said is Outcome.BETTER)),
+            "worse": tuple(sorted(label for label, said in outcome.items() if said is Outcome.WORSE)),
         }
     )
 
@@ -490,21 +484,16 @@ def _current(measured: Sequence[Measured], current: str, choice: str) -> Current
     gains = []
     for protocol in dict.fromkeys(one.evidence.protocol for one in measured):
         of_protocol = [one for one in measured if one.evidence.protocol == protocol]
-        difference = pair_of(of_protocol, current, choice)
-        gains.append(Gain(protocol=protocol, difference=difference.difference, ci=difference.ci))
+        measure, over = of_protocol[0].evidence.measure, of_protocol[0].evidence.over
+        labels = [current, choice]
+        runs = [one.runs[[*one.evidence.runs].index(label)] for one in of_protocol for label in labels]
+        joined = together([run.scores for run in runs])
+        # A query's score is its mean over the retrievers.
+        values = [scores.values[measure] for scores in joined]
+        table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
+        (pair,) = leads(table, joined[0], labels, 0, measure=measure, over=over)
+        gains.append(Gain(protocol=protocol, difference=pair.difference, ci=pair.ci))
     return Current(label=current, gains=tuple(gains))
-
-
-def pair_of(measured: Sequence[Measured], baseline: str, treatment: str) -> Comparison:
-    """Compare two candidates under a protocol, by the mean of each query's scores over the retrievers."""
-    runs = [one.runs[[*one.evidence.runs].index(label)] for one in measured for label in (baseline, treatment)]
-    joined = together([run.scores for run in runs])
-    measure = measured[0].evidence.measure
-    values = [scores.values[measure] for scores in joined]
-    table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
-    over = measured[0].evidence.over
-    (pair,) = leads(table, joined[0], [baseline, treatment], 0, measure=measure, over=over)
-    return pair
 
 
 def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverScore, ...]:

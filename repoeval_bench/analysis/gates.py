@@ -13,7 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome
-from repoeval_bench.analysis.segments import Segment, find
+from repoeval_bench.analysis.segments import Segment, find, label_of
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError
@@ -70,9 +70,7 @@ class ScoreGate(Strict):
         if self.segment is None:
             return None
         ((by, value),) = self.segment.items()
-        if isinstance(value, bool):
-            return by, "yes" if value else "no"
-        return by, value if isinstance(value, str) else f"{value:g}"
+        return by, label_of(value)
 
 
 class LatencyGate(Strict):

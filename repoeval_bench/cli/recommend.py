@@ -35,8 +35,7 @@ from repoeval_bench.own.recommend.recommendation import Facts, check_recommendat
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import MOST_NOTES
-from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
-from repoeval_bench.report.recommendation_record import recommendation_record
+from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.jobs import check_execution, executor_of
 from repoeval_bench.runs.naming import find_runs

@@ -1,11 +1,22 @@
-"""A recommendation in words, as one table, and as a record: first what to do, then the evidence."""
+"""A recommendation in words, as one table, and as the record of `--json`: first what to do, then the evidence."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from math import comb
 from typing import Any
 
-from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
+from pydantic import ConfigDict
+
+from repoeval_bench.analysis.evidence import (
+    BASELINE,
+    AboutCode,
+    Default,
+    Evidence,
+    Recommendation,
+    RetrieverChoice,
+    SizedChunker,
+)
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.analysis.verdicts import READ
@@ -15,10 +26,17 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
-from repoeval_bench.report.table import Column, Table, make_table, number, table_of
-from repoeval_bench.report.text import cluster_count, heading, meaning_of
+from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
+from repoeval_bench.report.text import (
+    NO_POINTS,
+    cluster_count,
+    ends_in_points,
+    heading,
+    in_points,
+    meaning_of,
+    more_points,
+)
 from repoeval_bench.runs.query_scores import GROUP
-from repoeval_bench.runs.request import EMBEDDER
 
 HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
 """The content of the JSON and TOML of a recommendation, for those who pass them on."""
@@ -31,17 +49,11 @@ _FINDS = {
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that answer your queries",
 }
-_GAINS = {
-    "uses": "the definitions that the code uses",
-    "docstring": "the lines that a docstring describes",
-    "commits": "the changed lines",
-}
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
 """Files below which a warning says how little they tell."""
 _MUCH = 0.1
 """The least share of unread files that the answer names."""
-_NONE = "less than 0.1 points"
 _SHOWN = 6
 """Candidates in the table, unless every one is asked for."""
 
@@ -66,13 +78,15 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     kept = recommendation.current.label if recommendation.current else None  # the first lines compare it already
     if (cheaper := decision.cheaper) is not None and cheaper.name != kept:
         spec = described(recommendation.candidates[cheaper.name])
-        less = _points(first.score - cheaper.score)
-        finds = "about as much" if less == _NONE else f"{less} less"
-        lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds}.")
+        less = in_points(first.score - cheaper.score)
+        finds = "about as much" if less == NO_POINTS else f"{less} less"
+        assert first.tokens
+        assert cheaper.tokens is not None
+        saved = _percent(1 - cheaper.tokens / first.tokens)
+        lines.append(f"{saved} fewer tokens: {spec}, which is expected to find {finds}.")
     lines += _own_best(recommendation)
     lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
-    lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
     return lines
@@ -86,8 +100,10 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{_more(gain.difference)} of {_GAINS.get(gain.protocol) or f'what {gain.protocol} asks for'}"
-        f"{_ends(gain.difference, gain.ci)}"
+        ("{} of the changed lines" if gain.protocol == "commits" else _found_by(gain.protocol)).format(
+            more_points(gain.difference)
+        )
+        + ends_in_points(gain.difference, gain.ci)
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
@@ -95,25 +111,15 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     takes = f" It takes {' and '.join(costs)}." if costs else ""
     if current.is_worse:
         return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}"]
-    worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
     return [
-        f"Stay with {current.label}: no candidate {worth} on your code.",
+        f"Stay with {current.label}: no candidate finds significantly more on your code.",
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
         f"{gains}.{takes}",
     ]
 
 
-def _more(difference: float) -> str:
-    points = _points(abs(difference))
-    return "about as much" if points == _NONE else f"{points} {'more' if difference > 0 else 'less'}"
-
-
-def _ends(difference: float, ends: tuple[float, float] | None) -> str:
-    """Return the interval of what `_more` says: after `less`, that of the loss."""
-    if ends is None:
-        return " (too few files for an interval)"
-    low, high = (-ends[1], -ends[0]) if _more(difference).endswith("less") else ends
-    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+def _found_by(protocol: str) -> str:
+    return _FINDS.get(protocol, "{} under protocol " + protocol)
 
 
 def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
@@ -156,7 +162,7 @@ def _lead(recommendation: Recommendation) -> list[str]:
     lead = recommendation.lead
     if lead is None or not lead.turned:
         return []
-    turned = " and ".join(f"{_more(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
+    turned = " and ".join(f"{more_points(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
     whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
     return [f"The {whose} depends on what counts: the choice finds {turned}."]
 
@@ -164,10 +170,8 @@ def _lead(recommendation: Recommendation) -> list[str]:
 def _retrievers(choice: RetrieverChoice) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
     first, *others = choice.scores
-    compared = "; ".join(
-        f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.difference or 0.0, one.ci)}"
-        for one in others
-    )
+    differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
+    compared = "; ".join(f"{by} finds {more_points(more)}{ends_in_points(more, ci)}" for by, more, ci in differences)
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
@@ -208,13 +212,13 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     assert recommendation.decision is not None
     choice = recommendation.decision.choice
     best = max(recommendation.decision.candidates, key=lambda one: one.own)
-    lead = _points(best.own - choice.own)
+    lead = in_points(best.own - choice.own)
     current = recommendation.current.label if recommendation.current else None
-    if best.name in {choice.name, current} or lead == _NONE:
+    if best.name in {choice.name, current} or lead == NO_POINTS:
         return []
     behind = choice.prior - best.prior
-    why = f"other repositories put it {_points(behind)} behind"
-    if _points(behind) == _NONE:
+    why = f"other repositories put it {in_points(behind)} behind"
+    if in_points(behind) == NO_POINTS:
         why = "other chunkers of its kind find less"
     return [f"On your code {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
 
@@ -288,7 +292,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.candidate}, expected to find {_points(setup.expected_loss)} less than the best"
+        loss = f"{setup.candidate}, expected to find {in_points(setup.expected_loss)} less than the best"
         if setup.candidate == choice:
             loss = "the default" if default else "the choice"
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
@@ -396,8 +400,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
     for question in recommendation.evidence:
-        finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
-        parts[question.protocol] = finds.format(
+        parts[question.protocol] = _found_by(question.protocol).format(
             _percent(recommendation.mean(label, question.protocol)), question.n_queries
         )
         is_group = question.clustered_by == GROUP
@@ -410,42 +413,15 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 
 def _risk(first: RankedCandidate | Default) -> str:
-    """Return what another choice may gain; with a bound only where that was shown to hold."""
-    lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
-    most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
-    return f"Whichever candidate is truly best, we expect it to be ahead by {lost}{most}."
-
-
-def _points(loss: float) -> str:
-    """Return a difference of scores in points of a hundred: `0.5 points`."""
-    shown = f"{max(0.0, 100 * loss):.1f}"
-    return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
-
-
-def _saved(first: RankedCandidate, cheaper: RankedCandidate) -> str:
-    """Return how many tokens a cheaper candidate saves: `Half the tokens`, `75 % fewer tokens`."""
-    assert first.tokens
-    assert cheaper.tokens is not None
-    share = cheaper.tokens / first.tokens
-    return "Half the tokens" if 0.45 <= share <= 0.55 else f"{_percent(1 - share)} fewer tokens"
-
-
-def _conflict(recommendation: Recommendation) -> list[str]:
-    """Return a line where the choices by one retriever alone lose to each other; none where they agree."""
-    names = recommendation.by_retriever
-    if len(set(names.values())) < 2:
-        return []
-    said = ", ".join(f"{_by(retriever)} alone would choose {name}" for retriever, name in names.items())
-    return [f"The retrievers differ: {said}. Name yours with --retriever."]
+    lost = in_points(first.expected_loss).replace("point", "percentage point")
+    return f"Whichever candidate is truly best, we expect it to be ahead by {lost}."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:
     shares = [share for evidence in recommendation.evidence if (share := evidence.cut.get(label))]
     if not shares:
         return []
-    bundled = all(Spec.parse(evidence.embedder).name == EMBEDDER for evidence in recommendation.evidence)
-    read = "the first 256 tokens of a text" if bundled else "the beginning of a text"
-    return [f"The model reads only {read} and truncates {_percent(max(shares))} of these chunks."]
+    return [f"The model reads only the beginning of a text and truncates {_percent(max(shares))} of these chunks."]
 
 
 def _percent(share: float) -> str:
@@ -482,21 +458,14 @@ def _largest(recommendation: Recommendation) -> Evidence:
 def _none_differs(recommendation: Recommendation) -> str:
     """Return why no candidate differs significantly: the files may be too few for any difference to."""
     most = _largest(recommendation)
-    n_candidates = len(most.means)
-    needed = fewest_clusters(comb(n_candidates, 2))
+    needed = fewest_clusters(comb(len(most.means), 2))
     if most.n_clusters >= needed:
-        gains = recommendation.current.gains if recommendation.current else ()
-        if any(gain.ci and not gain.ci[0] <= 0 <= gain.ci[1] for gain in gains):
-            return (
-                f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice; an interval "
-                "beside the current chunker is not adjusted."
-            )
         return "No other candidate differs significantly from the choice."
     where = cluster_count(most.n_clusters, most.clustered_by)
     meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""
     return (
-        f"Your code has only {where}{meant}. With {n_candidates} candidates, at least {needed} are needed before any "
-        "difference can be significant."
+        f"Your code has only {where}{meant}. With {len(most.means)} candidates, at least {needed} are needed before "
+        "any difference can be significant."
     )
 
 
@@ -507,3 +476,59 @@ def evidence_name(evidence: Evidence) -> str:
 
 def _heading(evidence: Evidence) -> str:
     return f"{evidence.protocol} {evidence.retriever}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRow(RankedCandidate):
+    """A candidate of a recommendation; scores are minus the mean over all candidates."""
+
+    tokens_per_query: float | None
+    chunks: int | None
+    vector_bytes: int | None
+    edited: float | None
+    edit_tokens: float | None
+    spec: str
+    """What `--chunker` takes."""
+    size: int | None
+
+
+class RecommendationRow(AboutCode):
+    """All that `recommend --json` prints; `choice` is null where nothing could be measured."""
+
+    # Every field is printed, so the schema requires those with a default too.
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    source: str
+    """The folder or pack whose queries decide."""
+    holds: str
+    language: str
+    choice: CandidateRow | None
+    cheaper: CandidateRow | None
+    answer: list[str]
+    """The answer in sentences, which may change with any version."""
+    candidates: list[CandidateRow]
+    evidence: tuple[Evidence, ...]
+    too_few_queries: Mapping[str, int]
+
+
+def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
+    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
+    decision = recommendation.decision
+    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
+    cheaper = None if decision is None else decision.cheaper
+    return RecommendationRow(
+        source=source,
+        holds=HOLDS,
+        language=recommendation.language,
+        **{name: getattr(recommendation, name) for name in AboutCode.model_fields},
+        choice=rows[0] if rows else None,
+        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
+        answer=answer_lines(recommendation),
+        candidates=rows,
+        evidence=recommendation.evidence,
+        too_few_queries=recommendation.few,
+    )
+
+
+def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
+    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))

@@ -96,7 +96,7 @@ def test_the_others_are_compared_as_jobs_too(ask):
     at_the_end = done.err[done.err.index("error: ") :]
     assert at_the_end.startswith("error: 1 of 3 runs failed;")
     assert KINDS["Breaks"] in at_the_end
-    assert "1 other run failed and is not compared" in " ".join(done.out.split())
+    assert "not compared, because they failed: 1 other run" in " ".join(done.out.split())
 
 
 def test_whatever_a_chunker_raises_ends_its_own_run_alone(ask, importable, tmp_path):

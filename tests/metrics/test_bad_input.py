@@ -15,11 +15,11 @@ from repoeval_bench.metrics import (
     Measure,
     Passage,
     TokenF1Relevance,
-    read_lines,
     score_items,
     score_query,
     score_run,
 )
+from repoeval_bench.metrics.reading import read_lines
 
 NAN = math.nan
 

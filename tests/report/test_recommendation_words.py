@@ -13,8 +13,7 @@ from repoeval_bench.analysis.verdicts import Result, choose
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
 from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
-from repoeval_bench.report.recommendation_record import recommendation_record
+from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.verdict import choice_sentences, verdict
 from repoeval_bench.runs.request import RunRequest
