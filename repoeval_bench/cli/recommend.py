@@ -85,8 +85,8 @@ def recommend_command(
 
     PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 
-    Every chunker is tried at every size, and all have nearly the same mean chunk at each. All are scored on the same
-    budgets of text. A chunker with a size of its own is tried as written. The answer names one chunker with its size,
+    At each size, every chunker is tuned to the same mean chunk. A chunker whose spec sets a size is tried as written.
+    All are scored on the same budgets of text. The answer names one chunker with its size,
     its expected loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
 
     In a git repository, the subjects of suitable commits are queries for the lines that they changed; docstrings are

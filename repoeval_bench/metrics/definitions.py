@@ -32,7 +32,7 @@ _at_budget = partial(
     name="definition_recall",
     aliases=("definitions",),
     meaning="Share of the needed definitions whose lines are all in the first B characters retrieved.",
-    formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
+    formula="|definitions read whole| / |definitions|; lines that the prompt shows use no budget and earn no score",
     range="0..1; its ceiling depends on the chunker and B",
     avoid="a part of a definition helps too: use lines@B",
 )
@@ -44,7 +44,7 @@ def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
 @_at_budget(
     name="definition_recall_auc",
     aliases=("definition_auc", "definitions_found"),
-    meaning="Area under definitions@B as the budget grows to 12000 characters, as a share of the whole.",
+    meaning="Share of the needed definitions retrieved, averaged over all budgets from 0 to 12,000 characters.",
     formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
     range="0..1; below 1, because nothing is read at B = 0",
     avoid="the budget is known: use definitions@B",

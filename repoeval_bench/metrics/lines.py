@@ -77,7 +77,7 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
 @_at_budget(
     name="line_recall_auc",
     aliases=("line_auc", "auc_line_recall", "lines_found"),
-    meaning="Area under lines@B as the budget grows to 12000 characters, as a share of the whole.",
+    meaning="Share of the target lines retrieved, averaged over all budgets from 0 to 12,000 characters.",
     formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
     range="0..1; below 1, because nothing is read at B = 0",
     avoid="the budget is known: use lines@B; the area is mostly about the large budgets",

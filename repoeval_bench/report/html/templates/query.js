@@ -148,7 +148,7 @@ function source(data, query) {
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
   const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "target lines"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
-  return [make("p", { class: "wrap wide" }, make("code", {}, query.file), ` · ${goldWords(data, query)}${query.asked ? "" : `, to be written are lines ${query.body[0] + 1}–${query.body[1]}`}`), legend, viewer];
+  return [make("p", { class: "wrap wide" }, make("code", {}, query.file), ` · ${goldWords(data, query)}${query.asked ? "" : `; lines ${query.body[0] + 1}–${query.body[1]} are to be written`}`), legend, viewer];
 }
 
 // The places of the gold in words: of the query's own file first.
