@@ -378,7 +378,7 @@ def _work(setting: RunRequest, runner: Runner) -> int:
     return len(runner.selected(setting).tasks) * (3 if setting.resolved_protocol().blanks else 1)
 
 
-def _undrawn(runners: Iterable[Runner]) -> list[str]:
+def _undrawn(runners: Sequence[Runner]) -> list[str]:
     """Return a line on the protocols of which only a sample of the tasks is drawn; none where all are."""
     parts = {setting.protocol: runner.selected(setting) for runner in runners for setting in runner.settings}
     samples = [(name, len(part.tasks), part.sample) for name, part in parts.items() if part.sample]
