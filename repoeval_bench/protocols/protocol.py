@@ -159,7 +159,7 @@ class Protocol:
         )
         if self.gold not in golds:
             raise UsageError(
-                f"gold={self.gold} is not what protocol {name} asks for; its target lines are "
+                f"gold={self.gold} is no target of protocol {name}; its target lines are "
                 f"{' or '.join(f'gold={gold}' for gold in golds)}"
             )
         wrong = (

@@ -130,7 +130,7 @@ function summary(data, query) {
   const head = ["run", ...data.measures, "first relevant", "relevant"].map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text));
   const rows = data.runs.map((run, at) => make("tr", {}, make("th", { scope: "row" }, runKey(data, at)),
     ...query.scores[at].map((value) => make("td", {}, value === null ? "–" : value.toFixed(3))),
-    make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not found"), make("td", {}, `${query.relevant[at]}`)));
+    make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not retrieved"), make("td", {}, `${query.relevant[at]}`)));
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores of this query" },
     make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
 }
