@@ -62,7 +62,7 @@ def _measures() -> Table:
         spelled = pattern(row.name, d) if d else row.name
         shown = ", ".join(map(heading, spelled.split(", "))) if d else ""
         lines.append((spelled, shown, ", ".join(row.aliases), _meaning(row), d.range if d else ""))
-    lines += [(name, name, "", f"{text} Scored for imported runs alone.", "") for name, text in UNREGISTERED.items()]
+    lines += [(name, "", "", f"{text} Scored for imported runs alone.", "") for name, text in UNREGISTERED.items()]
     return _table("measure", "in tables", "also", "meaning", "range", lines=lines)
 
 
