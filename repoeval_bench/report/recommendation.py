@@ -369,11 +369,9 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     ranked = recommendation.decision.candidates
     shown = ranked if details else ranked[:_SHOWN]
     notes = [f"skipped: {line}" for line in recommendation.skipped]
-    if size := next(filter(None, [recommendation.candidates[one.name].size for one in shown]), None):
-        like = f"{BASELINE}:max_nws={size}"
-        notes.append(
-            f"at {size:,}: tuned to the mean chunk of {like}, within 5 % if possible; the limit itself differs"
-        )
+    if any(recommendation.candidates[one.name].size for one in shown):
+        like = f"{BASELINE}:max_nws=N"
+        notes.append(f"at N: tuned to the mean chunk of {like}, within 5 % if possible; the limit itself differs")
     if few_queries := _few(recommendation):
         notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
     by_meaning: dict[str, list[str]] = {}
