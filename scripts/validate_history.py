@@ -145,7 +145,7 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
     arrays["facts"] = np.array(json.dumps(facts))
     np.savez_compressed(target.with_suffix(".part.npz"), **arrays)
     target.with_suffix(".part.npz").rename(target)
-    print(f"{name}: {len(arrays['id'])} questions, {len(facts['labels'])} candidates, {facts['seconds']} s", flush=True)
+    print(f"{name}: {len(arrays['id'])} queries, {len(facts['labels'])} candidates, {facts['seconds']} s", flush=True)
 
 
 def _candidates(benchmark: Benchmark, *, small: bool) -> list[SizedChunker]:
@@ -337,7 +337,7 @@ def report(histories: Sequence[History]) -> None:
     """Print every table."""
     split = [one for one in histories if any(True for _ in one.splits())]
     for one in histories:
-        print(f"{one.name:28} {one.language:12} {len(one.window):5} questions, {int(one.window.max()) + 1} windows")
+        print(f"{one.name:28} {one.language:12} {len(one.window):5} queries, {int(one.window.max()) + 1} windows")
     languages = {one.language for one in split}
     print(f"\n{len(split)} repositories in {len(languages)} languages have an older and a later window")
     for gold in GOLDS:
@@ -378,7 +378,7 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
             n_questions += sum(weights)
             for rule, of_rule in zip(leads, by_rule, strict=True):
                 leads[rule].append(float(np.average(of_rule, weights=weights)))
-    print(f"\nlater questions in files that no older one touched: {n_questions} of {len(leads[DEFAULT])} repositories")
+    print(f"\nlater queries in files that no older one touched: {n_questions} of {len(leads[DEFAULT])} repositories")
     print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
 
 
@@ -387,7 +387,7 @@ def _not_in_all(folder: Path) -> None:
     stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
     tried = RecommendRequest.model_fields["chunkers"].default
-    print("\nsettings that some histories lack, all questions of the others, gold lines")
+    print("\nsettings that some histories lack, all queries of the others, gold lines")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
         if all(label in of_one for of_one in labels) or label not in tried:
             continue
@@ -423,7 +423,8 @@ def _significant(split: Sequence[History], histories: Sequence[History], gold: s
         if p * (len(leads) - rank) < 0.05 and mean < 0
     ]
     print(
-        f"the choice left the default in {len(leads)} repositories; significantly worse: {', '.join(worse) or 'none'}"
+        f"the choice was not the default in {len(leads)} repositories; "
+        f"significantly worse: {', '.join(worse) or 'none'}"
     )
 
 
@@ -431,7 +432,7 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
     """Print the rule's lead on the default by the number of older questions that it may see."""
     rng = np.random.default_rng(SEED)
     gold = GOLDS[0]
-    print("\nolder questions  repositories  rule minus default, gold lines")
+    print("\n older queries  repositories  rule minus default, gold lines")
     for most in (30, 60, 120, 250, 500):
         leads = []
         for history in split:

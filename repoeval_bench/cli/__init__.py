@@ -190,7 +190,7 @@ app = CommandGroup(
         click.Option(
             ["--variables"],
             is_flag=True,
-            help="Read options that are not given from variables in capitals, as make has them: CHUNKER, MATCH_SIZE, …",
+            help="Take options that are missing from environment variables such as CHUNKER, as make sets them.",
         )
     ],
 )

@@ -124,7 +124,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 )
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
-    """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
+    """Build a pack: tasks to complete functions, from any code in ten languages, the same at each call.
 
     \b
     SOURCE is  a folder, or a git checkout (what git ignores is left out)

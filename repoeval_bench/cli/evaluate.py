@@ -64,7 +64,8 @@ def evaluate_command(
 ) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print the scores.
 
-    With a shipped pack as --source and without --protocol, four protocols are run: uses, docstring, body and context.
+    Without --protocol, a shipped pack as --source (see `list packs`) is scored under four: uses, docstring, body and
+    context.
     """
     requests = [
         request for protocol in _protocols(fields) for request in requests_of(chunker, fields | {"protocol": protocol})
@@ -186,9 +187,10 @@ def run_command(  # longer than 60 lines: each option has its line
     details: bool,
     as_json: bool,
 ) -> None:
-    """Run the benchmark in FILE: each chunker under every combination of its protocols, retrievers and embedders.
+    """Run a benchmark: each chunker under every combination of protocols, retrievers and embedders.
 
-    Chunkers of one combination are compared, unless the file says `compare: false`. Stored runs are reused.
+    FILE is a YAML file, or the name of a shipped benchmark such as repoeval. Chunkers of one combination are compared,
+    unless the file says `compare: false`. Stored runs are reused.
     The whole file is checked before the first run; all mistakes are reported at once, with their lines.
     """
     if dry_run:

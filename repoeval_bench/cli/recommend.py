@@ -84,13 +84,14 @@ def recommend_command(
 
     PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 
-    Every chunker is tried at every size, and all have nearly the same mean chunk at each. All are scored on the same
-    budgets of text. A chunker with a size of its own is tried as written. The answer names one chunker with its size,
+    At each size, every chunker is tuned to the same mean chunk. A chunker whose spec sets a size is tried as written.
+    All are scored on the same budgets of text. The answer names one chunker with its size,
     its expected loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
 
-    In a git repository, the subjects of suitable commits are queries for the lines that they changed; docstrings are
-    used if there are fewer than 60. For small code bases the answer leans on results measured on other repositories. An
-    answer by BM25 is printed before the embedding model begins. The same command resumes an interrupted one.
+    In a git repository, the subjects of suitable commits are queries for the lines that they changed and up to five
+    around each. Docstrings are used if there are fewer than 60. For small code bases the answer leans on results
+    measured on other repositories. An answer by BM25 is printed before the embedding model begins. The same command
+    resumes an interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
@@ -273,7 +274,7 @@ def _print(
         echo()
         print_lines(setups)
     echo()
-    echo(recommendation.data)
+    echo(f"measured on {recommendation.data}")
     table = recommendation_table(recommendation, details=details)
     print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:

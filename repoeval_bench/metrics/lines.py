@@ -78,7 +78,7 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
     cutoff="none",
 )
 def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Area under lines@B as the budget grows to 12000 characters, as a share of the whole."""
+    """Share of the target lines retrieved, averaged over all budgets from 0 to 12,000 characters."""
     return area_under(_reading(run).recall, run.n_queries)
 
 
@@ -103,7 +103,7 @@ _of_definitions = partial(
 
 @_of_definitions(
     aliases=("definitions",),
-    formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
+    formula="|definitions read whole| / |definitions|; lines that the prompt shows use no budget and earn no score",
     range="0..1; its ceiling depends on the chunker and B",
     avoid="a part of a definition helps too: use lines@B",
 )
@@ -120,7 +120,7 @@ def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     cutoff="none",
 )
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Area under definitions@B as the budget grows to 12000 characters, as a share of the whole."""
+    """Share of the needed definitions retrieved, averaged over all budgets from 0 to 12,000 characters."""
     return area_under(_ends(run).within, run.n_queries)
 
 

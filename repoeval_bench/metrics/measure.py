@@ -184,8 +184,8 @@ EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 
 
 _FIRST_BY = {
-    "lines": "target lines per character",
-    "definitions": "definitions per character",
+    "lines": "new target lines per character",
+    "definitions": "new definitions per character",
 }
 
 
@@ -225,8 +225,7 @@ def ceiling_of(kind: str | None) -> str:
         return "none is computed"
     if kind == "relevant":
         return "the best possible score: all relevant chunks first, by gain"
-    most = f"the score of a near-optimal ranking of the same chunks, most {_FIRST_BY[kind]} first"
-    return f"{most}; the true best may be higher"
+    return f"the score of a greedy ranking of the same chunks, most {_FIRST_BY[kind]} first; a better one may exist"
 
 
 def _bands(bands: tuple[tuple[float, str], ...]) -> str:

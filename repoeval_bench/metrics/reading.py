@@ -221,8 +221,8 @@ def read_lines(
     """Read each ranking's chunks in order, each line whole, until the first that would spend more than `limit` nws.
 
     Where the gold is larger, its own size is the limit. A header is charged before its chunk's lines; a line met again
-    is charged again; blank lines neither cost nor count. A file without `line_nws`, or a span beyond its last line, is
-    a MetricError.
+    is charged again; blank lines use no budget and earn no score. A file without `line_nws`, or a span beyond its last
+    line, is a MetricError.
     """
     table = Lines.of(line_nws)
     gold_places = [join(gold) for gold in golds]

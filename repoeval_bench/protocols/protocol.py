@@ -95,7 +95,7 @@ class Protocol:
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
-            "whole files answer most questions, so the scores are blind to where a chunker cuts": self.gold == "files",
+            "whole files answer most queries, so the scores are blind to where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -150,7 +150,7 @@ class Protocol:
         )
         if self.gold not in golds:
             raise UsageError(
-                f"gold={self.gold} is not what protocol {name} asks for; its target lines are "
+                f"gold={self.gold} is no target of protocol {name}; its target lines are "
                 f"{' or '.join(f'gold={gold}' for gold in golds)}"
             )
         if self.tasks != "completion" and (self.exclusion, self.query) != ("none", "full"):
@@ -214,11 +214,11 @@ def check_questions(protocol: Protocol, *, questions: bool) -> None:
     """Raise a UsageError if the protocol needs a file of questions and there is none, or the other way round."""
     if questions and protocol.tasks != "questions":
         raise UsageError(
-            f"protocol {protocol.name} does not ask the questions of a file; choose protocol questions, or leave out "
+            f"protocol {protocol.name} does not use the queries of a file; choose protocol questions, or leave out "
             "--queries"
         )
     if protocol.tasks == "questions" and not questions:
-        raise UsageError(f"protocol {protocol.name} reads questions from a file; name it with --queries FILE")
+        raise UsageError(f"protocol {protocol.name} reads queries from a file; name it with --queries FILE")
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:

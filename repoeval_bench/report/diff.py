@@ -1,8 +1,9 @@
 """Parts of a run and of two runs as tables with words: changed queries, segments, and the same request run again."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from repoeval_bench.analysis.diff import Diff
+from repoeval_bench.analysis.diff import Diff, Why
 from repoeval_bench.analysis.segments import (
     Segmentation,
     SegmentComparison,
@@ -31,17 +32,24 @@ def diff_table(diff: Diff, limit: int) -> Table:
     return table_of(columns, diff.changes[:limit], title=f"{heading(diff.measure)}, baseline -> treatment")
 
 
+_WHY: dict[Why, str] = {
+    "other chunks": "the rankings hold different chunks",
+    "other order": "the same chunks have another order",
+    "other judgements": "the judgements differ",
+}
+
+
 def diff_summary(diff: Diff, limit: int) -> list[str]:
     """Return how many queries changed, in which direction and why; and how many are not shown."""
     if not diff.changes:
         return [f"{heading(diff.measure)}: no query of {diff.n_queries} changed"]
-    reasons = [change.why for change in diff.changes]
-    up = sum(change.change > 0 for change in diff.changes)
+    reasons = Counter(change.why for change in diff.changes)
+    changed, up = len(diff.changes), sum(change.change > 0 for change in diff.changes)
     lines = [
-        f"{heading(diff.measure)} changed in {len(reasons)} of {count(diff.n_queries, 'query')}: {up} up, "
-        f"{len(reasons) - up} down; why: {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
+        f"{heading(diff.measure)} changed in {changed} of {count(diff.n_queries, 'query')}: {up} up, "
+        f"{changed - up} down; why: {', '.join(f'{_WHY[why]} in {number}' for why, number in reasons.items())}"
     ]
-    if len(reasons) > limit:
+    if changed > limit:
         lines.append(f"these are the {limit} largest; --limit N or --json has more")
     return lines
 
@@ -121,7 +129,7 @@ def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: 
         return ""
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"one cluster can decide an interval over fewer than {fewest}: {names}"
+    return f"fewer than {fewest}, so a single one can decide the interval: {names}"
 
 
 def verification_lines(verification: Verification) -> list[str]:

@@ -24,9 +24,18 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
         columns,
         sorted(results, key=lambda result: result.passed),
         title=f"gates of {run}",
-        notes=[f"note: {gate_title(result)}: {result.warning}" for result in results if result.warning],
+        notes=_warnings(results),
         emphasis=lambda result: "" if result.passed else "strong",
     )
+
+
+def _warnings(results: Sequence[GateResult]) -> list[str]:
+    """Return a note for each warning, with the gates that share it."""
+    titles: dict[str, list[str]] = {}
+    for result in results:
+        if result.warning:
+            titles.setdefault(result.warning, []).append(gate_title(result))
+    return [f"note: {'; '.join(dict.fromkeys(gates))}: {warning}" for warning, gates in titles.items()]
 
 
 def gate_title(result: GateResult) -> str:
@@ -85,7 +94,7 @@ def recheck_sentence(result: Recheck) -> str:
         " Run recommend again." if not result.holds else "" if pair.is_significant else " That is not significant."
     )
     return (
-        f"{first} On {commits} ({count(result.files, 'file')}) it finds {more_points(pair.difference)} of the changed "
+        f"{first} On {commits} ({count(result.files, 'file')}) it finds {more_points(pair.difference)} of their target "
         f"lines than {result.chosen.opponent}{ends_in_points(pair.difference, pair.ci)}.{way_out}"
     )
 

@@ -44,10 +44,15 @@ HOLDS = "the choice, scores and costs; no code, no subject of a commit and no au
 _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
-    "commits": "{} of the lines that {:,} of your commits changed",
+    "commits": "{} of the target lines of {:,} of your commits",
     "tests": "{} of the lines that a test's name describes",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that answer your queries",
+}
+_GAINS = {
+    "uses": "the definitions that the code uses",
+    "docstring": "the lines that a docstring describes",
+    "commits": "the commits' target lines",
 }
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
@@ -79,11 +84,11 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     if (cheaper := decision.cheaper) is not None and cheaper.name != kept:
         spec = described(recommendation.candidates[cheaper.name])
         less = in_points(first.score - cheaper.score)
-        finds = "about as much" if less == NO_POINTS else f"{less} less"
+        finds = "about as much as" if less == NO_POINTS else f"{less} less than"
         assert first.tokens
         assert cheaper.tokens is not None
         saved = _percent(1 - cheaper.tokens / first.tokens)
-        lines.append(f"{saved} fewer tokens: {spec}, which is expected to find {finds}.")
+        lines.append(f"{saved} fewer tokens: {spec}, which is expected to find {finds} the choice.")
     lines += _own_best(recommendation)
     lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
@@ -100,15 +105,13 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        ("{} of the changed lines" if gain.protocol == "commits" else _found_by(gain.protocol)).format(
-            more_points(gain.difference)
-        )
-        + ends_in_points(gain.difference, gain.ci)
+        f"{more_points(gain.difference)} of {_GAINS.get(gain.protocol, 'the target lines')}"
+        f"{ends_in_points(gain.difference, gain.ci)}"
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
     named = f"{described(choice)}{size}"
-    takes = f" It takes {' and '.join(costs)}." if costs else ""
+    takes = f" {', and '.join(costs)}." if costs else ""
     if current.is_worse:
         return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}"]
     return [
@@ -128,12 +131,13 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     now, then = recommendation.tokens(current), recommendation.tokens(choice)
     if now and then:
         less = 1 - then / now
-        parts.append(f"{_percent(abs(less))} {'fewer' if less >= 0 else 'more'} tokens a query")
+        parts.append(f"it needs {_percent(abs(less))} {'fewer' if less >= 0 else 'more'} tokens per query")
     costs = [recommendation.costs.get(label) for label in (current, choice)]
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:
-        parts.append(f"{new / old:.1f} times the embedding per edit")
-    return parts
+        less = 1 - new / old
+        parts.append(f"an edit embeds {_percent(abs(less))} {'less' if less >= 0 else 'more'} text again")
+    return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
 
 
 def _cost(recommendation: Recommendation) -> list[str]:
@@ -144,7 +148,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
     if cost is None:
         return []
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    edit = "no history shows what an edit embeds again"
+    edit = "the cost of an edit is unknown, because the source has no commits to measure it on"
     if cost.edited is not None and cost.edit_tokens is not None:
         mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
         edit = f"an edit embeds {_percent(cost.edited)} of its file again, {mean}"
@@ -154,7 +158,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
     return [" ".join([f"What {whose} costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
 
 
-_COUNTED = {"exact": "by the changed lines alone", "definitions": "by whole definitions"}
+_COUNTED = {"exact": "the changed lines alone count", "definitions": "whole definitions count"}
 
 
 def _lead(recommendation: Recommendation) -> list[str]:
@@ -162,9 +166,9 @@ def _lead(recommendation: Recommendation) -> list[str]:
     lead = recommendation.lead
     if lead is None or not lead.turned:
         return []
-    turned = " and ".join(f"{more_points(difference)} {_COUNTED[gold]}" for gold, difference in lead.turned.items())
-    whose = f"lead over {lead.rival}" if lead.differences["lines"] > 0 else f"lead of {lead.rival}"
-    return [f"The {whose} depends on what counts: the choice finds {turned}."]
+    turned = " and ".join(f"{more_points(difference)} if {_COUNTED[gold]}" for gold, difference in lead.turned.items())
+    leads = f"the choice leads {lead.rival}" if lead.differences["lines"] > 0 else f"{lead.rival} leads the choice"
+    return [f"On your commits {leads}. But the choice finds {turned}."]
 
 
 def _retrievers(choice: RetrieverChoice) -> str:
@@ -175,10 +179,10 @@ def _retrievers(choice: RetrieverChoice) -> str:
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
-            f"{one.chunks} chunks show {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
+            f"{one.chunks} have {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
             for one in choice.readings
         ]
-        line += f" By {_by(choice.best)}, {', '.join(shown)}."
+        line += f" Of the target, the first chunks by {_by(choice.best)} have this share: {', '.join(shown)}."
     return line
 
 
@@ -289,12 +293,15 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     setups: list[tuple[str, tuple[str, ...]]] = []
     default = recommendation.default
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
+    best = default or (recommendation.decision and recommendation.decision.choice)
+    named = "the default" if default else "the choice"
+    beside = f" ({named}: {in_points(best.expected_loss)})" if best else ""
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.candidate}, expected to find {in_points(setup.expected_loss)} less than the best"
+        loss = f"{setup.candidate}, expected loss {in_points(setup.expected_loss)}{beside}"
         if setup.candidate == choice:
-            loss = "the default" if default else "the choice"
+            loss = named
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
         lines = (setup.imports, f"chunker = {setup.code}", *([setup.use] if setup.use else []))
         setups.append((f"{setup.framework}{files}: {loss}{unmeasured}", lines))
@@ -371,6 +378,9 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     ranked = recommendation.decision.candidates
     shown = ranked if details else ranked[:_SHOWN]
     notes = [f"skipped: {line}" for line in recommendation.skipped]
+    if any(recommendation.candidates[one.name].size for one in shown):
+        like = f"{BASELINE}:max_nws=N"
+        notes.append(f"at N: tuned to the mean chunk of {like}, within 5 % if possible; the limit itself differs")
     if few_queries := _few(recommendation):
         notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
     by_meaning: dict[str, list[str]] = {}
@@ -378,11 +388,6 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         by_meaning.setdefault(meaning_of(one.measure) or heading(one.measure), []).append(one.protocol)
     for meaning, names in by_meaning.items():
         notes.append(f"{' and '.join(dict.fromkeys(names))}: {meaning.replace(': ', ', the ')}")
-    if size := recommendation.candidates[ranked[0].name].size:
-        like = f"{BASELINE}:max_nws={size}"
-        notes.append(
-            f"at {size:,} is a size class: the average chunk of each is within 5 % of that of {like}, if possible"
-        )
     if any(cost.edited is not None for cost in recommendation.costs.values()):
         edits = count(recommendation.edits, "edit")
         notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
@@ -409,12 +414,15 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
     it = "the choice" if recommendation.current and recommendation.current.gains else "it"
     read = f"Averaged over all budgets up to 12,000 characters, {it} finds" if over else f"{it.capitalize()} finds"
-    return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}."
+    target = (
+        " A commit's target is the lines that it changed, and up to five around each." if "commits" in parts else ""
+    )
+    return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}.{target}"
 
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"Whichever candidate is truly best, we expect it to be ahead by {lost}."
+    return f"The truly best candidate, which may be this one, is expected to find {lost} more."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:
@@ -446,7 +454,7 @@ def _close(recommendation: Recommendation) -> str:
         parts.append(_none_differs(recommendation))
     most = _largest(recommendation)
     if most.n_clusters < _SMALL:
-        parts.append(f"So few {plural(most.clustered_by)} are weak evidence.")
+        parts.append(f"With so few {plural(most.clustered_by)}, that is weak evidence.")
     return " ".join(parts)
 
 

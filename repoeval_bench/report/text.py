@@ -108,12 +108,21 @@ def full_outcome_name(verdict: PairVerdict) -> str:
 def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
     undecided = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE)
-    tests = [c.family for c in comparisons if c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1]]
-    if not tests:
+    sizes = {
+        c.primary: c.family
+        for c in comparisons
+        if c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1]
+    }
+    if not sizes:
         return []
-    many = f"{max(tests)} tests and for " if max(tests) > 1 else ""
+    many = [
+        f"{whose} for {count(sizes[primary], of)}"
+        for primary, whose, of in ((True, "that of the headline", "pair"), (False, "that of other measures", "test"))
+        if sizes.get(primary, 1) > 1
+    ]
     return [
-        f'p is adjusted for {many}few files; intervals are not, so an interval may exclude 0 beside "not significant"'
+        f"p is corrected {', and '.join(['for few files', *many])}; intervals are not, so an interval may exclude 0 "
+        "without significance"
     ]
 
 

@@ -126,8 +126,10 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
             leads = _ahead(verdict.others, names)
             return f"No clear winner {where}: {best} is first with {reached}: it is {leads}. {_carried(verdict, names)}"
         case _:
-            no = "winner" if len(verdict.others) > 1 else "difference"
-            return f"No significant {no} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
+            says = f"No significant {'winner' if len(verdict.others) > 1 else 'difference'}"
+            if all(rival.verdict.outcome is Outcome.BORDERLINE for rival in verdict.close):
+                says = "Borderline"
+            return f"{says} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
 
 
 def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
@@ -148,7 +150,10 @@ def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
 def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return which runs may be as good as the best, and which are not."""
     first, *rest = [rival for rival in verdict.close if rival.verdict.outcome is not Outcome.CARRIED]
-    nearest = f"{_estimate(first.lead, first.ci)} ahead of {names[first.run.run_id]} ({_p(first.p_adjusted)})"
+    sure = _p(first.p_adjusted)
+    if first.ci and not first.ci[0] <= 0 <= first.ci[1]:
+        sure += ", corrected for few files; the interval is not"
+    nearest = f"{_estimate(first.lead, first.ci)} ahead of {names[first.run.run_id]} ({sure})"
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
     if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
         kind = carried[0].verdict.carrier.kind if carried[0].verdict.carrier else "cluster"
@@ -204,8 +209,8 @@ def _doubts(verdict: Verdict) -> list[str]:
         lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"with only {clusters}, one can decide an interval: it covers the true value in about 85 % of cases, "
-            "not 95 %"
+            f"with only {clusters}, a single one can move an interval: in practice it covers the true value in about "
+            "85 % of cases"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)

@@ -205,12 +205,12 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(
-            f"protocol {protocol.name} asks the commits of a history, and {benchmark.name} has none; build a pack with "
-            "`repoeval-bench data build CHECKOUT --commits`"
+            f"protocol {protocol.name} uses the commits of a history as queries, and {benchmark.name} has none; build "
+            "a pack with `repoeval-bench data build CHECKOUT --commits`"
         )
     if protocol.tasks == "completion" and asks_commits:
         raise UsageError(
-            f"protocol {protocol.name} completes code, and {benchmark.name} has questions of commits; choose protocol "
+            f"protocol {protocol.name} completes code, and {benchmark.name} has queries from commits; choose protocol "
             "commits"
         )
     if not benchmark.tasks:

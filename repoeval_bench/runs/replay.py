@@ -123,7 +123,7 @@ def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None
     config = stored_config(run)
     if config.choices.tasks != "completion":
         raise UsageError(
-            f"protocol {config.protocol} has questions and no code to complete; choose a run of another protocol"
+            f"protocol {config.protocol} has queries and no code to complete; choose a run of another protocol"
         )
     return same_data(run, data_of(run, source, home=home))
 

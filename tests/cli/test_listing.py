@@ -25,7 +25,7 @@ from support.command import bench, one_sentence
             "protocols code-chunk",
             ["note", "the target ends with the first line to be written", "trlx and betty are left"],
         ),
-        ("measures nDCG@10", ["ndcg@10: ", "formula"]),
+        ("measures nDCG@10", ["nDCG@10 (ndcg@10): ", "formula"]),
         ("datasets api", ["level api: tokenizer codex; ", "tasks 1600; repositories 8"]),
         ("retrievers rerank:minilm", ["retriever rerank:RERANKER", "reranker "]),
         ("embedders openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "base_url"]),

@@ -102,7 +102,7 @@ def test_a_loss_has_one_unit_wherever_people_read_it(tmp_path):
     assert {row.name: f"{100 * row.expected_loss:.1f}" for row in record.candidates} == losses
     assert means == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
     lost = losses[record.candidates[0].name]
-    assert f"to be ahead by {'less than 0.1' if lost == '0.0' else lost} percentage points" in " ".join(
+    assert f"expected to find {'less than 0.1' if lost == '0.0' else lost} percentage points more." in " ".join(
         answer_lines(result)
     )
 
@@ -126,18 +126,18 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
             0.01,
             -0.004,
             0.03,
-            "over ast depends on what counts: the choice finds 0.4 points less by the changed lines alone.",
+            "the choice leads ast. But the choice finds 0.4 points less if the changed lines alone count.",
         ),
-        (-0.01, -0.004, 0.02, "of ast depends on what counts: the choice finds 2.0 points more by whole definitions."),
+        (-0.01, -0.004, 0.02, "ast leads the choice. But the choice finds 2.0 points more if whole definitions count."),
     ],
 )
 def test_a_lead_that_only_one_gold_has_is_said_to_be_so(tmp_path, lines, exact, definitions, said):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), protocols=("commits",))
     lead = GoldLead(rival="ast", differences={"lines": lines, "exact": exact, "definitions": definitions})
     rests = [
-        line for line in answer_lines(result.model_copy(update={"lead": lead})) if "depends on what counts" in line
+        line for line in answer_lines(result.model_copy(update={"lead": lead})) if line.startswith("On your commits")
     ]
-    assert rests == ([f"The lead {said}"] if said else [])
+    assert rests == ([f"On your commits {said}"] if said else [])
 
 
 def replace_decision(result, *candidates):
@@ -153,7 +153,9 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     )
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
-    assert "Whichever candidate is truly best, we expect it to be ahead by less than 0.1 percentage points." in measured
+    assert measured.endswith(
+        "The truly best candidate, which may be this one, is expected to find less than 0.1 percentage points more."
+    )
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25, "
         "adjusted for all pairs of candidates."
@@ -202,7 +204,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. Whichever candidate is "
+        "The default comes from 40 python repositories, ranked by BM25. The truly best candidate"
     )
     assert languages.startswith("The code is 80 % python, 20 % rust;")
     assert "--queries" in way_out

@@ -154,11 +154,15 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     (clear,) = compare(runs)
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])
-    assert "is adjusted for 54 tests" in note
-    assert "tests" not in adjusted_notes([clear, replace(lost, family=1)])[0]
+    assert note.startswith("p is corrected for few files, and that of the headline for 54 pairs; intervals are not")
+    (note,) = adjusted_notes([replace(lost, primary=False), replace(lost, family=1)])
+    assert note.startswith("p is corrected for few files, and that of other measures for 54 tests; intervals")
     assert adjusted_notes([clear]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
-    assert any(note.startswith("borderline: the adjusted p is so near 0.05") for note in verdict(runs, [near]).notes)
+    words = verdict(runs, [near])
+    assert words.text.startswith("Borderline under protocol context: c is first")
+    assert words.text.endswith(", corrected for few files; the interval is not).")
+    assert any(note.startswith("borderline: the adjusted p is so near 0.05") for note in words.notes)
 
 
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):

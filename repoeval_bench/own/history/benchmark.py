@@ -70,7 +70,7 @@ def build_history_pack(
     NOTICES.info(questions.summary)
     if len(questions.tasks) < FEWEST_TASKS:
         NOTICES.info(
-            f"note: {count(len(questions.tasks), 'question')}: fewer than {FEWEST_TASKS} are too few to choose a "
+            f"note: {count(len(questions.tasks), 'query')}: fewer than {FEWEST_TASKS} are too few to choose a "
             "chunker by"
         )
     return Pack(target, content)
@@ -112,7 +112,7 @@ def _check(history: History, questions: CommitQuestions) -> None:
     reasons = ", ".join(f"{number} {reason}" for reason, number in largest) or "none"
     ways = questions.notes or filter(None, [_unread(history)])
     raise NoDataError(
-        f"no commit of {history.name} asks anything ({count(questions.seen, 'commit')}: {reasons}); "
+        f"no commit of {history.name} gives a query ({count(questions.seen, 'commit')}: {reasons}); "
         + ("; ".join(ways) or "name a repository with more history, or an earlier --since")
     )
 

@@ -117,14 +117,14 @@ class CommitQuestions:
 
     @property
     def summary(self) -> str:
-        """Their number, and those of files and authors; the effective number is 1 / the sum of squared shares."""
+        """Their number, and those of files and authors; the number of equal ones is 1 / the sum of squared shares."""
         commits = [task.change for task in self.tasks if task.change]
         files, authors = Counter(one.file for one in commits), Counter(one.author for one in commits)
         insertions = sum(one.is_insertion for one in commits)
         return (
-            f"{count(len(commits), 'question')} of {count(self.seen, 'commit')}, {insertions} of them insertions; "
-            f"{count(len(files), 'file')} (effective number {_effective(files):.1f}) and "
-            f"{count(len(authors), 'author')} ({_effective(authors):.1f})"
+            f"{count(len(commits), 'query')} from {count(self.seen, 'commit')}, {insertions} of them insertions; "
+            f"{count(len(files), 'file')} (queries spread as over {_effective(files):.1f} equal ones) and "
+            f"{count(len(authors), 'author')} (as over {_effective(authors):.1f})"
         )
 
     @property

@@ -28,7 +28,7 @@ class RecommendRequest(DataRequest):
     chunkers: Annotated[
         tuple[str, ...],
         Flag(
-            "A chunker to try; may be repeated. One with a size of its own is tried as written. By default the "
+            "A chunker to try; may be repeated. One whose spec sets a size is tried as written. By default the "
             "installed ones of this list.",
             "SPEC",
             also="-c",
@@ -41,8 +41,8 @@ class RecommendRequest(DataRequest):
     sizes: Annotated[
         tuple[Annotated[int, Ge(1)], ...] | None,
         Flag(
-            "Sizes in characters without whitespace, separated by blanks or commas. At each, every chunker without a "
-            "size of its own is tuned to the mean chunk of `fixed`.  [default: 500,1000,2000]",
+            "Sizes in characters without whitespace, separated by blanks or commas. At each, every chunker whose "
+            "spec sets no size is tuned to the mean chunk of `fixed`.  [default: 500,1000,2000]",
             "N,…",
             words=True,
         ),

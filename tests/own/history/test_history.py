@@ -352,7 +352,7 @@ def test_a_folder_without_history_is_refused(tmp_path):
         questions = commit_questions(history)
         assert (questions.windows, questions.seen) == ((), 1)
         with pytest.raises(
-            NoDataError, match=r"no commit of one asks anything \(1 commit: 1 only new or removed files\)"
+            NoDataError, match=r"no commit of one gives a query \(1 commit: 1 only new or removed files\)"
         ):
             benchmark_of(history, questions)
     story.commit("Write the shop in PHP", edit={"b.php": "<?php\n"})
