@@ -29,7 +29,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 from repoeval_bench.runs.view import RunView
@@ -95,11 +95,6 @@ class Evidence(Record):
     own_weight: float
     better: frozenset[str] = frozenset()
     worse: frozenset[str] = frozenset()
-
-    @property
-    def n_sources(self) -> int:
-        """The files that ask, where one of several windows counts once."""
-        return self.n_files if self.clustered_by == GROUP else self.n_clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +195,10 @@ class Default(Record):
     repositories: int
     expected_loss: float
     loss_95: float | None
+    lead: float | None = None
+    """Its mean score there less that of the current chunker; None where that has none."""
+    of_size: bool = False
+    """Whether the size of the current chunker is known; else `lead` is over all sizes."""
 
 
 class Setup(Record):
@@ -394,7 +393,8 @@ def conclude(
     enough = [one for one in measured if one.evidence.n_queries >= FEWEST_TASKS]
     few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
     if not enough:
-        return with_default(reference_sets, languages=languages, few=few, **facts)
+        now = next((candidate for candidate in candidates.values() if candidate.label == current), None)
+        return with_default(reference_sets, languages=languages, now=now, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, _rng())
     by_retriever = {}
@@ -418,18 +418,26 @@ def conclude(
     )
 
 
-def with_default(reference_sets: ReferenceSets, *, languages: Mapping[str, float], **facts: Any) -> Recommendation:
-    """Return the shipped default, where nothing can be measured, with what it loses on other repositories."""
+def with_default(
+    reference_sets: ReferenceSets, *, languages: Mapping[str, float], now: SizedChunker | None = None, **facts: Any
+) -> Recommendation:
+    """Return the shipped default, where nothing can be measured, with what it loses on other repositories.
+
+    `now` is the chunker that is used now.
+    """
     language = next(iter(languages))
     of_language = reference_sets.of_language(language)
     names = [SizedChunker(name=name, size=size, spec="") for name, size in reference_sets.candidates]
     labels = [candidate.label for candidate in names]
-    expected = []
-    for protocol in dict.fromkeys(question.protocol for question in of_language.questions):
-        if protocol in PURPOSES["both"]:
-            prior = _prior(reference_sets, language, RunRequest(protocol=protocol, retriever="bm25"), names)
-            expected.append((protocol, from_prior(prior, labels)))
+    known = {question.protocol for question in of_language.questions}
+    requests = [RunRequest(protocol=name, retriever="bm25") for name in PURPOSES["both"] if name in known]
+    prior_of = partial(_prior, reference_sets, language)
+    expected = [(one.protocol, from_prior(prior_of(one, names), labels)) for one in requests]
     decision = decide(combine(expected), _rng())
+    lead = None
+    if now is not None and Spec.parse(now.name).name in {name for name, _ in reference_sets.candidates}:
+        means = np.mean([prior_of(one, [DEFAULT, now]).mean for one in requests], axis=0)
+        lead = float(means[0] - means[1])
     candidates = {candidate.label: candidate for candidate in [DEFAULT, *_unmeasured({DEFAULT.label: DEFAULT})]}
     loss, *others = (decision.candidate(label) for label in candidates)
     others.sort(key=lambda one: one.expected_loss)
@@ -441,7 +449,10 @@ def with_default(reference_sets: ReferenceSets, *, languages: Mapping[str, float
             repositories=of_language.repositories,
             expected_loss=loss.expected_loss,
             loss_95=loss.loss_95,
+            lead=lead,
+            of_size=now is not None and (now.size or now.like) is not None,
         ),
+        current=Current(label=now.label) if now else None,
         candidates=candidates,
         setups=_setups([(one, False) for one in (loss, *others)], candidates, languages),
         **facts,

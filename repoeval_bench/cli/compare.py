@@ -115,15 +115,8 @@ def compare_command(  # longer than 60 lines: each option has its line
             )
             print_json(record.as_json())
         else:
-            print_answer(
-                compared,
-                out,
-                comparisons,
-                details=details,
-                failed=len(failed),
-                skipped=skipped,
-                remembered=remembered,
-            )
+            unmade = {"skipped": skipped, "failed": failed}
+            print_answer(stored, out, comparisons, base, **unmade, details=details, remembered=remembered)
 
 
 def baseline_of(

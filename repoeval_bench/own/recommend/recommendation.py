@@ -122,7 +122,7 @@ def recommend(
     if history and history.benchmark and {*protocols} == {COMMITS}:
         facts = replace(facts, data=history.benchmark.label)
     if not protocols:
-        return without_runs(facts, tuple(skipped))
+        return without_runs(facts, tuple(skipped), request.current)
     settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
@@ -525,9 +525,10 @@ class Facts:
         return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
-def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:
-    """Return the recommendation for code that has nothing to measure."""
-    return with_default(read_reference_sets(), **facts.fields, skipped=skipped)
+def without_runs(facts: Facts, skipped: tuple[str, ...], current: str | None) -> Recommendation:
+    """Return the recommendation for code that has nothing to measure; `current` is the chunker that is used now."""
+    now = SizedChunker(name=current, size=None, spec=current) if current else None
+    return with_default(read_reference_sets(), **facts.fields, now=now, skipped=skipped)
 
 
 @cache
