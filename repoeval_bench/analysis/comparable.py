@@ -51,9 +51,9 @@ def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) ->
     A requested measure that is not shared is a UsageError.
     """
     shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
-    asked = [names] if isinstance(names, str) else names
-    names = [name if name in shared else str(Measure.parse(name)) for name in asked]
-    if missing := [given for given, name in zip(asked, names, strict=True) if name not in shared]:
+    given = [names] if isinstance(names, str) else names
+    names = [name if name in shared else str(Measure.parse(name)) for name in given]
+    if missing := [typed for typed, name in zip(given, names, strict=True) if name not in shared]:
         theirs = f"one that they share ({few(shared, _SHOWN)})" if shared else "other runs"
         again = " ".join(f"-m {name}" for name in missing)
         raise UsageError(
