@@ -30,7 +30,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 from repoeval_bench.runs.view import RunView
@@ -99,11 +99,6 @@ class Evidence(Record):
     own_weight: float
     better: tuple[str, ...] = Field(default=(), alias="significantly_better_than_choice")
     worse: tuple[str, ...] = Field(default=(), alias="significantly_worse_than_choice")
-
-    @property
-    def n_sources(self) -> int:
-        """The files that ask, where one of several windows counts once."""
-        return self.n_files if self.clustered_by == GROUP else self.n_clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +201,10 @@ class Default(Record):
     repositories: int
     expected_loss: float
     loss_95: float | None
+    lead: float | None = None
+    """Its mean score there less that of the current chunker; None where that has none."""
+    of_size: bool = False
+    """Whether the size of the current chunker is known; else `lead` is over all sizes."""
 
 
 class Setup(Record):
@@ -403,7 +402,8 @@ def conclude(
     few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
     if not enough:
         requests = [one.request for one in measured]
-        return with_default(reference_sets, requests, languages=languages, few=few, **facts)
+        now = next((candidate for candidate in candidates.values() if candidate.label == current), None)
+        return with_default(reference_sets, requests, languages=languages, now=now, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, _rng())
     others = _unmeasured(candidates)
@@ -423,9 +423,17 @@ def conclude(
 
 
 def with_default(
-    reference_sets: ReferenceSets, requests: Sequence[RunRequest], *, languages: Mapping[str, float], **facts: Any
+    reference_sets: ReferenceSets,
+    requests: Sequence[RunRequest],
+    *,
+    languages: Mapping[str, float],
+    now: SizedChunker | None = None,
+    **facts: Any,
 ) -> Recommendation:
-    """Return the shipped default for `requests` that cannot be measured, with what it loses on other repositories."""
+    """Return the shipped default for `requests` that cannot be measured, with what it loses on other repositories.
+
+    `now` is the chunker that is used now.
+    """
     language = next(iter(languages))
     of_language = reference_sets.of_language(language)
     names = [SizedChunker(name=name, size=size, spec="") for name, size in reference_sets.candidates]
@@ -435,11 +443,15 @@ def with_default(
     shown = [one for one in requests if (one.protocol, _ranked_by(one)) in measured] or [
         RunRequest(protocol=protocol, retriever="bm25") for protocol in PURPOSES["both"]
     ]
-    priors = [(one.protocol, _prior(reference_sets, language, one, names)) for one in shown]
-    decision = decide(combine([(protocol, from_prior(prior, labels)) for protocol, prior in priors]), _rng())
+    prior_of = partial(_prior, reference_sets, language)
+    decision = decide(combine([(one.protocol, from_prior(prior_of(one, names), labels)) for one in shown]), _rng())
     retrievers = tuple(dict.fromkeys(_ranked_by(one) for one in shown))
     by_model = any(one.needs_vectors and Spec.parse(one.embedder).name == EMBEDDER for one in requests)
     default = MODEL_DEFAULT if by_model else DEFAULT
+    lead = None
+    if now is not None and Spec.parse(now.name).name in {name for name, _ in reference_sets.candidates}:
+        means = np.mean([prior_of(one, [default, now]).mean for one in shown], axis=0)
+        lead = float(means[0] - means[1])
     candidates = {candidate.label: candidate for candidate in [default, *_unmeasured({default.label: default})]}
     loss, *others = (decision.candidate(label) for label in candidates)
     others.sort(key=lambda one: one.expected_loss)
@@ -452,7 +464,10 @@ def with_default(
             repositories=of_language.repositories,
             expected_loss=loss.expected_loss,
             loss_95=loss.loss_95,
+            lead=lead,
+            of_size=now is not None and (now.size or now.like) is not None,
         ),
+        current=Current(label=now.label) if now else None,
         candidates=candidates,
         setups=_setups([(one, False) for one in (loss, *others)], candidates, languages),
         **facts,

@@ -9,6 +9,7 @@ from typing import Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 from repoeval_bench.metrics.reading import BUDGETS
@@ -58,7 +59,7 @@ class Measure:
         match = _WORDS.match(body)
         if not match:
             raise UsageError(f"{text!r} is not a measure; write one as ndcg@10 or ndcg(gain=exp)@10")
-        name = _canonical(match["name"])
+        name = _canonical(match["name"], cutoff)
         definition = _definition(name)
         k = None if cutoff is None and not strict else _cutoff(text, name, definition, cutoff)
         return cls(name, k, _options(name, definition, match["options"] or ""))
@@ -126,13 +127,17 @@ def _split(text: str) -> tuple[str, str | None]:
     return (match["body"], match["k"]) if match else (text, None)
 
 
-def _canonical(text: str) -> str:
+def _canonical(text: str, cutoff: str | None = None) -> str:
     """Return the measure's name for a name or alias; a SpecError that offers the nearest where there is none."""
     if text.startswith("py:"):
         return text
     if text in {name.partition("@")[0] for name in UNREGISTERED}:
         raise SpecError(f"{text} is scored for logs that `repoeval-bench logs import` reads; choose another measure")
-    return MEASURES.find(re.sub("[ -]", "_", text.lower())).name
+    name = re.sub("[ -]", "_", text.lower())
+    if cutoff is not None and MEASURES.known(name) is None:
+        names = [row.name for row in MEASURES if row.part and row.part.cutoff != "none"]
+        raise SpecError(nearest("measure", text, names, listed_by="repoeval-bench list measures", ending=f"@{cutoff}"))
+    return MEASURES.find(name).name
 
 
 @lru_cache(maxsize=256)

@@ -1,5 +1,6 @@
 """A recommendation in words, as one table, and as the record of `--json`: first what to do, then the evidence."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -113,9 +114,9 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     named = f"{described(choice)}{size}"
     takes = f" {', and '.join(costs)}." if costs else ""
     if current.is_worse:
-        return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}"]
+        return [f"Switch from {current.label} to {named}. It finds {gains}{_sure(recommendation)}.{takes}"]
     return [
-        f"Stay with {current.label}: no candidate finds significantly more on your code.",
+        f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
         f"{gains}.{takes}",
     ]
@@ -123,6 +124,19 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
 
 def _found_by(protocol: str) -> str:
     return _FINDS.get(protocol, "{} under protocol " + protocol)
+
+
+def _sure(recommendation: Recommendation) -> str:
+    """Return if the lead over the current chunker holds among all candidates: its interval is that of one pair."""
+    assert recommendation.current is not None
+    tried = f"adjusted for all {len(_measured_labels(recommendation))} candidates"
+    if any(recommendation.current.label in one.worse for one in recommendation.evidence):
+        return f", which is significant, {tried}"
+    return f", which is not significant once {tried}"
+
+
+def _measured_labels(recommendation: Recommendation) -> set[str]:
+    return {name for evidence in recommendation.evidence for name in evidence.means}
 
 
 def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
@@ -201,14 +215,14 @@ def _based(recommendation: Recommendation) -> str:
         for one in recommendation.evidence
     }
     own, largest = " and ".join(parts.values()), _largest(recommendation)
+    clusters = cluster_count(largest.n_clusters, largest.clustered_by)
+    clusters += " (files that share a query are one group)" if largest.clustered_by == GROUP else ""
     if recommendation.relies_on_others:
-        clusters = cluster_count(largest.n_clusters, largest.clustered_by)
         return (
             "This rests mainly on results from other repositories, because your queries come from only "
             f"{clusters}: {own}."
         )
-    files = max(one.n_sources for one in recommendation.evidence)
-    return f"This is based on {own}, and {count(files, 'file')} of yours."
+    return f"This is based on {own}, from {clusters}."
 
 
 def _own_best(recommendation: Recommendation) -> list[str]:
@@ -240,9 +254,24 @@ def _default(recommendation: Recommendation) -> list[str]:
     return [
         f"Use {described(recommendation.candidates[default.label])}: the shipped default.",
         f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",
+        *_unmeasured(recommendation),
         *_covers(recommendation),
         "To measure on your code, name more of it, or give your own queries with --queries.",
     ]
+
+
+def _unmeasured(recommendation: Recommendation) -> list[str]:
+    """Return what other repositories show of the current chunker, where nothing was measured."""
+    current, default = recommendation.current, recommendation.default
+    if current is None or default is None:
+        return []
+    if default.lead is None:
+        return [f"{current.label} could not be measured either, and no other repository has scores of it."]
+    # The scores are by chunker and size: of other options, such as an overlap, nothing is known.
+    name = re.split(":| at ", current.label)[0]
+    like_it = f"{name} {'at this size' if default.of_size else 'on average over sizes'}"
+    finds = more_points(-default.lead) + ("" if in_points(abs(default.lead)) == NO_POINTS else " than the default")
+    return [f"{current.label} could not be measured either. On these repositories {like_it} finds {finds}."]
 
 
 def _covers(recommendation: Recommendation) -> list[str]:
@@ -408,9 +437,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         parts[question.protocol] = _found_by(question.protocol).format(
             _percent(recommendation.mean(label, question.protocol)), question.n_queries
         )
-        is_group = question.clustered_by == GROUP
-        clusters = cluster_count(question.n_clusters, question.clustered_by)
-        files[question.protocol] = count(question.n_files, "file") if is_group else clusters
+        files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
     it = "the choice" if recommendation.current and recommendation.current.gains else "it"
     read = f"Averaged over all budgets up to 12,000 characters, {it} finds" if over else f"{it.capitalize()} finds"
@@ -437,7 +464,7 @@ def _percent(share: float) -> str:
 
 
 def _close(recommendation: Recommendation) -> str:
-    others = len({name for evidence in recommendation.evidence for name in evidence.means}) - 1
+    others = len(_measured_labels(recommendation)) - 1
     better = [(name, evidence) for evidence in recommendation.evidence for name in evidence.better]
     worse = [evidence for evidence in recommendation.evidence if evidence.worse]
     parts = []
@@ -469,11 +496,9 @@ def _none_differs(recommendation: Recommendation) -> str:
     needed = fewest_clusters(comb(len(most.means), 2))
     if most.n_clusters >= needed:
         return "No other candidate differs significantly from the choice."
-    where = cluster_count(most.n_clusters, most.clustered_by)
-    meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""
     return (
-        f"Your code has only {where}{meant}. With {len(most.means)} candidates, at least {needed} are needed before "
-        "any difference can be significant."
+        f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With {len(most.means)} "
+        f"candidates, at least {needed} are needed before any difference can be significant."
     )
 
 

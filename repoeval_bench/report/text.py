@@ -39,6 +39,7 @@ _NAMES = {
     "mean_nws": "mean characters",
     "distinct_files": "files",
     "mrr": "MRR",
+    "ap": "MAP",
     "line_recall": "lines",
     "line_rprec": "lines R-prec",
     "line_recall_auc": "lines found",

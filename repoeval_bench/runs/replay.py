@@ -103,6 +103,11 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
     if config.embedder != NO_EMBEDDER and Spec.parse(config.embedder).name not in HARMLESS:
         named.append(config.embedder)
     if refused := [spec for spec in named if spec not in allowed]:
+        if of_script := next((spec for spec in refused if "py:__main__:" in spec), None):
+            raise UsageError(
+                f"{run.run_id} used {of_script}, code of a script, which no other program can import; move it to a "
+                "module, and make the run again as py:MODULE:NAME"
+            )
         options = " ".join(f"--allow {shlex.quote(spec)}" for spec in refused)
         raise UsageError(f"{run.run_id} names code, a model or a server of its own; give {options} if you trust it")
 

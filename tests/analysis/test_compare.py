@@ -318,7 +318,7 @@ def test_each_pair_has_to_be_comparable(tmp_path):
 
 
 def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
-    """Beside the first run that it differs from; several are counted, one alone is reported as before."""
+    """Beside the first run that it differs from; of another protocol that alone. One alone is reported as before."""
     dataset = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1"}
     other_queries = {"dataset": dataset, "query_ids": ["q000001", "other"]}
     like, deep, other, again = (
@@ -335,10 +335,6 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
     assert str(error.value).split("\n  ")[1:] == [
         "a and b: k 100 against 7",
         "a and c: protocol context against body",
-        "a and c: k 100 against 7",
-        "a and c: data made · 0 against made · 1",
-        "a and c: 1 query only in a (such as q000000)",
-        "a and c: 1 query only in c (such as other)",
     ]
     with pytest.raises(UsageError) as error:
         compare([again, like, deep])

@@ -115,15 +115,6 @@ def test_alone_it_is_the_error(ask):
     assert KINDS["Breaks"] in one_sentence(ask("eval", ours("Breaks")), 1)
 
 
-def test_a_baseline_that_has_no_run_is_named_with_the_reason(ask):
-    done = ask("compare", "ast", ours("Nothing"), "fixed", further=["--baseline", ours("Nothing")])
-    assert done.code == 2
-    (error,) = [
-        line for line in done.err.splitlines() if line.startswith(f"error: --baseline {ours('Nothing')} was left out: ")
-    ]
-    assert KINDS["Nothing"] in error
-
-
 def test_each_combination_of_a_file_names_its_own(ask, tmp_path):
     file = tmp_path / "bench.yaml"
     file.write_text(

@@ -35,7 +35,7 @@ def sentence(error, call, *args, **kwargs):
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
-        ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'"]),
+        ("ndgc@10", ["'ndgc@10'", "did you mean 'ndcg@10'"]),
         ("bpref", ["bpref is scored for logs that"]),
         ("xyzzy", ["unknown measure 'xyzzy'; see repoeval-bench list measures for all"]),
         ("ndcg@0", ["'ndcg@0'", "whole number from 1", "ndcg@10"]),

@@ -65,7 +65,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         8: "did you mean 'bm25'",
         9: "did you mean 'minilm'",
         10: "there is no RepoEval task file for level functions",
-        12: "did you mean 'ndcg'",
+        12: "did you mean 'ndcg@10'",
         13: "raise k to 500",
     }
     for mistake, (line, piece) in zip(messages, expected.items(), strict=True):
@@ -114,7 +114,7 @@ def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Where no embedder can do what is asked, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [
         ":2: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
-        ":4: unknown measure 'ndgc'; did you mean 'ndcg'?",
+        ":4: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?",
     ]
 
 

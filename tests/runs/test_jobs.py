@@ -99,7 +99,7 @@ def test_an_error_ends_its_run_alone_and_is_listed(places, tmp_path, monkeypatch
     sentence = str(message.value)
     assert sentence.startswith("2 of 6 runs failed; the same command tries them again:\n")
     assert sentence.count("odd") == 2
-    assert sentence.count("option skip_errors") == 2
+    assert sentence.count("--set skip_errors=true") == 2
 
 
 def test_stored_runs_are_found_again(places, tmp_path, clean):

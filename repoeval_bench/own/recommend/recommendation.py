@@ -525,7 +525,8 @@ class Facts:
 def without_runs(facts: Facts, request: RecommendRequest, skipped: tuple[str, ...]) -> Recommendation:
     """Return the recommendation for code that has nothing to measure."""
     requests = request.requests(request.protocols or PURPOSES[request.purpose])
-    return with_default(read_reference_sets(), requests, **facts.fields, skipped=skipped)
+    now = SizedChunker(name=request.current, size=None, spec=request.current) if request.current else None
+    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped)
 
 
 @cache
