@@ -205,7 +205,7 @@ def test_a_retriever_prints_every_option():
     assert choose_retriever("bm25").spec == "bm25:k1=1.2,b=0.75,tokenizer=code"
     assert choose_retriever("bm25:b=0.5").spec == "bm25:k1=1.2,b=0.5,tokenizer=code"
     assert choose_retriever("dense").spec == "dense"
-    assert choose_retriever("grep:rank=files").spec == "grep:rank=files,keywords=8,hits=200,around=none,read=0"
+    assert choose_retriever("grep").spec == "grep:keywords=8,hits=200,around=none,read=0"
     assert choose_retriever("hybrid").spec == "hybrid:fusion=rrf,weight=0.5,k0=60"
     assert choose_retriever("hybrid:fusion=sum").spec == "hybrid:fusion=sum,weight=0.5"
     nested = choose_retriever("rerank:overlap,first=bm25")
