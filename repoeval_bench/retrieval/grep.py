@@ -31,8 +31,8 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 
 NAME = "grep"
 
+# Fewest letters of a keyword: shorter words are in most lines.
 _SHORTEST = 3
-"""Fewest letters of a keyword: shorter words are in most lines."""
 
 
 @RETRIEVERS.register(

@@ -19,16 +19,16 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 if TYPE_CHECKING:
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
+# More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up.
 _ALL = 2**62
-"""More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up."""
 
 _AT_ONCE = 64  # queries; a full ranking of a large corpus for every query would fill the memory
 
+# What is added to a rank: the published constant.
 _K0 = 60
-"""What is added to a rank: the published constant."""
 
+# Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to.
 SCALE = 1000
-"""Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to."""
 
 
 @RETRIEVERS.register(

@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Role
     from repoeval_bench.embedding.registry import TextEncoder
 
+# Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays.
 STORE_BYTES = 128 * 2**20
-"""Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays."""
 
 TEXTS = 2048
 """Texts that are sent to an actor at once."""
 
+# Jobs that Ray gets ahead for each core: enough to keep it busy, few enough for the caller's memory.
 AHEAD = 4
-"""Jobs that Ray gets ahead for each core: enough to keep it busy, few enough for the caller's memory."""
 
 _SECONDS_TO_ANSWER = 10
 
+# Attempts at a run whose worker is lost each time, as when the system ends it for lack of memory.
 TRIES = 10
-"""Attempts at a run whose worker is lost each time, as when the system ends it for lack of memory."""
 
 
 class RayCluster:
