@@ -96,7 +96,7 @@ latency:
     median_ms: 20.5
 """
 BENCH = b"""\
-pack: mine@1
+pack: repoeval@chunking-v1
 chunkers:
   - ast
   - fixed:max_nws=800

@@ -230,9 +230,7 @@ def _with_options(kind: Kind[Any], row: Row, shown: str, given: Mapping[str, Any
     """Describe a part and its options, each with the value that is given, or else its default."""
     lines = [f"{kind.name} {shown}: {_meaning(row)}"]
     options = {
-        str(replace(option, default=given.get(option.name, option.default))): (
-            f"{option.meaning}{f' (with {option.only})' if option.only else ''}"
-        )
+        str(replace(option, default=given.get(option.name, option.default))): option.meaning
         for option in kind.options(row).values()
     }
     if kind is CHUNKERS and not row.origin:  # every chunker of this package has headers

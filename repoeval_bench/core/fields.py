@@ -29,17 +29,6 @@ class Doc:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Only:
-    """Another option, and the value that it must have for this one to have an effect."""
-
-    option: str
-    value: str
-
-    def __str__(self) -> str:
-        return f"{self.option}={self.value}"
-
-
 @dataclass(frozen=True)
 class Option:
     """An option of a part, as in `bm25:k1=0.9`; its default is None or empty if it does nothing unless given."""
@@ -61,12 +50,6 @@ class Option:
         """Its text for help and lists."""
         doc = self.marker(Doc)
         return doc.text if doc else ""
-
-    @property
-    def only(self) -> Only | None:
-        """The other option that must be given for it to have an effect."""
-        marker: Only | None = self.marker(Only)
-        return marker
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -110,8 +93,8 @@ class Option:
 def read_options(owner: str, given: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
     """Every option with its value, given or default, in the order of `options`; those without a value are left out.
 
-    A SpecError about `owner` says which option does not exist, is missing, has no effect beside the others, or has an
-    impossible value. It does not repeat the value of an unknown option, which could be a key.
+    A SpecError about `owner` says which option does not exist, is missing, or has an impossible value. It does not
+    repeat the value of an unknown option, which could be a key.
     """
     for key in given:
         if not options:
@@ -120,14 +103,11 @@ def read_options(owner: str, given: Mapping[str, Any], options: Mapping[str, Opt
             raise SpecError(f"{owner}: {nearest('option', key, options)}")
     values: dict[str, Any] = {}
     for key, option in options.items():
-        applies = option.only is None or values.get(option.only.option) == option.only.value
         if key in given:
-            if not applies:
-                raise SpecError(f"{owner}: {key} belongs to {option.only}; leave it out")
             values[key] = option.read(owner, given[key])
         elif option.required:
             raise SpecError(f"{owner} needs {key}; add {key}=VALUE")
-        elif applies and option.default not in (None, ""):
+        elif option.default not in (None, ""):
             values[key] = option.default
     return values
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
+# Widths are multiples of this: at most 31 tokens of padding a row.
 BUCKET_TOKENS = 32
-"""Widths are multiples of this: at most 31 tokens of padding a row."""
 
 
 class Batch(NamedTuple):

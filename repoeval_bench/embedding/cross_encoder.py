@@ -16,8 +16,8 @@ from repoeval_bench.embedding.batches import batches, features, load_model, side
 from repoeval_bench.embedding.models import ModelFiles, locate, read_json
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
+# Tokens in one batch: four pairs of 512.
 BATCH_TOKENS = 2048
-"""Tokens in one batch: four pairs of 512."""
 
 
 def find_cross_encoder(spec: str) -> CrossEncoderScorer:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from repoeval_bench.embedding.models import ModelFiles
 
+# Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32.
 BATCH_TOKENS = 1024
-"""Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32."""
 
+# Memory that a batch on CUDA must fit in: the same on every card, as a batch's shape changes the last bits.
 CUDA_BATCH_BYTES = 2**31
-"""Memory that a batch on CUDA must fit in: the same on every card, as a batch's shape changes the last bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,9 +31,9 @@ NAMES = frozenset({"minilm", "st"})
 _WEIGHTS = "*.safetensors"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 _EXPORTS = frozenset({"onnx", "openvino"})
+# The modules of sentence-transformers that turn a text into numbers as this project does. A Router is not one: it has
+# different modules for queries and documents, each with its own tokens and limit.
 _FIRST = ("Transformer", "StaticEmbedding")
-"""The modules of sentence-transformers that turn a text into numbers as this project does. A Router is not one: it has
-different modules for queries and documents, each with its own tokens and limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 
 NAME = "bm25"
 
+# Lines whose terms are cached: about 8 MB of code.
 _LINES = 1 << 18
-"""Lines whose terms are cached: about 8 MB of code."""
 
 
 @RETRIEVERS.register(meaning="BM25 as Lucene has it; reads texts whole and needs no model")

@@ -5,7 +5,7 @@ A chunker that breaks it stops the run with the file's name; nothing downstream 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -60,13 +60,11 @@ class Corpus:
         """Realised chunk sizes in nws: mean, median, p95 and max (nearest rank); zeros for no chunk."""
         return summarize([count_nws(chunk.text) for chunks in self.chunks.values() for chunk in chunks])
 
-    def duplicates(self) -> list[tuple[str, ...]]:
-        """Groups of chunk ids of one repository whose texts are the same except for blanks at the ends."""
-        groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for repo, chunks in self.chunks.items():
-            for chunk in chunks:
-                groups[repo, chunk.text.strip()].append(chunk.chunk_id)
-        return [tuple(ids) for ids in groups.values() if len(ids) > 1]
+    @property
+    def n_duplicates(self) -> int:
+        """Chunks whose repository has another one of the same text, except for blanks at the ends."""
+        times = Counter((repo, chunk.text.strip()) for repo, chunks in self.chunks.items() for chunk in chunks)
+        return sum(n for n in times.values() if n > 1)
 
 
 def summarize(sizes: Sequence[int]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from time import perf_counter
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
@@ -31,24 +31,22 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 
 NAME = "grep"
 
+# Fewest letters of a keyword: shorter words are in most lines.
 _SHORTEST = 3
-"""Fewest letters of a keyword: shorter words are in most lines."""
 
 
 @RETRIEVERS.register(
     meaning="grep for the query's rarest words, in one round or two; units without one are not listed; needs no model"
 )
 class GrepRetriever:
-    r"""Lines by the keywords that they hold (`rank=lines`), or by those that their file holds (`rank=files`).
+    r"""Units by the keywords that they hold.
 
     A keyword is a `\w+` of the query, lower-cased, with three letters or more, and not an English stop word (Lucene's).
     The `keywords` rarest that occur are taken; equally rare ones in the order of the query. Like `rg -i -F` it
     matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see contain it. Its
     first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
 
-    `lines`: a unit scores the sum of its keywords' weights. `files`: files are ordered by the sum over the keywords in
-    any of their units, and the units of a file by their own sum. `around`: what is read with a hit does not change its
-    rank.
+    A unit scores the sum of its keywords' weights. `around`: what is read with a hit does not change its rank.
 
     With `read=N` there is a second round. The first N units are read, with `around`. Of the words in them that hold no
     keyword, as many as there may be keywords are looked for: those in the fewest units, if one of these was not read.
@@ -61,9 +59,6 @@ class GrepRetriever:
         chunks: Chunks,
         own: Chunks,
         *,
-        rank: Annotated[
-            Literal["lines", "files"], Doc("lines: a unit by its own keywords; files: by its file's")
-        ] = "lines",
         keywords: Annotated[int, Ge(1), Doc("words that are looked for, the rarest that occur")] = 8,
         hits: Annotated[int, Ge(1), Doc("units of a keyword that count, the first by file and line")] = 200,
         around: Annotated[
@@ -79,14 +74,10 @@ class GrepRetriever:
         ] = 0,
     ) -> None:
         rule = Expansion.parse(around)
-        if read and (rank == "files" or (rule and rule.lines is None)):
-            raise SpecError(
-                f"grep: read={read} cannot be combined with rank=files or around=definition; use rank=lines and "
-                "around=lines:N"
-            )
+        if read and rule and rule.lines is None:
+            raise SpecError(f"grep: read={read} cannot be combined with around=definition; use around=lines:N")
         self._read, self._near = read, (rule and rule.lines) or 0
         self.around = around
-        self._by_file = rank == "files"
         self._keywords, self._hits = keywords, hits
         self._chunks, self._own = chunks, own
         self._indexes: dict[str, _WordIndex] = {}
@@ -106,34 +97,19 @@ class GrepRetriever:
         return Run(tag=NAME, rankings=rankings, latency_ms=latency)
 
     def _scores(self, units: _Units, keywords: Sequence[str]) -> list[tuple[str, float]]:
-        scores, of_files = self._round(units, keywords)
+        scores = self._round(units, keywords)
         if self._read:
             scores = self._second_round(units, keywords, scores)
-        matches = np.flatnonzero(scores).tolist()
-        if not self._by_file:
-            return [(units.chunks[position].chunk_id, float(scores[position])) for position in matches]
-        # A file's units stay together: the integer part is the file's rank, the fraction the unit's score.
-        order = sorted(of_files, key=lambda file: (of_files[file], file))
-        ranks = {file: index for index, file in enumerate(order)}
-        share = scores / (1 + scores.max(initial=0.0))
-        return [
-            (units.chunks[position].chunk_id, ranks[units.chunks[position].file] + float(share[position]))
-            for position in matches
-        ]
+        return [(units.chunks[place].chunk_id, float(scores[place])) for place in np.flatnonzero(scores).tolist()]
 
-    def _round(self, units: _Units, keywords: Iterable[str]) -> tuple[NDArray[np.float64], dict[str, float]]:
-        """Return the sum of the weights of the rarest keywords: float64 (n_units,), and file -> sum."""
+    def _round(self, units: _Units, keywords: Iterable[str]) -> NDArray[np.float64]:
+        """Return the sum of the weights of the rarest keywords: float64 (n_units,)."""
         holders = {keyword: units.holding(keyword) for keyword in keywords}
         rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
         scores = np.zeros(len(units.chunks))
-        of_files: dict[str, float] = {}
         for keyword in rarest[: self._keywords]:
-            weight = float(np.log(1 + units.n_seen / len(holders[keyword])))
-            hits = units.in_order(holders[keyword])[: self._hits]
-            scores[hits] += weight
-            for file in {units.chunks[hit].file for hit in hits}:
-                of_files[file] = of_files.get(file, 0.0) + weight
-        return scores, of_files
+            scores[units.in_order(holders[keyword])[: self._hits]] += np.log(1 + units.n_seen / len(holders[keyword]))
+        return scores
 
     def _second_round(self, units: _Units, keywords: Sequence[str], first: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return float64 (n_units,): the units that were read keep their order before all others."""
@@ -141,8 +117,7 @@ class GrepRetriever:
         order = best([(name, float(first[place])) for name, place in places.items()], self._read)
         read = [places[name] for name, _ in order]
         new = units.new_words(units.near(read, self._near), keywords)
-        second, _ = self._round(units, new[: self._keywords])
-        scores = first + second
+        scores = first + self._round(units, new[: self._keywords])
         scores[read] = first[read] + scores.max(initial=0.0) + 1
         return scores
 

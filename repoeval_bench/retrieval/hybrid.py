@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from annotated_types import Ge, Le
-
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.fields import Doc, Only
+from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Embedder, Retriever
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
@@ -21,17 +19,20 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 if TYPE_CHECKING:
     Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
+# More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up.
 _ALL = 2**62
-"""More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up."""
 
 _AT_ONCE = 64  # queries; a full ranking of a large corpus for every query would fill the memory
 
+# What is added to a rank: the published constant.
+_K0 = 60
+
+# Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to.
 SCALE = 1000
-"""Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to."""
 
 
 @RETRIEVERS.register(
-    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the weighted sum of min-max scaled scores (sum)",
+    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the mean of min-max scaled scores (sum)",
     requires=("faiss",),
 )
 def hybrid(
@@ -40,16 +41,9 @@ def hybrid(
     embedder: Embedder,
     *,
     fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
-    weight: Annotated[float, Ge(0), Le(1), Doc("what dense counts for; bm25 has the rest")] = 0.5,
-    k0: Annotated[
-        int,
-        Ge(0),
-        Only("fusion", "rrf"),
-        Doc("what is added to a rank: the larger, the less the first ranks stand out"),
-    ] = 60,
 ) -> HybridRetriever:
     """Return a retriever that fuses dense and BM25 rankings by ranks or by scores."""
-    fuse = min_max_sum(weight) if fusion == "sum" else reciprocal_ranks(weight, k0)
+    fuse = min_max_sum if fusion == "sum" else reciprocal_ranks
     return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own), fuse)
 
 
@@ -76,39 +70,27 @@ class HybridRetriever:
         return Run(tag="hybrid", rankings=rankings, latency_ms=latency)
 
 
-def reciprocal_ranks(weight: float, k0: int) -> Fusion:
-    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): the sum of w / (k0 + rank), times 1000.
+def reciprocal_ranks(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
+    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): the mean of 1 / (60 + rank), times 1000.
 
-    `weight` is the dense ranking's, 1 - weight the lexical one's; equal weights are the published formula. A chunk
-    that shares no term with the query has no lexical rank, and gets nothing for one.
+    A chunk that shares no term with the query has no lexical rank, and gets nothing for one.
     """
-
-    def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
-        scores: dict[str, float] = defaultdict(float)
-        sharing = tuple((chunk_id, score) for chunk_id, score in lexical if score > 0)
-        for share, ranking in ((weight, dense), (1 - weight, sharing)):
-            for position, (chunk_id, _) in enumerate(ranking, start=1):
-                scores[chunk_id] += SCALE * share / (k0 + position)
-        return scores
-
-    return fuse
+    scores: dict[str, float] = defaultdict(float)
+    sharing = tuple((chunk_id, score) for chunk_id, score in lexical if score > 0)
+    for ranking in (dense, sharing):
+        for position, (chunk_id, _) in enumerate(ranking, start=1):
+            scores[chunk_id] += SCALE * 0.5 / (_K0 + position)
+    return scores
 
 
-def min_max_sum(weight: float) -> Fusion:
-    """Return the sum of weight x dense and (1 - weight) x lexical scores.
-
-    Both are scaled to 0..1 over the chunks that the query may see, and to 0 if all are equal.
-    """
-
-    def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
-        scores: dict[str, float] = defaultdict(float)
-        for share, ranking in ((weight, dense), (1 - weight, lexical)):
-            if not ranking:
-                continue
-            # A ranking is ordered, so its ends are its extremes.
-            low, high = ranking[-1][1], ranking[0][1]
-            for chunk_id, score in ranking:
-                scores[chunk_id] += share * (score - low) / (high - low) if high > low else 0.0
-        return scores
-
-    return fuse
+def min_max_sum(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
+    """Return the mean of both scores, each scaled to 0..1 over the chunks that the query may see; 0 if all tie."""
+    scores: dict[str, float] = defaultdict(float)
+    for ranking in (dense, lexical):
+        if not ranking:
+            continue
+        # A ranking is ordered, so its ends are its extremes.
+        low, high = ranking[-1][1], ranking[0][1]
+        for chunk_id, score in ranking:
+            scores[chunk_id] += 0.5 * (score - low) / (high - low) if high > low else 0.0
+    return scores

@@ -14,11 +14,11 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Ranking
 from repoeval_bench.core.source import Chunk
 
+# Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder.
 DIGITS = 5
-"""Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder."""
 
+# A score in steps of 1e-5 is surely rounded right within the first of a whole number and below the second.
 _NEAR_HALF, _LARGE = 0.499999, 1e9
-"""A score in steps of 1e-5 is surely rounded right within the first of a whole number and below the second."""
 
 
 def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:

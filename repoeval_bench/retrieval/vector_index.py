@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Items this close to the last score are returned too: rounding may make a tie, and ids decide ties.
 MARGIN = 2e-5
-"""Items this close to the last score are returned too: rounding may make a tie, and ids decide ties."""
 
+# Up to this number of rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported.
 SMALL = 4096
-"""Up to this number of rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
 
+# Extra rows of the first fetch, so that items within the margin seldom need a second one.
 SPARE = 64
-"""Extra rows of the first fetch, so that items within the margin seldom need a second one."""
 
 AT_ONCE = 512
 """Vectors that are searched together in a larger index."""
@@ -40,10 +40,10 @@ def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
     return rows
 
 
+# Name of a processor in numpy's OpenBLAS -> the best name for it that faiss's OpenBLAS knows.
 _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys(
     ("Cooperlake", "SapphireRapids"), "SkylakeX"
 )
-"""Name of a processor in numpy's OpenBLAS -> the best name for it that faiss's OpenBLAS knows."""
 
 
 class VectorIndex:

@@ -45,8 +45,8 @@ _PRELOADED = [
 
 _METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
 
+# The variable of Python that keeps the current folder off the path.
 _SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable of Python that keeps the current folder off the path."""
 
 
 class Executor(Protocol):

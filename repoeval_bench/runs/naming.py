@@ -31,8 +31,8 @@ RECOMMENDED = "recommended.json"
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """A folder with one of these files is that of a run, finished or not."""
 
+# The most run ids that an error names; a folder may have hundreds.
 _SHOWN = 3
-"""The most run ids that an error names; a folder may have hundreds."""
 
 
 def stored_runs(results: Path) -> list[RunView]:

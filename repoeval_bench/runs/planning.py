@@ -181,8 +181,8 @@ def make_plan(
     return plan, plain
 
 
+# Tasks of a file in a sample: files are the clusters of every test, so that more add time and hardly any power.
 PER_FILE = 30
-"""Tasks of a file in a sample: files are the clusters of every test, so that more add time and hardly any power."""
 
 
 def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
@@ -249,11 +249,9 @@ def _why_none(benchmark: Benchmark) -> str:
     return "none uses a definition that its prompt does not show"
 
 
+# The fewest characters to cut for which a pool is worth its start: two chunkers on RepoEval. Fewer are cut in the
+# second that the start takes, even if the server starts while the data is loaded.
 LARGE = 16_000_000
-"""The fewest characters to cut for which a pool is worth its start: two chunkers on RepoEval.
-
-Fewer are cut in the second that the start takes, even if the server starts while the data is loaded.
-"""
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:

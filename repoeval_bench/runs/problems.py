@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.repoeval import repository_name
@@ -21,12 +21,10 @@ from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import choose_measures, chunker_under
-from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import PACK, DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
-
-_PACK = re.compile(r"[\w.-]+@[\w.-]+\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +121,9 @@ def _check_protocol(request: RunRequest, problems: Problems) -> Protocol | None:
     with problems.about("relevance"):
         relevance_rule(protocol.relevance if protocol else request.relevance or "overlap")
     with problems.about("pack"):
-        check_pack(request.pack)
+        if request.pack != PACK and not shipped.edition_of(request.pack):
+            raise UsageError(nearest("pack", request.pack, [*shipped.editions(), PACK]))
     return protocol
-
-
-def check_pack(name: str) -> None:
-    """Raise a UsageError if a name is neither a shipped pack in its version nor NAME@VERSION of another one."""
-    known = list(shipped.editions())
-    is_own = _PACK.match(name) and name.partition("@")[0] not in {one.partition("@")[0] for one in known}
-    if not shipped.edition_of(name) and not is_own:
-        raise UsageError(
-            f"pack {name!r} is neither one that ships ({', '.join(known)}) nor NAME@VERSION, such as mine@1"
-        )
 
 
 def _check_ranking(request: RunRequest, problems: Problems) -> None:

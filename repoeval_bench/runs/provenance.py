@@ -15,8 +15,8 @@ from repoeval_bench.core.extras import EXTRAS, PROJECT
 from repoeval_bench.runs.records import CodeState
 
 _BASE = (PROJECT, "numpy", "PyStemmer", "scipy", "transformers")
+# Extras whose packages change no score of a run.
 _OTHER_EXTRAS = frozenset({"build", "complete", "frames", "parquet", "ray", "report", "stores"})
-"""Extras whose packages change no score of a run."""
 
 
 def _packages() -> list[str]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+# Scores that are less apart are the same: another processor may round, or add up, in another way.
 SAME = 1e-12
-"""Scores that are less apart are the same: another processor may round, or add up, in another way."""
 
 GROUP = "group of files"
 """What a cluster is where queries have gold in several files, and so join these files to one cluster."""

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 HARMLESS = {"minilm", "hash"}
 """Embedders that run no code from outside the package and ask no server."""
 
+# Tolerance for scores that differ in their last bits, and are rounded to two neighbouring values.
 ROUNDED = 1.01 * 10.0**-DIGITS
-"""Tolerance for scores that differ in their last bits, and are rounded to two neighbouring values."""
 
+# Tolerance for fused ranks of vectors, and for models that read pairs: if two neighbours swap, a reciprocal rank
+# changes by 1/61 - 1/62.
 FUSED = 3e-4
-"""Tolerance for fused ranks of vectors, and for models that read pairs: if two neighbours swap, a reciprocal rank
-changes by 1/61 - 1/62."""
 
+# Tolerance in half precision: twice what bf16 moved between two sets of a processor's instructions.
 HALF = 3e-3
-"""Tolerance in half precision: twice what bf16 moved between two sets of a processor's instructions."""
 
 
 def stored_config(run: RunView) -> RunConfig:

@@ -263,15 +263,7 @@ class RunRequest(DataRequest):
     allow_sparse_qrels: Annotated[
         bool, Flag("Run even if fewer than half of the queries have a relevant chunk; else that is refused.", rare=True)
     ] = False
-    pack: Annotated[
-        str,
-        Flag(
-            "A shipped pack as the data, such as pypi-40; else NAME@VERSION of the benchmark's definition. Runs of two "
-            "packs are not compared.",
-            "NAME",
-            rare=True,
-        ),
-    ] = PACK
+    pack: Annotated[str, Flag("A shipped pack as the data, such as pypi-40; --source takes it too.", rare=True)] = PACK
 
     @model_validator(mode="before")
     @classmethod
@@ -280,14 +272,13 @@ class RunRequest(DataRequest):
         if not isinstance(values, dict):
             return values
         source, pack = values.get("source", "auto"), values.get("pack", PACK)
-        by_source, by_pack = (edition_of(name) if isinstance(name, str) else None for name in (source, pack))
-        if by_pack and source in {"", "auto", pack, by_pack}:
-            return values | {"source": by_pack, "pack": by_pack}
-        if by_source and pack == PACK:
-            return values | {"source": by_source, "pack": by_source}
-        if by_pack:
+        named = source if pack == PACK else pack
+        edition = edition_of(named) if isinstance(named, str) else None
+        if edition is None:
+            return values
+        if named == pack and source not in {"", "auto", pack, edition}:
             raise UsageError(f"pack {pack} brings its own data; leave out source {source} (and REPOEVAL_SOURCE)")
-        return values
+        return values | {"source": edition, "pack": edition}
 
     @model_validator(mode="before")
     @classmethod

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 STORES = "repoeval_bench.stores"
 """The group of entry points with a function `url`: (URL of a store, folder of its cache) -> its `Results`."""
 
+# The most characters of a URL in the name of its folder, as names of files have a limit.
 _SHOWN = 80
-"""The most characters of a URL in the name of its folder, as names of files have a limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
         chunks_truncated=chunks_truncated,
         chunks_tokens=chunks_tokens,
         chunks_tokens_lost=chunks_lost,
-        chunks_duplicate=sum(map(len, corpus.duplicates())),
+        chunks_duplicate=corpus.n_duplicates,
         chunks_merged=len(corpus.merged),
         files=corpus.n_files,
         files_skipped=len(corpus.skipped),

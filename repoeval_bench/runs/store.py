@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.judgements import JudgedCorpus
     from repoeval_bench.runs.planning import Plan
 
+# The encoder of all lines; `json.dumps` would make a new one for each line.
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-"""The encoder of all lines; `json.dumps` would make a new one for each line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,14 +19,14 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Qrels, Run, trec_order
 from repoeval_bench.core.source import encode_id
 
+# Real gains are written as whole thousandths, because trec_eval reads whole numbers.
 GAIN_FACTOR = 1000
-"""Real gains are written as whole thousandths, because trec_eval reads whole numbers."""
 
+# The largest gain: in thousandths, floating point cannot tell a larger one from the next whole number.
 LARGEST_GAIN = 1e12
-"""The largest gain: in thousandths, floating point cannot tell a larger one from the next whole number."""
 
+# The chunk id in the only row, with gain 0, of a query without a relevant chunk: every mean needs a row.
 NO_CHUNK = "none"
-"""The chunk id in the only row, with gain 0, of a query without a relevant chunk: every mean needs a row."""
 
 BEIR = ["query-id", "corpus-id", "score"]
 """The first line of BEIR's qrels."""
@@ -36,8 +36,8 @@ _COMMENT = "#"
 
 _QUERY, _CHUNK = "query id", "chunk id"
 
+# How far (relative) a score may be above the one before it, so that it is still written one step below that one.
 _SLACK = 1e-5
-"""How far (relative) a score may be above the one before it, so that it is still written one step below that one."""
 
 
 def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> Iterator[str]:

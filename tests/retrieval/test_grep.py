@@ -34,7 +34,7 @@ def lines(*files):
 
 
 def grep(text, chunks, own=(), excluded=None, k=1000, **options):
-    retriever = GrepRetriever({"r": chunks}, {"q": own}, **{"rank": "lines", "keywords": 8, "hits": 200, **options})
+    retriever = GrepRetriever({"r": chunks}, {"q": own}, **options)
     return retriever.search([Query("q", "r", text)], k, excluded).rankings["q"]
 
 
@@ -78,15 +78,6 @@ def test_the_rarest_words_are_taken_and_the_first_hits_count():
     assert {place(name, lines(file))[1] for name, _ in (first, second)} == {1, 2}
 
 
-def test_files_are_ranked_by_the_keywords_that_any_of_their_lines_holds():
-    both = SourceFile("r", "a.py", "alpha\nx\nbeta\n")
-    one = SourceFile("r", "b.py", "alpha\n" * 5)
-    chunks = lines(both, one)
-    places = [place(name, chunks) for name, _ in grep("alpha beta", chunks, rank="files")]
-    assert [path for path, _ in places] == ["a.py"] * 2 + ["b.py"] * 5
-    assert places[0] == ("a.py", 3)
-
-
 def test_what_a_query_may_not_see_neither_counts_nor_is_listed():
     file = SourceFile("r", "a.py", "alpha\nalpha\nbeta\n")
     chunks = lines(file)
@@ -100,12 +91,11 @@ def test_what_a_query_may_not_see_neither_counts_nor_is_listed():
 @given(
     text=st.lists(st.sampled_from(["alpha", "beta gamma", "alpha beta", "delta", "x"]), max_size=12),
     question=st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "eta"]), max_size=4),
-    rank=st.sampled_from(["lines", "files"]),
 )
-def test_exactly_the_lines_with_a_keyword_are_listed_once(text, question, rank):
+def test_exactly_the_lines_with_a_keyword_are_listed_once(text, question):
     files = [SourceFile("r", f"{name}.py", "\n".join(text[name::2]) + "\n") for name in (0, 1)]
     chunks = lines(*files)
-    ranking = grep(" ".join(question), chunks, rank=rank)
+    ranking = grep(" ".join(question), chunks)
     holding = {chunk.chunk_id for chunk in chunks if any(word in chunk.text for word in question)}
     assert {name for name, _ in ranking} == holding
     assert len(ranking) == len(holding)
@@ -129,10 +119,9 @@ def test_a_second_round_sees_what_the_query_may_see():
     assert len(grep("alpha", chunks, read=1, around="lines:1")) == 3
 
 
-@pytest.mark.parametrize("options", [{"rank": "files"}, {"around": "definition"}])
-def test_a_second_round_reads_lines(options):
+def test_a_second_round_reads_lines():
     with pytest.raises(SpecError, match="cannot be combined"):
-        grep("alpha", (), read=3, **options)
+        grep("alpha", (), read=3, around="definition")
 
 
 def test_keywords_are_words_of_three_letters_that_are_no_stop_words():

@@ -96,5 +96,5 @@ def test_runs_are_compared_by_what_their_hits_bring(benchmark, tmp_path):
     plain, wide = (run(benchmark, tmp_path, retriever=f"grep:around={rule}") for rule in ("none", "definition"))
     (result,) = compare([plain, wide], measures="line_rprec")
     assert (result.baseline, result.treatment) == tuple(
-        f"grep:rank=lines,keywords=8,hits=200,around={rule},read=0" for rule in ("none", "definition")
+        f"grep:keywords=8,hits=200,around={rule},read=0" for rule in ("none", "definition")
     )

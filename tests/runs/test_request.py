@@ -19,12 +19,11 @@ OTHERS = {
     "k": 20,
     "measures": ("ndcg@5",),
     "skip_errors": True,
-    "pack": "other@1",
 }
 """Another value than the default for each field that is part of a run's id."""
 
-NO_PART = {"embedder", "allow_sparse_qrels"}
-"""The one counts only where vectors are needed, the other decides whether there is a run."""
+NO_PART = {"embedder", "allow_sparse_qrels", "pack"}
+"""The first counts only where vectors are needed, the second decides whether there is a run, the third names the data."""
 
 
 def test_every_field_is_tried_here():

@@ -16,8 +16,8 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text, write_atomic
 from repoeval_bench.runs.parts import is_url
 
+# Attempts to read or write an object.
 TRIES = 5
-"""Attempts to read or write an object."""
 
 _LONGEST_PAUSE = 4.0  # seconds
 

@@ -37,26 +37,26 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Role
     from repoeval_bench.embedding.registry import TextEncoder
 
+# Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays.
 STORE_BYTES = 128 * 2**20
-"""Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays."""
 
 TEXTS = 2048
 """Texts that are sent to an actor at once."""
 
+# Jobs that Ray gets ahead for each core: enough to keep it busy, few enough for the caller's memory.
 AHEAD = 4
-"""Jobs that Ray gets ahead for each core: enough to keep it busy, few enough for the caller's memory."""
 
 _SECONDS_TO_ANSWER = 10
 
+# Attempts at a run whose worker is lost each time, as when the system ends it for lack of memory.
 TRIES = 10
-"""Attempts at a run whose worker is lost each time, as when the system ends it for lack of memory."""
 
 
 class RayCluster:
     """Run jobs as Ray tasks; a context that ends every process that it started.
 
-    Without an `address` Ray is started on this machine, on all its cores unless `cores` are given. Its dashboard, its
-    logs and its usage statistics are off. There is an actor for each GPU, and one for each machine without a GPU.
+    Without an `address` Ray is started on this machine, on all its cores. Its dashboard, its logs and its usage
+    statistics are off. There is an actor for each GPU, and one for each machine without a GPU.
     `store` is a URL at which vectors are shared.
     """
 
@@ -65,12 +65,11 @@ class RayCluster:
         address: str | None = None,
         *,
         home: Path | None = None,
-        cores: int | None = None,
         store: str | None = None,
     ) -> None:
         require("--executor ray", "ray")
         self._store = store
-        self._address, self._cores = address, cores or usable_cores()
+        self._address = address
         self._home = home.resolve() if home else None
         self._folder = ""
         # Workers of a cluster that runs already are in folders of its own.
@@ -88,7 +87,7 @@ class RayCluster:
         with ExitStack() as undo, _absolute_script(), chdir(self._folder):
             undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
             if self._address is None:
-                size = {"num_cpus": self._cores, "object_store_memory": STORE_BYTES}
+                size = {"num_cpus": usable_cores(), "object_store_memory": STORE_BYTES}
                 ray.init("local", _temp_dir=self._folder, **size, **quiet)
             else:
                 del quiet["include_dashboard"]

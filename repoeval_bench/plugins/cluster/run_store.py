@@ -1,7 +1,7 @@
 """Finished runs in a store at a URL: an object for each, written whole, so that no reader sees half of one.
 
-A run's folder is packed in the order of its files' names, without their times. An object that already has this run
-stays. One that is broken, or has a run of other code, is replaced when the run is made again.
+A run's folder is packed in the order of its files' names, without their times. An object that is broken, or has a run
+of other code, is replaced when the run is made again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +19,10 @@ from repoeval_bench.core.errors import UsageError, os_errors_as
 from repoeval_bench.core.files import path_problem, write_atomic
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.words import count
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.runs.parts import OF_STORE, vectors_folder
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.results import Results, differing, publish, staging
+from repoeval_bench.runs.results import Results, publish, staging
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:
@@ -68,9 +65,8 @@ class StoredResults(Results):
         return RunView(self.out / run_id)
 
     def put(self, folder: Path) -> None:
-        """Put a finished run into the store, unless it is there."""
-        if not _holds(self.store, folder):
-            put_run(folder, self.store)
+        """Put a finished run into the store."""
+        put_run(folder, self.store)
 
     def read(self) -> None:
         """Fetch runs to read them only; a UsageError if the store holds none."""
@@ -89,10 +85,7 @@ class StoredResults(Results):
         return SharedVectorCache(vectors_folder(home), self.store)
 
     def fetch(self) -> None:
-        """Copy the store's runs here, and delete fetched ones that the store has no more.
-
-        Notices say which runs are broken there, and how many are only here.
-        """
+        """Copy the store's runs here, and delete fetched ones that it has no more; a notice names the broken ones."""
         before, states = self._fetched(), run_states(self.store)
         for run_id in before.keys() - states.keys():
             shutil.rmtree(self.out / run_id, ignore_errors=True)
@@ -114,11 +107,6 @@ class StoredResults(Results):
         if broken:
             NOTICES.info(
                 f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again"
-            )
-        if alone := {path.parent.name for path in self.out.glob(f"[!.]*/{MANIFEST}")} - states.keys():
-            NOTICES.info(
-                f"note: {count(len(alone), 'run')} of this machine not in {self.name} yet; the command that made "
-                "them puts them there"
             )
 
     def _fetched(self) -> dict[str, str]:
@@ -161,35 +149,20 @@ def put_run(folder: Path, store: ObjectStore) -> None:
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
     """Fetch a run's folder into `out` in one step; return whether the store has the run, and has it whole."""
-    with _run_of_store(run_id, store, out) as fetched:
-        if fetched is not None:
-            publish(fetched, out)
-        return fetched is not None
-
-
-@contextmanager
-def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None]:
-    """Yield the folder of a store's run, beside the runs in `out`; None if the store has none, or a broken one."""
     try:
         # Objects in deeper folders are no runs.
         files = None if "/" in run_id else _unpacked(store.read(_name(run_id)))
     except FileNotFoundError:
-        files = None
+        return False
     if files is None:
-        yield None
-        return
+        return False
     with staging(out, run_id) as parent:
         folder = parent / run_id
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        yield folder
-
-
-def _holds(store: ObjectStore, folder: Path) -> bool:
-    """Return whether a store has the run of a folder, apart from file times; reads the whole object."""
-    with _run_of_store(folder.name, store, folder.parent) as stored:
-        return stored is not None and not differing(folder, stored)
+        publish(folder, out)
+    return True
 
 
 def _unpacked(content: bytes) -> dict[str, bytes] | None:

@@ -204,7 +204,6 @@ def test_a_request_takes_it_as_pack_or_as_source(built):
     by_pack, by_source = RunRequest(pack="small-2"), RunRequest(source="small-2")
     assert by_pack == by_source
     assert (by_pack.source, by_pack.pack) == (NAME, NAME)
-    assert RunRequest(source="small-2", pack="mine@1").pack == "mine@1"
     with pytest.raises(UsageError, match="brings its own data"):
         RunRequest(pack="small-2", source="/somewhere")
 
