@@ -131,7 +131,7 @@ RULES_VERSION = 1
 """Version of the rules for files and tasks: another version gives other packs."""
 
 Resolve = Literal["names", "no"]
-"""Ways to find the definitions that tasks use; see `BuildRequest`."""
+"""Ways to find the definitions that tasks use."""
 
 
 class NoTaskError(DatasetError):
@@ -144,25 +144,25 @@ class NoTaskError(DatasetError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRequest:
-    """Options of a build.
-
-    `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks that are
-    drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
-    `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
-    (`names`), or not at all (`no`). `scip` are SCIP index files, the first for the first source and so on, which are
-    looked up first (extra `build`). Without `ask_tests`, functions of tests are no tasks. `extensions` are endings of
-    files that are read beside the ten languages; no task is made of them.
-    """
+    """Options of a build."""
 
     sources: tuple[str, ...]
+    """Folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`."""
     tasks: int = 400
+    """Most tasks that are drawn."""
     seed: int = 0
     languages: tuple[str, ...] = ()
+    """Those requested; none for all."""
     name: str = ""
+    """Name of the pack, made of those of the sources where empty."""
     resolve: Resolve = "names"
+    """Find the definitions that tasks use, which protocol `uses` needs, by scopes, imports and types; or not."""
     scip: tuple[str, ...] = ()
+    """SCIP index files, the first for the first source and so on, which are looked up first (extra `build`)."""
     ask_tests: bool = True
+    """Make tasks of functions of tests too."""
     extensions: tuple[str, ...] = ()
+    """Endings of files that are read beside the ten languages; no task is made of them."""
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
