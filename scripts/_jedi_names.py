@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.own.packs.pack import TaskUses
 from repoeval_bench.own.references.resolver import Resolver
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
+    from repoeval_bench.dataset.uses_table import ReadUses
     from repoeval_bench.own.references.scip import DefinedAt
 
 
@@ -113,11 +113,10 @@ class JediNames(ExitStack):
 
 def resolve_tasks(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = True, scip: Path | None = None
-) -> TaskUses:
+) -> ReadUses:
     """Return the definitions of its files that tasks of one repository use, by a SCIP index, jedi, or else by name."""
-    uses, sources = TaskUses(), tuple(files)
+    sources = tuple(files)
     with Resolver(sources, scip=scip) as resolver:
         if jedi:
             resolver.analyses.append(resolver.enter_context(JediNames(sources, resolver.defined_at)))
-        uses.add(tasks, resolver)
-    return uses
+        return {task.task_id: resolver.uses(task.path, task.body) for task in tasks}

@@ -20,7 +20,7 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
-from repoeval_bench.dataset.uses_table import Uses, dump_uses
+from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
 def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
     """Return the table of a benchmark's tasks; print how surely definitions are known."""
     repos = sorted(benchmark.files, key=lambda repo: -sum(len(file.text) for file in benchmark.files[repo]))
-    uses: Uses = {}
+    uses: ReadUses = {}
     with ProcessPoolExecutor(workers) as pool:
         jobs = [
             pool.submit(resolve_tasks, [task for task in benchmark.tasks if task.repo == repo], benchmark.files[repo])
             for repo in repos
         ]
         for job in jobs:
-            result = job.result()
-            uses |= result.uses
-            for task_id in result.unread:
-                print(f"note: {task_id}: its file cannot be read")
-    tiers = Counter(use.tier for of_task in uses.values() for use in of_task)
+            uses |= job.result()
+    for task_id in (task_id for task_id, of_task in uses.items() if of_task is None):
+        print(f"note: {task_id}: its file cannot be read")
+    tiers = Counter(use.tier for of_task in uses.values() for use in of_task or ())
     print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")
     return dump_uses(benchmark.tasks, uses)
 

@@ -28,11 +28,11 @@ def uses_by(
 ) -> Uses:
     """Return the definitions that one resolver alone finds: by name, unless jedi or an index is used."""
     tier = "resolved" if jedi or scip else "imported"
-    uses = resolve_tasks(tasks, files, jedi=jedi, scip=scip).uses
+    uses = resolve_tasks(tasks, files, jedi=jedi, scip=scip)
     return {
         (task_id, use.definition.file, use.definition.name)
         for task_id, of_task in uses.items()
-        for use in of_task
+        for use in of_task or ()
         if use.tier == tier
     }
 

@@ -36,14 +36,12 @@ def files_of(trees: Mapping[str, Tree]) -> dict[str, SourceFile]:
     return {file.name: file for tree in trees.values() for file in tree.files}
 
 
-def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, SourceFile]) -> str | None:
+def place_problem(task: Task, files: Mapping[str, SourceFile]) -> str | None:
     """Return why a task cannot be scored: a file of its ground truth is absent or too short; None where it can."""
     for location in ground_truth_places(task):
         file = files.get(location.file)
         if file is None:
-            undecodable = {f"{repo}/{path}" for repo, tree in trees.items() for path in tree.undecodable}
-            state = "is not UTF-8" if location.file in undecodable else "does not exist"
-            return f"{task.task_id}: its file {location.file} {state}"
+            return f"{task.task_id}: its file {location.file} does not exist, or is not UTF-8"
         if location.lines.end > file.n_lines:
             return (
                 f"{task.task_id}: its ground truth ends at line {location.lines.end}, but {location.file} has "
@@ -64,10 +62,9 @@ def is_misplaced(task: Task, files: Mapping[str, SourceFile]) -> bool:
     return lines.removesuffix("\n") != expected.removesuffix("\n")
 
 
-def check_places(tasks: Iterable[Task], trees: Mapping[str, Tree]) -> None:
+def check_places(tasks: Iterable[Task], files: Mapping[str, SourceFile]) -> None:
     """A DatasetError that names every task that cannot be scored."""
-    files = files_of(trees)
-    problems = [problem for task in tasks if (problem := place_problem(task, trees, files))]
+    problems = [problem for task in tasks if (problem := place_problem(task, files))]
     if problems:
         number = count(len(problems), "task does", "tasks do")
         raise DatasetError("\n  ".join([f"{number} not fit the repositories:", *problems]))

@@ -114,9 +114,9 @@ def _assemble(
 ) -> Benchmark:
     whole_tasks, whole_repos = installed.whole_size(tasks)
     trees = read_trees(installed.tree, (task.repo for task in selected), installed.endings)
-    check_places(selected, trees)
-    files = {repo: tree.files for repo, tree in trees.items()}
-    selected = _with_uses(selected, installed.read_uses(selected), files_of(trees))
+    by_name, files = files_of(trees), {repo: tree.files for repo, tree in trees.items()}
+    check_places(selected, by_name)
+    selected = _with_uses(selected, installed.read_uses(selected), by_name)
     return Benchmark(
         name=f"{installed.facts.name}-{installed.task_set}",
         fingerprint=fingerprint(selected, files),

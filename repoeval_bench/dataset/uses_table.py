@@ -17,6 +17,9 @@ from repoeval_bench.core.uses import TIERS, CodeDefinition, Kind, Tier, UsedDefi
 Uses = dict[str, tuple[UsedDefinition, ...]]
 """task_id -> what it uses."""
 
+ReadUses = dict[str, tuple[UsedDefinition, ...] | None]
+"""The same, None for a task in a file that cannot be read."""
+
 _KINDS: tuple[str, ...] = get_args(Kind)
 
 MOST_CODE = 20_000_000
@@ -30,11 +33,11 @@ def table_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]]) -> str:
+def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition] | None]) -> str:
     """The table of these tasks, in their order; a task that uses nothing has no row."""
     rows = [HEADER]
     for task in tasks:
-        for used in uses.get(task.task_id, ()):
+        for used in uses.get(task.task_id) or ():
             definition = used.definition
             path = definition.file.removeprefix(f"{task.repo}/")
             fields = (

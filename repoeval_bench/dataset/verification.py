@@ -14,7 +14,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import files_of, is_misplaced, place_problem
 from repoeval_bench.dataset.install import InstalledSet, read_hashes
 from repoeval_bench.dataset.repoeval import FUNCTION
-from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees
+from repoeval_bench.dataset.trees import is_source_path, read_trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +39,19 @@ def verify(installed: InstalledSet) -> DataVerification:
     that cannot be read at all is a DatasetError.
     """
     tasks = installed.read_tasks()
-    trees = read_trees(
-        installed.tree, (task.repo for task in tasks if (installed.tree / task.repo).is_dir()), installed.endings
-    )
-    files = files_of(trees)
+    repos = {task.repo for task in tasks if (installed.tree / task.repo).is_dir()}
+    files = files_of(read_trees(installed.tree, repos, installed.endings))
     recorded = read_hashes(installed.tree)
     return DataVerification(
         tasks=len(tasks),
         files=len(recorded) + 1,
-        wrong_tasks=tuple(problem for task in tasks if (problem := _task_problem(task, trees, files))),
+        wrong_tasks=tuple(problem for task in tasks if (problem := _task_problem(task, files))),
         wrong_files=(*_task_file_problems(installed, tasks), *_file_problems(installed, recorded)),
     )
 
 
-def _task_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, SourceFile]) -> str | None:
-    if problem := place_problem(task, trees, files):
+def _task_problem(task: Task, files: Mapping[str, SourceFile]) -> str | None:
+    if problem := place_problem(task, files):
         return problem
     if is_misplaced(task, files):
         return f"{task.task_id}: its ground truth is not at line {task.body.start + 1} of {task.file}"

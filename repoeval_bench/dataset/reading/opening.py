@@ -31,7 +31,7 @@ _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier
 class Npm:
     """The registry of npm's settings, asked by npm."""
 
-    form, example = "npm:NAME@VERSION", "npm:zod@3.23.8"
+    form, example = "NAME@VERSION", "zod@3.23.8"
     spec = re.compile(
         r"(?P<name>(?:@[a-z0-9~-][\w.~-]*/)?[a-z0-9~-][\w.~-]*)@(?P<version>\d+\.\d+\.\d+[\w.+-]*)", re.IGNORECASE
     )
@@ -88,14 +88,13 @@ def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
 
 
 class PyPI:
-    """The package index of pip's settings."""
+    """The package index of pip's settings; of an sdist, which often has the tests that a wheel lacks, if `sdist`."""
 
-    form, example = "pypi:NAME==VERSION", "pypi:click==8.1.7"
-    sdist = False
+    form, example = "NAME==VERSION", "click==8.1.7"
     spec = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
 
-    def __init__(self, index: Index) -> None:
-        self.index = index
+    def __init__(self, index: Index, *, sdist: bool = False) -> None:
+        self.index, self.sdist = index, sdist
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
         """The pure-Python wheel of a version, else its sdist, or the file that was pinned."""
@@ -110,14 +109,7 @@ class PyPI:
         return of_archive(path, repository_name(f"{name}-{version}"), facts)
 
 
-class Sdist(PyPI):
-    """The same index, of which the sdist is taken: it often has the tests that a wheel lacks."""
-
-    form, example = "sdist:NAME==VERSION", "sdist:click==8.1.7"
-    sdist = True
-
-
-KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdist}
+KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": PyPI}
 """Kind of registry -> its class: how a source is written, and the registry itself."""
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".crate", ".gem")
@@ -135,7 +127,9 @@ def open_origin(source: str, work: Path) -> Origin:
         written = KINDS[kind]
         match = written.spec.fullmatch(rest.strip())
         if match is None:
-            raise UsageError(f"the source {source!r} is not of the form {written.form}, such as {written.example}")
+            raise UsageError(
+                f"the source {source!r} is not of the form {kind}:{written.form}, such as {kind}:{written.example}"
+            )
         with open_registry(kind) as registry:
             return registry.open_release(match["name"], match["version"], work)
     refuse_address(source)
@@ -176,4 +170,4 @@ def open_registry(kind: str) -> Iterator[Npm | PyPI]:
         yield Npm()
         return
     with open_index() as index:
-        yield Sdist(index) if kind == "sdist" else PyPI(index)
+        yield PyPI(index, sdist=kind == "sdist")

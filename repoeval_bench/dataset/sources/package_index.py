@@ -181,13 +181,6 @@ class Index:
         return fitting[0]
 
 
-@contextmanager
-def open_index() -> Iterator[Index]:
-    """The package index that pip's settings name."""
-    with _session(pip_settings()) as finder:
-        yield Index(finder)
-
-
 def pip_settings() -> dict[str, str]:
     """Settings of pip for downloads by name (`index-url`), merged as pip does: files, then variables."""
     command = [sys.executable, "-P", "-m", "pip", "config", "list"]  # not a pip.py of the current folder
@@ -206,10 +199,13 @@ def pip_settings() -> dict[str, str]:
 
 
 @contextmanager
-def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
+def open_index() -> Iterator[Index]:
+    """The package index that pip's settings name."""
     from unearth import PackageFinder
     from unearth.auth import MultiDomainBasicAuth
     from unearth.fetchers.sync import PyPIClient
+
+    settings = pip_settings()
 
     def words(option: str) -> list[str]:
         return settings.get(option, "").split()
@@ -232,10 +228,11 @@ def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
         raise SourceError(f"pip's settings of proxy, certificates or time cannot be used ({error})") from error
     with client:
         client.auth = MultiDomainBasicAuth(prompting=False, index_urls=indexes)
-        yield PackageFinder(
+        finder = PackageFinder(
             client,  # type: ignore[arg-type]  # unearth's own client, whose signature is wider than its protocol
             index_urls=indexes,
             find_links=words("find-links"),
             trusted_hosts=words("trusted-host"),
             ignore_compatibility=True,
         )
+        yield Index(finder)

@@ -14,7 +14,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.commits import LEVEL, TABLE, dump_commits
-from repoeval_bench.dataset.pack import FEWEST_TASKS, Pack, PackFile, PackLevel, new_folder, new_target, write_plain
+from repoeval_bench.dataset.pack import FEWEST_TASKS, Pack, PackLevel, new_folder, new_target, write_plain
 from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, check_extensions, gather
 from repoeval_bench.dataset.reading.sampling import CONTEXT, TOKENIZER
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, RunJobs, Window, commit_questions
@@ -65,44 +65,40 @@ def build_history_pack(
         _check(history, questions)
         for note in questions.notes:
             NOTICES.info(f"note: {note}")
-        with new_folder(target) as root:
-            content = _write(history, questions, root, name)
+        pack = _written(history, questions, target, name)
     NOTICES.info(questions.summary)
     if len(questions.tasks) < FEWEST_TASKS:
         NOTICES.info(
             f"note: {count(len(questions.tasks), 'query')}: fewer than {FEWEST_TASKS} are too few to choose a "
             "chunker by"
         )
-    return Pack(target, content)
+    return pack
 
 
 def pack_of(history: History, questions: CommitQuestions, folder: Path) -> Path:
     """Write the questions as a pack in `folder`, and return its folder; the same questions have the same one."""
     _check(history, questions)
-    return keep_pack(folder, lambda target: _written(history, questions, target))
+    return keep_pack(folder, lambda target: _written(history, questions, target, ""))
 
 
-def _written(history: History, questions: CommitQuestions, target: Path) -> Pack:
-    with new_folder(target) as root:
-        return Pack(target, _write(history, questions, root, ""))
-
-
-def _write(history: History, questions: CommitQuestions, root: Path, name: str) -> PackFile:
+def _written(history: History, questions: CommitQuestions, target: Path, name: str) -> Pack:
     hashes: list[str] = []
     sources = []
     beside: set[str] = set()
-    for window in questions.windows:
-        gathered = Gathered()
-        hashes += [write_code(root, window.name, taken) for taken in _taken(history, window, gathered)]
-        beside |= gathered.beside
-        facts = {"kind": "git", "commit": window.base.id, "date": window.base.day}
-        sources.append(packed_source(window.name, gathered, facts))
-        NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
-        if window is questions.windows[0] and gathered.unread_note:
-            NOTICES.info(gathered.unread_note)
-    write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))
-    level = PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)
-    return write_pack(root, name or f"{history.name}-commits", sources, {LEVEL: level}, hashes=hashes, beside=beside)
+    with new_folder(target) as root:
+        for window in questions.windows:
+            gathered = Gathered()
+            hashes += [write_code(root, window.name, taken) for taken in _taken(history, window, gathered)]
+            beside |= gathered.beside
+            facts = {"kind": "git", "commit": window.base.id, "date": window.base.day}
+            sources.append(packed_source(window.name, gathered, facts))
+            NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
+            if window is questions.windows[0] and gathered.unread_note:
+                NOTICES.info(gathered.unread_note)
+        write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))
+        level = PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)
+        name = name or f"{history.name}-commits"
+        return Pack(target, write_pack(root, name, sources, {LEVEL: level}, hashes=hashes, beside=beside))
 
 
 def _check(history: History, questions: CommitQuestions) -> None:

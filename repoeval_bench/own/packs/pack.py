@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,7 +22,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
-from repoeval_bench.core.words import count, few
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
@@ -56,7 +56,7 @@ from repoeval_bench.dataset.reading.sampling import (
 )
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
-from repoeval_bench.dataset.uses_table import Uses, dump_uses
+from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
 
@@ -64,33 +64,12 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.reading.code import CodeFile, Origin
 
 
-@dataclass(slots=True, kw_only=True)
-class TaskUses:
-    """Definitions that tasks use; `unread` are the tasks whose file cannot be read, so that they have no uses."""
-
-    uses: Uses = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
-
-    def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
-        """Resolve the names of tasks of the resolver's repository."""
-        for task in tasks:
-            uses = resolver.uses(task.path, task.body)
-            self.uses[task.task_id] = uses or ()
-            if uses is None:
-                self.unread.append(task.task_id)
-
-    @property
-    def counts(self) -> PackUses:
-        """The counts that the manifest keeps."""
-        return PackUses(tasks=sum(map(bool, self.uses.values())), unread=len(self.unread))
-
-
-def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> TaskUses:
+def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> ReadUses:
     """Resolve what tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
 
     A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
-    task_uses = TaskUses()
+    uses: ReadUses = {}
     with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
         for repo, index in repositories.items():
             own = [task for task in tasks if task.repo == repo]
@@ -100,28 +79,22 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     f"note: {repo} has {size / 1e6:.0f} MB of code; names are resolved up to "
                     f"{uses_table.MOST_CODE / 1e6:.0f} MB, so its tasks use nothing under protocol uses"
                 )
-                task_uses.uses |= {task.task_id: () for task in own}
-                task_uses.unread += [task.task_id for task in own]
+                uses |= {task.task_id: None for task in own}
                 continue
-            before_unread = len(task_uses.unread)
             with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
                 for task in own:
-                    task_uses.add([task], resolver)
+                    uses[task.task_id] = resolver.uses(task.path, task.body)
                     bar.update()
-            if unread := task_uses.unread[before_unread:]:
-                paths = [*dict.fromkeys(task.path for task in own if task.task_id in unread)]
-                NOTICES.info(
-                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested too "
-                    f"deeply in {few(paths, 3)}"
-                )
+            if unread := sum(uses[task.task_id] is None for task in own):
+                NOTICES.info(f"note: protocol uses skips {count(unread, 'unread task')} of {repo}, nested too deeply")
             del resolver
             gc.collect()  # a resolver refers to itself, and the next one needs the memory
-            tiers = {used.tier for task in own for used in task_uses.uses[task.task_id]}
+            tiers = {used.tier for task in own for used in uses[task.task_id] or ()}
             if index is not None and own and "resolved" not in tiers:
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
-    return task_uses
+    return uses
 
 
 OF_TESTS = "of tests"
@@ -131,7 +104,7 @@ RULES_VERSION = 1
 """Version of the rules for files and tasks: another version gives other packs."""
 
 Resolve = Literal["names", "no"]
-"""Ways to find the definitions that tasks use; see `BuildRequest`."""
+"""Ways to find the definitions that tasks use."""
 
 
 class NoTaskError(DatasetError):
@@ -144,25 +117,25 @@ class NoTaskError(DatasetError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRequest:
-    """Options of a build.
-
-    `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks that are
-    drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
-    `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
-    (`names`), or not at all (`no`). `scip` are SCIP index files, the first for the first source and so on, which are
-    looked up first (extra `build`). Without `ask_tests`, functions of tests are no tasks. `extensions` are endings of
-    files that are read beside the ten languages; no task is made of them.
-    """
+    """Options of a build."""
 
     sources: tuple[str, ...]
+    """Folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`."""
     tasks: int = 400
+    """Most tasks that are drawn."""
     seed: int = 0
     languages: tuple[str, ...] = ()
+    """Those requested; none for all."""
     name: str = ""
+    """Name of the pack, made of those of the sources where empty."""
     resolve: Resolve = "names"
+    """Find the definitions that tasks use, which protocol `uses` needs, by scopes, imports and types; or not."""
     scip: tuple[str, ...] = ()
+    """SCIP index files, the first for the first source and so on, which are looked up first (extra `build`)."""
     ask_tests: bool = True
+    """Make tasks of functions of tests too."""
     extensions: tuple[str, ...] = ()
+    """Endings of files that are read beside the ten languages; no task is made of them."""
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
@@ -309,17 +282,19 @@ class _Building:
             raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
-        used = None
+        counted = None
         if self._request.resolve != "no":
             indexes = {name: self._indexes.get(name) for name in self._sources}
             used = resolve_uses(tasks, self._folder / TREE, indexes)
-            write_plain(uses_file_of(path), dump_uses(tasks, used.uses).encode())
+            write_plain(uses_file_of(path), dump_uses(tasks, used).encode())
+            of_tasks = [*used.values()]
+            counted = PackUses(tasks=sum(map(bool, of_tasks)), unread=of_tasks.count(None))
         level = PackLevel(
             tasks=len(tasks),
             candidates=self._candidates,
             left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
             | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
-            uses=used.counts if used else None,
+            uses=counted,
         )
         sources, others = [*self._sources.values()], len(self._sources) - 1
         name = self._request.name or sources[0].repository + (f"_and_{others}_more" if others else "")

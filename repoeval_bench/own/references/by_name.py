@@ -72,11 +72,8 @@ class ByName(VisibleNames):
             if node is not None and node.start_byte <= name.start_byte < node.end_byte
         ]
 
-    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
-        """Return the definition outside the lines that types lead to; empty if unknown, or if it may be several.
-
-        None if nothing that types lead to is a definition outside the lines.
-        """
+    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...]:
+        """Return the definition outside the lines that types lead to; none if that is not known, or may be several."""
         bindings = {
             (file, self._trees.of(file).span(binding).start, text_of(binding))
             for file, binding in self._types.named(path, node)
@@ -88,14 +85,13 @@ class ByName(VisibleNames):
             if definition and (file != path or not lines.contains(definition.lines))
         ]
         matches = self._best(outside)
-        return matches if len(matches) == 1 else () if matches or not bindings else None
+        return matches if len(matches) == 1 else ()
 
     def _resolve(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definitions of a name."""
         rules, holder, name = self.rules(path), receiver_of(node), text_of(node)
         here = self._static.at(path, node)
         receiver = rules.qualifier(path, holder) if holder is not None else ""
-        # In scripts: what types lead to; None if that is no definition of the repository, such as a key of an object.
         types = self._typed(path, lines, node) if rules.scripted else ()
         # In the other languages: whether the name has a receiver, written or implied, and the members of this name.
         is_member, members = self._static.named(path, node) if not rules.scripted else (bool(receiver), ())
@@ -121,7 +117,7 @@ class ByName(VisibleNames):
             # A key is a name of its object's type; a plain name is bound here, or a local function.
             if not binds and not rules.scripted:
                 return self._best([located for located in nested if not lines.contains(located[1].lines)])
-            return () if binds and node.type == "identifier" else types or ()
+            return () if binds and node.type == "identifier" else types
         else:
             inherited = self._static.inherited(path, node)
             matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
@@ -133,7 +129,7 @@ class ByName(VisibleNames):
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )
         if not best and reason == "unknown":
-            best = types or ()
+            best = types
         return () if node.type == "namespace_identifier" and best and best[0].kind != "class" else best
 
     def _looked_up(self, path: str, lines: LineSpan, receiver: str, name: str, *, is_local: bool) -> Answer:

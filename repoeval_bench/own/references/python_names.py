@@ -29,13 +29,12 @@ class PythonNames:
         return is_python(path)
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
-        """Return every name on these lines in order; None if the file cannot be read."""
+        """Return every name on these lines; None if the file cannot be read."""
         module = self._modules.of_file(path)
         if module is None:
             return None
         types = Types(self._modules, (path, lines))
-        names = [_resolve(types, module, lines, written) for written in names_of(module, lines)]
-        return sorted(names, key=lambda name: (name.line, name.column))
+        return [_resolve(types, module, lines, written) for written in names_of(module, lines)]
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
@@ -51,7 +50,6 @@ class PythonNames:
 class Written(NamedTuple):
     """A name in a file: its node, the expression that it ends, and the scope that this is looked up in."""
 
-    name: str
     place: Node
     node: Node
     scope: Scope
@@ -65,26 +63,26 @@ def names_of(module: Module, lines: LineSpan) -> Iterator[Written]:
         node, scope = stack.pop()
         if span(node).overlaps(lines):
             if node not in module.unknown:
-                names = (Written(text_of(named), place, value, scope) for named, place, value in _named(node))
+                names = (Written(place, value, scope) for place, value in _named(node))
                 yield from (written for written in names if span(written.place).start in lines)
             stack.extend(parts_of(node, scope))
 
 
-def _named(node: Node) -> Iterator[tuple[Node, Node, Node]]:
-    """Yield (name, node at its place, expression that it ends) of each name that a node itself has."""
+def _named(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield (node at its place, expression that it ends) of each name that a node itself has."""
     if node.type == "identifier":
-        yield node, node, node
+        yield node, node
     elif (attribute := attribute_of(node)) is not None:
-        yield attribute[1], attribute[1], node
+        yield attribute[1], node
     elif node.type in ("import_from_statement", "future_import_statement"):
         for alias in node.children_by_field_name("name"):
             for named in inside(alias)[-1:]:  # none where an error left none
-                yield named, alias, named
+                yield alias, named
     elif node.type == "dotted_name" and (value := expression_of(text_of(node))) is not None:  # in a pattern
         parts = inside(node)
         if len(parts) > 1 or (node.parent is not None and node.parent.type == "class_pattern"):
             for part in reversed(parts):
-                yield part, part, value
+                yield part, value
                 value = (attribute_of(value) or [value])[0]
 
 

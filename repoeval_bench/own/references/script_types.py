@@ -163,11 +163,8 @@ class ScriptTypes:
                 else:  # in JavaScript the base has no clause around it
                     yield from self.of(type_.path, clause)
 
-    def members(self, type_: Type, name: str) -> Iterator[Type]:
-        """The members of that name, each as the node that declares it. Those of a class hide its bases'."""
-        yield from self._members(type_, name, set())
-
     def _members(self, type_: Type, name: str, tried: set[Type]) -> Iterator[Type]:
+        """The members of that name, each as the node that declares it. Those of a class hide its bases'."""
         if type_ in tried:
             return
         tried.add(type_)
@@ -183,7 +180,7 @@ class ScriptTypes:
 
     def _looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         for owner in owners:
-            yield from self.members(owner, name)
+            yield from self._members(owner, name, set())
 
     def values(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """Yield the types of the members of that name."""

@@ -346,7 +346,7 @@ def test_tasks_in_code_that_is_nested_too_deeply_are_counted_as_unread(code, tmp
     pack = build(tmp_path / "p", code)
     unread = sum(level.uses.unread for level in pack.content.levels.values())
     assert unread > 0
-    assert any(line.startswith(f"note: protocol uses skips {unread} unread tasks of mixed: ") for line in notices)
+    assert any(line.startswith(f"note: protocol uses skips {unread} unread tasks of mixed, ") for line in notices)
 
 
 def too_deep(*_):
