@@ -108,11 +108,6 @@ class PanicException(BaseException):
     """The form of a panic of Rust: no Exception."""
 
 
-class SpeechlessError(Exception):
-    def __str__(self):
-        raise ValueError("no words")
-
-
 def raises(error):
     def spoil(file, chunks):
         raise error
@@ -134,7 +129,6 @@ class Unprintable:
     [
         (raises(SystemExit(0)), "no failure"),
         (raises(PanicException("index out of bounds")), "no failure"),
-        (raises(SpeechlessError()), "no failure"),
         (changes(chars=None), "chunks"),
         (changes(text=None), "chunks"),
         (changes(lines=7), "chunks"),
