@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -65,19 +64,8 @@ class Document:
         try:
             model.model_validate(self.content)
         except ValidationError as error:
-            errors: list[dict[str, Any]] = [dict(details) for details in error.errors()]
-            unknown = [details["loc"] for details in errors if details["type"] == "extra_forbidden"]
-            return [
-                (details["loc"], _sentence(details, model))
-                for details in errors
-                if details["loc"] in unknown or not any(_is_misspelled(key, details["loc"]) for key in unknown)
-            ]
+            return [(details["loc"], _sentence(dict(details), model)) for details in error.errors()]
         return []
-
-
-def _is_misspelled(key: KeyPath, known: KeyPath) -> bool:
-    """Return whether an unknown key may be meant as a known one of the same mapping, so that both are one mistake."""
-    return key[:-1] == known[:-1] and bool(get_close_matches(str(known[-1]), [str(key[-1])]))
 
 
 def read_yaml(path: Path, way_out: str) -> Document:
