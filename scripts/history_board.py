@@ -157,7 +157,7 @@ def answers() -> None:
     total = {repo for means in bm25.values() for repo in means}
     print(f"{len(total)} repositories, {len({languages[name] for name in total})} languages")
     pasted = [label for label in bm25 if " at " not in label and label != "functions"]
-    points = "changed lines found, points minus "
+    points = "target lines found, points minus "
     groups: dict[str, tuple[str, list[tuple[str, Estimate]], str]] = {
         "syntax": (
             points + "fixed at 1,000",

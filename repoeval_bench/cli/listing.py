@@ -18,6 +18,7 @@ from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.embedding.registry import EMBEDDERS
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.report.table import Column, Table, make_table
+from repoeval_bench.report.text import heading
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
 
@@ -58,11 +59,11 @@ def _measures() -> Table:
     lines = []
     for row in _available(MEASURES):
         d = row.part
-        lines.append(
-            (pattern(row.name, d) if d else row.name, ", ".join(row.aliases), _meaning(row), d.range if d else "")
-        )
-    lines += [(name, "", f"{text} Scored for imported runs alone.", "") for name, text in UNREGISTERED.items()]
-    return _table("measure", "also", "meaning", "range", lines=lines)
+        spelled = pattern(row.name, d) if d else row.name
+        shown = ", ".join(map(heading, spelled.split(", "))) if d else ""
+        lines.append((spelled, shown, ", ".join(row.aliases), _meaning(row), d.range if d else ""))
+    lines += [(name, "", "", f"{text} Scored for imported runs alone.", "") for name, text in UNREGISTERED.items()]
+    return _table("measure", "in tables", "also", "meaning", "range", lines=lines)
 
 
 def _headers() -> Table:
@@ -182,7 +183,9 @@ def explanation(kind: str, name: str) -> str:
             # The list writes the cutoff as a letter.
             from repoeval_bench.metrics import explain
 
-            return explain(name.removesuffix("@k").removesuffix("@B"))
+            measure, colon, text = explain(name.removesuffix("@k").removesuffix("@B")).partition(": ")
+            shown = heading(measure)
+            return f"{measure if shown == measure else f'{shown} ({measure})'}{colon}{text}"
         case "packs":
             return _pack(name, names)
         case "relevance":

@@ -80,7 +80,7 @@ class LanguageError(ChunkError, UsageError):
     exit_code = 2
 
 
-OR_SKIP = ", or leave such files out (option skip_errors)"
+OR_SKIP = ", or leave such files out (--set skip_errors=true, in a YAML file skip_errors: true)"
 """The end of such a message. It is cut off if no file can be left out, or if that was requested already."""
 
 

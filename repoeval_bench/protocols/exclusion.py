@@ -23,7 +23,7 @@ POLICIES: Mapping[Exclusion, str] = {
     "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are excluded",
     "repocoder": "the chunks of the task's file that end after max(0, h - 20), up to the file's end, are excluded",
     "body": "the ground truth's lines are blanked in the task's file before it is chunked",
-    "free": "as body, and the prompt's lines, [c, h), are read free: they neither cost nor count",
+    "free": "as body, and the prompt's lines, [c, h), are free: they use no budget and earn no score",
     "hidden": "the chunks of the task's file that overlap the prompt or the ground truth, [c, h+n), are excluded",
 }
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.protocols.queries import NAMED
-from repoeval_bench.protocols.uses import is_uses
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -20,8 +18,6 @@ Gold = Literal[
     "context",
     "body",
     "uses",
-    "uses:resolved",
-    "uses:imported",
     "places",
     "files",
     "lines",
@@ -32,7 +28,7 @@ Repositories = Literal["all", "six"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
 
-COMPLETION_GOLDS = ("prompt", "context", "body", "uses", "uses:resolved", "uses:imported")
+COMPLETION_GOLDS = ("prompt", "context", "body", "uses")
 """The golds of completion tasks."""
 
 COMMIT_GOLDS = ("lines", "exact", "definitions")
@@ -60,7 +56,7 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
-    `query` is `full` or `tail:LINES`, or `named` for tests. `relevance` is a rule of `qrels.RULES`.
+    `query` is `full` or `tail:LINES`. `relevance` is a rule of `qrels.RULES`.
     `documents` says what is ranked: the chunker's `chunks`, or fixed `windows` (then no chunker can be chosen).
     `exclusion` is what a query may not see, `scope` whether a query searches its repository or all of them as one.
     Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
@@ -83,11 +79,6 @@ class Protocol:
     ask: Callable[..., Benchmark] | None = None
 
     @property
-    def meaning(self) -> str:
-        """Text beside the name in `list protocols`: who evaluates this way."""
-        return self.users
-
-    @property
     def caution(self) -> str:
         """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
         cautions = {
@@ -104,7 +95,7 @@ class Protocol:
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
-            "whole files answer most questions, so the scores are blind to where a chunker cuts": self.gold == "files",
+            "whole files answer most queries, so the scores are blind to where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -122,7 +113,7 @@ class Protocol:
     @property
     def of_definitions(self) -> bool:
         """Return whether the gold is the definitions that the lines to be written use."""
-        return is_uses(self.gold)
+        return self.gold == "uses"
 
     @property
     def counts_unscored(self) -> bool:
@@ -159,15 +150,10 @@ class Protocol:
         )
         if self.gold not in golds:
             raise UsageError(
-                f"gold={self.gold} is not what protocol {name} asks for; its target lines are "
+                f"gold={self.gold} is no target of protocol {name}; its target lines are "
                 f"{' or '.join(f'gold={gold}' for gold in golds)}"
             )
-        wrong = (
-            self.query == NAMED
-            if self.tasks == "completion"
-            else self.exclusion != "none" or self.query not in ("full", *([NAMED] if self.tasks == "tests" else []))
-        )
-        if wrong:
+        if self.tasks != "completion" and (self.exclusion, self.query) != ("none", "full"):
             raise UsageError(
                 f"query={self.query} and exclusion={self.exclusion} do not fit what protocol {name} asks; leave out "
                 "query= and exclusion="
@@ -228,11 +214,11 @@ def check_questions(protocol: Protocol, *, questions: bool) -> None:
     """Raise a UsageError if the protocol needs a file of questions and there is none, or the other way round."""
     if questions and protocol.tasks != "questions":
         raise UsageError(
-            f"protocol {protocol.name} does not ask the questions of a file; choose protocol questions, or leave out "
+            f"protocol {protocol.name} does not use the queries of a file; choose protocol questions, or leave out "
             "--queries"
         )
     if protocol.tasks == "questions" and not questions:
-        raise UsageError(f"protocol {protocol.name} reads questions from a file; name it with --queries FILE")
+        raise UsageError(f"protocol {protocol.name} reads queries from a file; name it with --queries FILE")
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:

@@ -55,8 +55,8 @@ COMMITS = protocol(
     __name__,
     name="commits",
     gold="lines",
-    users="code search: the query is the subject of a later commit, the target the lines that it changed, with five "
-    "lines around; `data build CHECKOUT --commits` makes such queries",
+    users="code search: the query is the subject of a later commit, the target the lines that it changed, with up "
+    "to five around each; `data build CHECKOUT --commits` makes such queries",
     tasks="commits",
 )
 

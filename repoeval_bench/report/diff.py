@@ -1,10 +1,10 @@
 """Parts of a run and of two runs as tables with words: changed queries, segments, and the same request run again."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from repoeval_bench.analysis.diff import Diff
+from repoeval_bench.analysis.diff import Diff, Why
 from repoeval_bench.analysis.segments import (
-    Heterogeneity,
     Segmentation,
     SegmentComparison,
     SegmentDifference,
@@ -32,17 +32,24 @@ def diff_table(diff: Diff, limit: int) -> Table:
     return table_of(columns, diff.changes[:limit], title=f"{heading(diff.measure)}, baseline -> treatment")
 
 
+_WHY: dict[Why, str] = {
+    "other chunks": "the rankings hold different chunks",
+    "other order": "the same chunks have another order",
+    "other judgements": "the judgements differ",
+}
+
+
 def diff_summary(diff: Diff, limit: int) -> list[str]:
     """Return how many queries changed, in which direction and why; and how many are not shown."""
     if not diff.changes:
         return [f"{heading(diff.measure)}: no query of {diff.n_queries} changed"]
-    reasons = [change.why for change in diff.changes]
-    up = sum(change.change > 0 for change in diff.changes)
+    reasons = Counter(change.why for change in diff.changes)
+    changed, up = len(diff.changes), sum(change.change > 0 for change in diff.changes)
     lines = [
-        f"{heading(diff.measure)} changed in {len(reasons)} of {count(diff.n_queries, 'query')}: {up} up, "
-        f"{len(reasons) - up} down; why: {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
+        f"{heading(diff.measure)} changed in {changed} of {count(diff.n_queries, 'query')}: {up} up, "
+        f"{changed - up} down; why: {', '.join(f'{_WHY[why]} in {number}' for why, number in reasons.items())}"
     ]
-    if len(reasons) > limit:
+    if changed > limit:
         lines.append(f"these are the {limit} largest; --limit N or --json has more")
     return lines
 
@@ -66,7 +73,12 @@ def comparison_table(comparison: SegmentComparison) -> Table:
         Column(name=""),
     ]
     rows = [
-        (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
+        (
+            *name,
+            segment.baseline,
+            Estimate(segment.difference, segment.ci),
+            "sign differs from overall" if segment.against else "",
+        )
         for name, segment in zip(_names(comparison.segments), comparison.segments, strict=True)
     ]
     overall = f"{heading(comparison.measure)} {comparison.difference:+.4f} overall, {comparison.over} mean"
@@ -77,17 +89,11 @@ def comparison_table(comparison: SegmentComparison) -> Table:
 def comparison_lines(comparison: SegmentComparison) -> list[str]:
     """Return the facts by which the difference varies, which intervals not to trust, and what is not corrected."""
     lines = [
-        heterogeneity_line(comparison.heterogeneity),
+        _furthest(comparison),
         few_note(comparison.segments, comparison.clustered_by),
         "intervals are not corrected for the number of segments; facts are those of the first run",
     ]
     return [line for line in lines if line]
-
-
-def _against(segment: SegmentDifference) -> str:
-    if not segment.against:
-        return ""
-    return "sign differs from overall" + (", 0 outside the interval" if segment.shown else "")
 
 
 def _columns(clusters: str) -> list[Column]:
@@ -109,14 +115,11 @@ def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Ce
     ]
 
 
-def heterogeneity_line(facts: Sequence[Heterogeneity]) -> str:
-    """Return the range of the fact whose lowest and highest interval lie furthest apart; "" if all overlap."""
-    apart = [fact for fact in facts if fact.apart]
-    if not apart:
+def _furthest(comparison: SegmentComparison) -> str:
+    if comparison.furthest is None:
         return ""
-    widest = max(apart, key=lambda fact: fact.highest.difference - fact.lowest.difference)
-    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (widest.lowest, widest.highest)]
-    return f"the difference varies most by {widest.by}, from {ends[0]} to {ends[1]}"
+    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in comparison.furthest]
+    return f"the difference varies most by {comparison.furthest[0].by}, from {ends[0]} to {ends[1]}"
 
 
 def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:
@@ -126,7 +129,7 @@ def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: 
         return ""
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"one cluster can decide an interval over fewer than {fewest}: {names}"
+    return f"fewer than {fewest}, so a single one can decide the interval: {names}"
 
 
 def verification_lines(verification: Verification) -> list[str]:

@@ -25,7 +25,7 @@ from support.command import bench, one_sentence
             "protocols code-chunk",
             ["note", "the target ends with the first line to be written", "trlx and betty are left"],
         ),
-        ("measures nDCG@10", ["ndcg@10: ", "formula"]),
+        ("measures nDCG@10", ["nDCG@10 (ndcg@10): ", "formula"]),
         ("datasets api", ["level api: tokenizer codex; ", "tasks 1600; repositories 8"]),
         ("retrievers rerank:minilm", ["retriever rerank:RERANKER", "reranker "]),
         ("embedders openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "base_url"]),
@@ -52,7 +52,7 @@ def test_whatever_a_list_prints_is_explained(kind):
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("measures", "ndgc@10", "did you mean 'ndcg'"),
+        ("measures", "ndgc@10", "did you mean 'ndcg@10'"),
         ("measures", "ndcg(gian=exp)@5", "did you mean 'gain'"),
         ("relevance", "lines:x", "unknown relevance 'lines:x'; choose from overlap"),
         ("chunkers", "ast:xyz", "chunker ast takes no name"),

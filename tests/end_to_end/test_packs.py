@@ -32,7 +32,7 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
         return one_sentence(bench(*base, *options, home=tmp_path / "home"), code)
 
     (tmp_path / "q.jsonl").write_text("{}\n")
-    assert "does not ask the questions" in sentence("--protocol", "body", "--queries", tmp_path / "q.jsonl")
+    assert "does not use the queries" in sentence("--protocol", "body", "--queries", tmp_path / "q.jsonl")
     assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
     assert "q.jsonl:1: " in sentence("--queries", tmp_path / "q.jsonl")
     assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--set", "exclusion=body")

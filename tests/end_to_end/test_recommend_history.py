@@ -36,10 +36,10 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     assert result["since"] == "2020-09"
     assert result["edits"] == 70
     text = " ".join(result["answer"])
-    assert f"of the lines that {evidence['queries']} of your commits changed" in text
+    assert f"of the target lines of {evidence['queries']} of your commits (6 source files)" in text
     own = f"{evidence['queries']} commits since 2020-09"
     assert (
-        f"This is based on {own}, and 6 files of yours." in text
+        f"This is based on {own}, from 6 files." in text
         or f"because your queries come from only 6 source files: {own}." in text
     )
 
@@ -115,9 +115,9 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         (gain,) = current["gains"]
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
         text = " ".join(result["answer"][:2])
-        assert "of the changed lines [" in text
-        assert "tokens a query" in text
-        assert "times the embedding per edit" in text
+        assert "of the commits' target lines [" in text
+        assert "tokens per query" in text
+        assert " text again." in text
 
 
 def test_every_candidate_has_its_costs(answered):

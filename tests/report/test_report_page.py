@@ -164,7 +164,7 @@ def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
     ("measures", "notes"),
     [
         (["ndcg@10"], ["ceiling of measures over chunks: the best possible score"]),
-        (["line_recall_auc"], ["ceiling of lines: the score of a near-optimal ranking"]),
+        (["line_recall_auc"], ["ceiling of lines: the score of a greedy ranking"]),
         (
             ["definition_recall_auc", "line_recall@500", "mrr"],
             ["ceiling of definitions: the score", "ceiling of lines: the score", "ceiling of measures over chunks"],
@@ -179,13 +179,13 @@ def test_a_ceiling_is_explained_as_that_of_its_measure(tmp_path, measures, notes
     said = ceiling_notes(run)
     assert len(said) == len(notes)
     assert all(line.startswith(note) for line, note in zip(said, notes, strict=True))
-    assert [line for line in said if "most definitions per character first" in line] == [
+    assert [line for line in said if "most new definitions per character first" in line] == [
         line for line in said if line.startswith("ceiling of definitions")
     ]
 
 
 @pytest.mark.parametrize(
-    ("unscored", "said"), [(16, "without a query or target under the protocol, not scored: 16"), (0, "")]
+    ("unscored", "said"), [(16, "further tasks without a query or target under the protocol, not scored: 16"), (0, "")]
 )
 def test_tasks_that_the_protocol_leaves_out_are_counted_beside_those_it_scores(tmp_path, unscored, said):
     run = write_run(tmp_path, {"ndcg@10": [0.5]}, counts={"tasks_unscored": unscored})

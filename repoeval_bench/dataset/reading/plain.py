@@ -73,7 +73,7 @@ def without_tasks(folder: str) -> NoDataError:
     """Return what to raise where a protocol that scores tasks gets such a folder."""
     return NoDataError(
         f"{folder} is a folder of code without tasks; measure chunkers on it with `repoeval-bench recommend FOLDER`, "
-        "use questions (--protocol docstring, or --queries FILE), or make a pack with `data build`"
+        "use queries (--protocol docstring, or --queries FILE), or make a pack with `data build`"
     )
 
 

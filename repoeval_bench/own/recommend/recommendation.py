@@ -122,7 +122,7 @@ def recommend(
     if history and history.benchmark and {*protocols} == {COMMITS}:
         facts = replace(facts, data=history.benchmark.label)
     if not protocols:
-        return without_runs(facts, tuple(skipped))
+        return without_runs(facts, request, tuple(skipped))
     settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
@@ -153,7 +153,7 @@ def recommend(
         Runner(of_questions, **where, benchmark=asked_of)
         for of_questions, (asked_of, *_) in zip(requests, benchmarks, strict=True)
     ]
-    skipped += [line for runner in runners for line in _undrawn(runner)]
+    skipped += _undrawn(runners)
     also = _also(request, by_size, protocols, history) | {"ratio": tokens_per_nws(sample_of(benchmark))}
     answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
@@ -378,19 +378,16 @@ def _work(setting: RunRequest, runner: Runner) -> int:
     return len(runner.selected(setting).tasks) * (3 if setting.resolved_protocol().blanks else 1)
 
 
-def _undrawn(runner: Runner) -> list[str]:
-    """Return a line on each protocol of which only a sample of the tasks is used."""
-    lines = []
-    for protocol, part in {setting.protocol: runner.selected(setting) for setting in runner.settings}.items():
-        if (sample := part.sample) is None:
-            continue
-        used = len(part.tasks)
-        more = f"; --tasks {sample.of} uses more" if used == sample.most else ""
-        lines.append(
-            f"{sample.of - used:,} of {sample.of:,} queries of {protocol}; the {used:,} used are spread over "
-            f"the files, at most {sample.per_file} of each{more}"
-        )
-    return lines
+def _undrawn(runners: Sequence[Runner]) -> list[str]:
+    """Return a line on the protocols of which only a sample of the tasks is drawn; none where all are."""
+    parts = {setting.protocol: runner.selected(setting) for runner in runners for setting in runner.settings}
+    samples = [(name, len(part.tasks), part.sample) for name, part in parts.items() if part.sample]
+    if not samples:
+        return []
+    left = [f"{sample.of - drawn:,} of {sample.of:,} queries of {name}" for name, drawn, sample in samples]
+    most = max((sample.of for _, drawn, sample in samples if drawn == sample.most), default=0)
+    rest = f"the rest are spread over the files, at most {samples[0][2].per_file} from one"
+    return [f"{' and '.join(left)}; {rest}{f'; --tasks {most} draws more' if most else ''}"]
 
 
 def suitable(
@@ -525,9 +522,11 @@ class Facts:
         return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
-def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:
+def without_runs(facts: Facts, request: RecommendRequest, skipped: tuple[str, ...]) -> Recommendation:
     """Return the recommendation for code that has nothing to measure."""
-    return with_default(read_reference_sets(), **facts.fields, skipped=skipped)
+    requests = request.requests(request.protocols or PURPOSES[request.purpose])
+    now = SizedChunker(name=request.current, size=None, spec=request.current) if request.current else None
+    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped)
 
 
 @cache

@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import model_validator
 
 from repoeval_bench.core.numbers import EXACT
-from repoeval_bench.runs.request import EMBEDDER, TESTS_HELP, DataRequest, EmbedderSpec, Flag, RunRequest, distinct
+from repoeval_bench.runs.request import EMBEDDER, TESTS_HELP, DataRequest, EmbedderSpec, Flag, RunRequest
 
 PASTED = (
     "langchain:chunk_size=1000,chunk_overlap=200",
@@ -28,7 +28,7 @@ class RecommendRequest(DataRequest):
     chunkers: Annotated[
         tuple[str, ...],
         Flag(
-            "A chunker to try; may be repeated. One with a size of its own is tried as written. By default the "
+            "A chunker to try; may be repeated. One whose spec sets a size is tried as written. By default the "
             "installed ones of this list.",
             "SPEC",
             also="-c",
@@ -41,8 +41,8 @@ class RecommendRequest(DataRequest):
     sizes: Annotated[
         tuple[Annotated[int, Ge(1)], ...] | None,
         Flag(
-            "Sizes in characters without whitespace, separated by blanks or commas. At each, every chunker without a "
-            "size of its own is tuned to the mean chunk of `fixed`.  [default: 500,1000,2000]",
+            "Sizes in characters without whitespace, separated by blanks or commas. At each, every chunker whose "
+            "spec sets no size is tuned to the mean chunk of `fixed`.  [default: 500,1000,2000]",
             "N,…",
             words=True,
         ),
@@ -87,11 +87,8 @@ class RecommendRequest(DataRequest):
         )
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
-        """Return a request for each protocol and retriever, all retrievers of the first protocol first.
-
-        Two spellings of one request count once.
-        """
-        requests = [
+        """Return a request for each protocol and retriever, all retrievers of the first protocol first."""
+        return [
             RunRequest(
                 **self.model_dump(include=set(DataRequest.model_fields)),
                 protocol=protocol,
@@ -101,4 +98,3 @@ class RecommendRequest(DataRequest):
             for protocol in protocols
             for retriever in self.retrievers
         ]
-        return distinct(requests)

@@ -255,7 +255,7 @@ def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> 
         *_commands(expected),
         "## Causes, each switched on alone",
         "",
-        "The base is protocol `code-chunk` with MiniLM, which reads 256 tokens of a text, and no context headers.",
+        "The base is protocol `code-chunk` with MiniLM, which reads 256 tokens of each text, and no context headers.",
         "",
         *_causes_table([row for row in rows if row.table == "causes"]),
         "## CodeRAG-Bench, RepoEval function level",

@@ -28,7 +28,7 @@ from repoeval_bench.core.spans import LineSpan
 @CHUNKERS.register(requires=("chunkhound",))
 @dataclass(frozen=True, slots=True)
 class ChunkhoundChunker(Peer):
-    """ChunkHound's parser (extra `chunkhound`); several of its chunks on the same lines are one."""
+    """ChunkHound's parser (extra `chunkhound`); several of its chunks on the same lines count as one."""
 
     name: ClassVar[str] = "chunkhound"
     max_chunk_size: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = 1200

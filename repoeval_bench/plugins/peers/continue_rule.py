@@ -32,9 +32,9 @@ _BODIES = frozenset({"block", "statement_block"})
 @CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class ContinueChunker(Sized):
-    """Files and definitions below `max_nws`; a larger one collapsed, and then what is in it.
+    """Files and definitions that fit; a larger one as an outline without bodies, followed by its parts.
 
-    A collapsed chunk has the lines of its whole definition, and its embedded text is the shorter form. All those lines
+    An outline has the lines of its whole definition, and its embedded text is the shorter form. All those lines
     count, for the gold in them and for the budget. A method is in its class's chunk too, if the class fits.
     """
 

@@ -161,7 +161,7 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(stored, server,
     assert "--execute" in one_sentence(complete("ast", "--execute"), 2)
     options = ("--protocol", "docstring", "--retriever", "bm25", "--set", "allow_sparse_qrels=true", "--source", mirror)
     succeed("eval", "-c", "fixed:max_nws=300", *options, "--out", stored / "asked", home=stored / "home")
-    assert "has questions" in one_sentence(complete("latest", out="asked"), 2)
+    assert "has queries" in one_sentence(complete("latest", out="asked"), 2)
     assert server.seen() == []
 
 

@@ -5,7 +5,7 @@ function askedView(data) {
   const [table, more] = ["asked-table", "asked-more"].map((id) => document.getElementById(id));
   if (!table) return;
   const runs = data.runs.slice(0, COLUMNS);
-  const heads = ["query", "changed lines", ...runs.map((_, at) => runKey(data, at))];
+  const heads = ["query", "target lines", ...runs.map((_, at) => runKey(data, at))];
   table.tHead.append(make("tr", { role: "row" }, ...heads.map((head) => make("th", { scope: "col", role: "columnheader", class: "text part" }, head))));
 
   const place = (where, start, end) =>
@@ -24,7 +24,7 @@ function askedView(data) {
         first ? place(...first) : make("span", { class: "spec" }, "nothing retrieved"));
     });
     return make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader", class: "text part" }, link, make("span", { class: "spec" }, `${commit.slice(0, 12)} of ${date}`)),
-      make("td", { role: "cell", class: "text part" }, label("changed lines"), ...gold.map((each) => place(...each))), ...cells);
+      make("td", { role: "cell", class: "text part" }, label("target lines"), ...gold.map((each) => place(...each))), ...cells);
   }
 
   function show() {

@@ -130,7 +130,7 @@ function summary(data, query) {
   const head = ["run", ...data.measures, "first relevant", "relevant"].map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text));
   const rows = data.runs.map((run, at) => make("tr", {}, make("th", { scope: "row" }, runKey(data, at)),
     ...query.scores[at].map((value) => make("td", {}, value === null ? "–" : value.toFixed(3))),
-    make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not found"), make("td", {}, `${query.relevant[at]}`)));
+    make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not retrieved"), make("td", {}, `${query.relevant[at]}`)));
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores of this query" },
     make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
 }
@@ -148,7 +148,7 @@ function source(data, query) {
   const swatch = (kind, text) => make("span", {}, make("span", { class: `swatch ${kind}` }), text);
   const legend = make("div", { class: "legend" }, ...data.runs.map((_, at) => runKey(data, at)), swatch("gold", "target lines"),
     swatch("top", "in the top 10, with its rank"), swatch("found", "ranked lower"), swatch("", "not retrieved"), swatch("relevant", "relevant"));
-  return [make("p", { class: "wrap wide" }, make("code", {}, query.file), ` · ${goldWords(data, query)}${query.asked ? "" : `, to be written are lines ${query.body[0] + 1}–${query.body[1]}`}`), legend, viewer];
+  return [make("p", { class: "wrap wide" }, make("code", {}, query.file), ` · ${goldWords(data, query)}${query.asked ? "" : `; lines ${query.body[0] + 1}–${query.body[1]} are to be written`}`), legend, viewer];
 }
 
 // The places of the gold in words: of the query's own file first.
