@@ -232,6 +232,7 @@ class Parsed:
 
         cursor = QueryCursor(_query(self._grammar.of, query))
         if lines is not None:
+            lines = lines.common(LineSpan(0, self.file.n_lines))
             if not lines:
                 return
             cursor.set_byte_range(self.line_bytes[lines.start], self.line_bytes[lines.end])
